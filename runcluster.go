@@ -146,7 +146,7 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 			refused = fmt.Errorf("superstep: %w", err)
 		case ok:
 			return &control.JobSpec{
-				Program: e.Name, Parameters: values, Graph: g.g.Name, KeepResult: true, Unsorted: true, Form: e.Form(),
+				Program: e.Name, Parameters: values, Graph: g.g.Name, Load: g.load, KeepResult: true, Unsorted: true, Form: e.Form(),
 				Options: &control.RunOptions{
 					Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps),
 					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil, Seed: o.Seed,

@@ -43,8 +43,8 @@ type rules struct {
 // A graph:
 //
 //	loading -> ready <-----> waiting, for workers that were lost -> failed
-//	                            ^
-//	offered by workers, when the master was restarted
+//	   ^                      |  ^
+//	   +-- a share is lost ---+  offered by workers, when the master was restarted
 //
 // Invariant: every placement of a job that runs and of a graph that is ready names a worker that is registered or
 // leaving, under its incarnation.
@@ -85,6 +85,12 @@ type (
 		state  control.JobState
 		reason string
 	}
+	graphTurned struct { // to another state
+		graph  *graph
+		state  control.GraphState
+		reason string
+		gone   bool // out of the catalog
+	}
 	startLoad struct{ graph *graph }
 	stopLoad  struct{ name, reason string }
 	dropShare struct {
@@ -118,6 +124,21 @@ func (e jobTurned) String() string {
 		text += ": " + e.reason
 	}
 	return text
+}
+
+func (e graphTurned) String() string {
+	text := fmt.Sprintf("graph %s %s", e.graph.name, e.state.Word())
+	if e.gone {
+		text = fmt.Sprintf("graph %s gone", e.graph.name)
+	}
+	if e.reason != "" {
+		text += ": " + e.reason
+	}
+	return text
+}
+
+func (c *cluster) graphTurned(g *graph) {
+	c.emit(graphTurned{graph: g, state: g.state, reason: g.reason})
 }
 
 func (c *cluster) turned(j *job) { c.emit(jobTurned{j, j.state, j.reason}) }

@@ -176,9 +176,6 @@ func (s *Server) load(ctx context.Context, g *graph) {
 			delete(s.stops, key)
 		}
 		s.cluster.graphLoaded(s.now(), g, report, err)
-		s.log.Info("graph", "graph", g.name, "state", g.state.Word(), "reason", g.reason)
-		close(s.loads[g.name])
-		delete(s.loads, g.name)
 		return nil
 	})
 }

@@ -20,12 +20,18 @@ type graph struct {
 	rows, columns uint32
 	placements    []*control.Placement
 	state         control.GraphState
+	asked         [2]uint32           // rows and columns that were asked for; 0: as many partitions as there are workers
 	reason        string              // why it is not there
 	report        *control.LoadReport // nothing yet while it is being loaded
 	load          loadID
 	missing       map[string]bool // workers whose shares are not there, while it waits for them
 	due           bool            // to be freed on its workers, when the runs on it have ended
 	dropped       bool            // while it was being loaded: to be forgotten when that has ended
+	stopping      bool            // the load was told to stop, for reason
+	lost          bool            // because a worker was lost
+	again         bool            // while it waits: it is to be loaded again, because of
+	why           string
+	losses        int // loads in a row that have lost a worker
 	far           progress
 }
 
@@ -95,16 +101,25 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
-	placements, rows, columns, err := c.place(rows, columns, layout.Of)
+	g := &graph{name: name, source: source, asked: [2]uint32{rows, columns}}
+	if err := c.beginLoad(g, ""); err != nil {
+		return err
+	}
+	c.graphs[name] = g
+	return nil
+}
+
+// beginLoad has a graph loaded by the workers that are there.
+func (c *cluster) beginLoad(g *graph, reason string) error {
+	placements, rows, columns, err := c.place(g.asked[0], g.asked[1], layout.Of)
 	if err != nil {
 		return err
 	}
 	c.loads++
-	g := &graph{
-		name: name, source: source, rows: rows, columns: columns, placements: placements,
-		state: control.GraphState_GRAPH_STATE_LOADING, report: &control.LoadReport{}, load: loadID{c.master, c.loads}, missing: map[string]bool{},
-	}
-	c.graphs[name] = g
+	g.placements, g.rows, g.columns, g.load = placements, rows, columns, loadID{c.master, c.loads}
+	g.state, g.reason, g.report, g.missing = control.GraphState_GRAPH_STATE_LOADING, reason, &control.LoadReport{}, map[string]bool{}
+	g.stopping, g.lost, g.again = false, false, false
+	c.graphTurned(g)
 	c.emit(startLoad{g})
 	return nil
 }
@@ -115,19 +130,24 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 		return
 	}
 	g.far.clear()
+	if err != nil && !g.stopping {
+		g.lost, g.reason = lossOf(err), reasonOf(err)
+	}
 	switch {
-	case g.reason != "":
-		g.state = control.GraphState_GRAPH_STATE_FAILED
-	case err != nil:
-		g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, reasonOf(err)
-	default:
-		g.state, g.report = control.GraphState_GRAPH_STATE_READY, report
-	}
-	if g.state == control.GraphState_GRAPH_STATE_FAILED {
+	case g.dropped:
 		c.dropShares(g)
-	}
-	if g.dropped {
-		delete(c.graphs, g.name)
+		c.forgetGraph(g)
+	case !g.stopping && err == nil:
+		g.state, g.reason, g.report, g.losses = control.GraphState_GRAPH_STATE_READY, "", report, 0
+		c.graphTurned(g)
+	case g.lost && g.losses < c.retries:
+		g.losses++
+		c.loadAgain(g, g.reason)
+	default:
+		if g.lost && g.losses > 0 {
+			g.reason += fmt.Sprintf(" (the last of %d loads, each of which has lost a worker)", g.losses+1)
+		}
+		c.giveUp(g, g.reason)
 	}
 	c.farewells()
 	c.schedule(now)
@@ -162,31 +182,14 @@ func (c *cluster) dropShares(g *graph) {
 	}
 }
 
-// loaded returns the graphs that have been loaded, by name.
+// loaded returns the graphs that workers have shares of, by name: all of them, or but for those that are waited for.
 func (c *cluster) loaded() (all []*graph) {
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
-		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY || g.state == control.GraphState_GRAPH_STATE_WAITING {
+		if g := c.graphs[name]; g.state == control.GraphState_GRAPH_STATE_READY || g.state == control.GraphState_GRAPH_STATE_WAITING && !g.again {
 			all = append(all, g)
 		}
 	}
 	return all
-}
-
-// failGraph gives up a graph because a worker's share of it is lost.
-func (c *cluster) failGraph(g *graph, worker, what string) {
-	g.state = control.GraphState_GRAPH_STATE_FAILED
-	g.reason = fmt.Sprintf("worker %s, which held a share of it, %s: load it again", worker, what)
-	g.report.Bytes = 0 // the shares are freed
-	c.dropShares(g)
-}
-
-// failGraphs gives up the graphs of which a worker had a share.
-func (c *cluster) failGraphs(w *worker, what string) {
-	for _, g := range c.loaded() {
-		if uses(g.placements, w.name) {
-			c.failGraph(g, w.name, what)
-		}
-	}
 }
 
 // dropGraph frees a graph that no job needs. One that is being loaded is forgotten when its load, which is told to stop, has
@@ -206,12 +209,19 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 		c.dropShares(g)
 	case control.GraphState_GRAPH_STATE_LOADING:
 		g.dropped = true
-		if g.reason == "" {
-			g.reason = "it was dropped"
+		if !g.stopping {
+			g.stopping, g.reason = true, "it was dropped"
 			c.emit(stopLoad{g.name, g.reason})
 		}
 		return g, nil
 	}
-	delete(c.graphs, name)
+	c.forgetGraph(g)
 	return g, nil
+}
+
+// forgetGraph takes a graph out of the catalog.
+func (c *cluster) forgetGraph(g *graph) {
+	delete(c.graphs, g.name)
+	g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, "it was dropped"
+	c.emit(graphTurned{graph: g, state: g.state, reason: g.reason, gone: true})
 }

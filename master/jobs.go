@@ -104,9 +104,10 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, 
 	return j, nil
 }
 
-// schedule starts waiting jobs, oldest first, while there is room; one whose graph is not there yet, or whose client has
+// schedule loads what has to be loaded again, and starts waiting jobs, oldest first, while there is room; one whose graph is not there yet, or whose client has
 // not confirmed it, lets others pass.
 func (c *cluster) schedule(now time.Duration) {
+	c.reload()
 	running := 0
 	for _, id := range c.order {
 		if c.jobs[id].active() {
@@ -153,8 +154,19 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 			return false
 		}
 		if a, b, cut := c.cutIn(g.placements); cut {
-			c.end(now, j, control.JobState_JOB_STATE_FAILED,
-				fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
+			if c.retries == 0 {
+				c.end(now, j, control.JobState_JOB_STATE_FAILED,
+					fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
+				return false
+			}
+			if c.workers[a].excluded == "" {
+				a, b = b, a
+			}
+			c.loseGraph(g, a, "has no connection to worker "+b)
+			return c.start(now, j)
+		}
+		if load := j.spec.Load; load != "" && load != g.load.String() {
+			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s has been loaded again since the client has looked at it, and its vertices may have other numbers: get it anew", g.name))
 			return false
 		}
 		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	layout "github.com/superstep-go/superstep/internal/graph"
 )
 
 // loadID identifies the load that a graph came from, and each share of it.
@@ -35,7 +36,7 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 		}
 		i := slices.IndexFunc(offers, func(o *control.Offer) bool { return o.GetLoad().GetGraph() == g.name && idOf(o) == g.load })
 		if i < 0 {
-			c.failGraph(g, w.name, "no longer has it")
+			c.loseGraph(g, w.name, "no longer has it")
 			continue
 		}
 		if !w.met { // the graph is from before the master's restart
@@ -43,8 +44,11 @@ func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer)
 			g.report.Bytes += share.GetBytes()
 			g.report.Seconds = max(g.report.Seconds, share.GetSeconds())
 		}
-		delete(g.missing, w.name)
-		g.settle()
+		if g.missing[w.name] {
+			delete(g.missing, w.name)
+			g.settle()
+			c.graphTurned(g)
+		}
 	}
 }
 
@@ -83,11 +87,14 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	}
 	if old := c.graphs[g.name]; old != nil {
 		if old.state == control.GraphState_GRAPH_STATE_WAITING && old.load.number < g.load.number {
-			c.failGraph(old, w.name, "has a share of a later one")
+			c.giveUp(old, fmt.Sprintf("worker %s has a share of a later load of it", w.name))
 		}
 		if old.state != control.GraphState_GRAPH_STATE_FAILED || old.due || old.load.number >= g.load.number {
 			return
 		}
+	}
+	if d := layout.Of(len(workersOf(g.placements))); g.rows != uint32(d.Rows) || g.columns != uint32(d.Columns) {
+		g.asked = [2]uint32{g.rows, g.columns} // it cannot be known of the others
 	}
 	g.settle()
 	c.graphs[g.name] = g
@@ -116,7 +123,7 @@ func (c *cluster) expireGraphs(now time.Duration) {
 			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold { // since the master's start
 				continue
 			}
-			c.failGraph(g, name, fmt.Sprintf("did not come back within %v", c.hold))
+			c.loseGraph(g, name, fmt.Sprintf("did not come back within %v", c.hold))
 			break
 		}
 	}

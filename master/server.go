@@ -57,7 +57,7 @@ type Server struct {
 	stops    map[string]context.CancelCauseFunc // of runs and loads
 	runs     map[string]*run
 	journals map[string]*journal
-	loads    map[string]chan struct{} // closed when a load has ended
+	loads    map[string]chan struct{} // of graphs that are not there yet: closed when they are, or have failed
 	examined map[pair]bool            // whose connections are being looked into
 	turned   int                      // clients with a wrong token
 	stale    int                      // messages of a time gone by
@@ -251,10 +251,12 @@ func (s *Server) effect(e effect) {
 		if e.state.Ended() {
 			s.columns.release(e.job.spec, true)
 		}
+	case graphTurned:
+		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
+		s.awaited(e)
 	case startLoad:
 		ctx, stop := context.WithCancelCause(s.ctx)
 		s.stops["graph "+e.graph.name] = stop
-		s.loads[e.graph.name] = make(chan struct{})
 		s.spawn(func() { s.load(ctx, e.graph) })
 	case stopLoad:
 		if stop := s.stops["graph "+e.name]; stop != nil {
@@ -279,6 +281,22 @@ func (s *Server) effect(e effect) {
 		s.log.Warn("worker lost", "worker", e.name, "incarnation", e.incarnation, "reason", e.reason)
 		if w := s.sessions[e.name]; w != nil && w.incarnation == e.incarnation {
 			w.end(lostRefusal(control.Refusal_KIND_UNKNOWN, e.name, e.incarnation))
+		}
+	}
+}
+
+// awaited lets those go on who wait for a graph that is there now, or will not be. The lock is held.
+func (s *Server) awaited(e graphTurned) {
+	name := e.graph.name
+	switch e.state {
+	case control.GraphState_GRAPH_STATE_LOADING:
+		if s.loads[name] == nil {
+			s.loads[name] = make(chan struct{})
+		}
+	case control.GraphState_GRAPH_STATE_READY, control.GraphState_GRAPH_STATE_FAILED:
+		if s.loads[name] != nil {
+			close(s.loads[name])
+			delete(s.loads, name)
 		}
 	}
 }

@@ -351,15 +351,11 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 func (s *Server) tell(w *session, c *control.Command) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	k := w.begin(ctx, c, nil)
-	sent := w.lane.Offer(toWorker(c))
+	err := w.lane.Post(toWorker(c))
 	s.spawn(func() {
 		defer cancel()
 		defer w.forget(c)
 		var r *control.Report
-		var err error
-		if !sent {
-			err = w.lane.Send(toWorker(c))
-		}
 		if err == nil {
 			r, err = w.wait(ctx, k, func(*control.Report) error { return nil })
 		}

@@ -72,7 +72,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
-			c.failGraph(g, r.Name, "was started anew")
+			c.loseGraph(g, r.Name, "was started anew")
 		}
 	}
 	return incarnation, nil
@@ -155,7 +155,7 @@ func (c *cluster) held(name string, incarnation uint64) (jobs, graphs []string) 
 	}
 	for _, graph := range slices.Sorted(maps.Keys(c.graphs)) {
 		g := c.graphs[graph]
-		if g.state != control.GraphState_GRAPH_STATE_FAILED && placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
+		if g.state != control.GraphState_GRAPH_STATE_FAILED && !g.again && placedOn(g.placements, name, incarnation) && !slices.Contains(graphs, graph) {
 			graphs = append(graphs, graph)
 		}
 	}
@@ -244,7 +244,7 @@ func (c *cluster) farewell(w *worker) {
 		return
 	}
 	w.told = true
-	c.failGraphs(w, "left")
+	c.loseGraphs(w, "left")
 	c.emit(goodbye{w.name})
 }
 
@@ -258,13 +258,14 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 	c.emit(dismiss{w.name, reason, w.incarnation})
 	c.release(now, w, "worker "+w.name+" was lost: "+reason)
 	if leaving {
-		c.failGraphs(w, "was lost")
+		c.loseGraphs(w, "was lost")
 		return
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, w.name) {
 			g.missing[w.name] = true
 			g.settle()
+			c.graphTurned(g)
 		}
 	}
 }
@@ -275,11 +276,11 @@ func (c *cluster) exited(now time.Duration, name string, incarnation uint64, rea
 	case w == nil || w.incarnation != incarnation:
 	case w.live():
 		c.lose(now, w, reason)
-		c.failGraphs(w, "was lost")
+		c.loseGraphs(w, "was lost")
 		c.schedule(now)
 	case w.state == control.WorkerState_WORKER_STATE_LOST:
 		w.reason = reason // it was only not heard of
-		c.failGraphs(w, "was lost")
+		c.loseGraphs(w, "was lost")
 		c.schedule(now)
 	}
 }
@@ -294,8 +295,8 @@ func (c *cluster) release(now time.Duration, w *worker, reason string) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
 		g := c.graphs[name]
-		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) && g.reason == "" {
-			g.reason = reason
+		if g.state == control.GraphState_GRAPH_STATE_LOADING && uses(g.placements, w.name) && !g.stopping {
+			g.stopping, g.lost, g.reason = true, true, reason
 			c.emit(stopLoad{g.name, reason})
 		}
 	}

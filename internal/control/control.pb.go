@@ -5361,6 +5361,7 @@ type JobSpec struct {
 	ColumnData    map[string]*ColumnData `protobuf:"bytes,13,rep,name=column_data,json=columnData,proto3" json:"column_data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: what a client has sent of them
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                                                         // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
+	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`         // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
 	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"` // measurements between the workers, without a graph; program is netbench then
 	unknownFields protoimpl.UnknownFields
@@ -5486,6 +5487,13 @@ func (x *JobSpec) GetColumns() uint32 {
 		return x.Columns
 	}
 	return 0
+}
+
+func (x *JobSpec) GetLoad() string {
+	if x != nil {
+		return x.Load
+	}
+	return ""
 }
 
 func (x *JobSpec) GetGraph500() *Graph500 {
@@ -8551,7 +8559,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xfc\x06\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\x90\a\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -8570,7 +8578,8 @@ const file_control_proto_rawDesc = "" +
 	"\vcolumn_data\x18\r \x03(\v2-.superstep.control.v1.JobSpec.ColumnDataEntryR\n" +
 	"columnData\x12\x12\n" +
 	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\t \x01(\rR\acolumns\x12:\n" +
+	"\acolumns\x18\t \x01(\rR\acolumns\x12\x12\n" +
+	"\x04load\x18\x0e \x01(\tR\x04load\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
 	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"sync"
@@ -85,11 +86,21 @@ func (l *Lane) Send(m proto.Message) error {
 }
 
 // Offer sends a message soon, and does not wait. It reports false if too much waits already.
-func (l *Lane) Offer(m proto.Message) bool {
+func (l *Lane) Offer(m proto.Message) bool { return l.soon(m, maxPending/2) == nil }
+
+// Post is Offer, however much waits: for the few messages that have to come before later ones.
+func (l *Lane) Post(m proto.Message) error { return l.soon(m, math.MaxInt) }
+
+var errBusy = errors.New("too much waits to be sent")
+
+func (l *Lane) soon(m proto.Message, most int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.pending) > maxPending/2 || l.add(0, m) != nil {
-		return false
+	if len(l.pending) > most {
+		return errBusy
+	}
+	if err := l.add(0, m); err != nil {
+		return err
 	}
 	if !l.busy {
 		l.busy = true
@@ -99,7 +110,7 @@ func (l *Lane) Offer(m proto.Message) bool {
 			l.flush()
 		}()
 	}
-	return true
+	return nil
 }
 
 // add appends a message to what is pending. The lock is held.

@@ -129,3 +129,39 @@ func TestCancelBetweenAttempts(t *testing.T) {
 		t.Errorf("found %s after attempt %d: %s", j.State.Word(), j.Epoch, j.Reason)
 	}
 }
+
+// TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again on the others, and a job that was under way on it
+// has the same result.
+func TestGraphIsLoadedAgain(t *testing.T) {
+	at := new(atomic.Pointer[gate])
+	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
+		append(programs(), engine.Register("summing", summing{at}))...)
+	before := c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=9"}, 0, 0)
+	spec := &control.JobSpec{Program: "summing", Graph: "web", KeepResult: true}
+	j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
+	want := c.result(t, j.Id)
+	for i, lose := range []func(string){c.Kill, c.Freeze} {
+		g := newGate()
+		at.Store(g)
+		j, _ = c.watch(t, c.submitSpec(t, spec).Id, func(e *control.JobEvent) {
+			if e.GetJob().GetState() == control.JobState_JOB_STATE_RUNNING && at.Load() != nil {
+				g.await(t)
+				at.Store(nil)
+				lose("w" + string('2'-rune(i)))
+				close(g.open)
+			}
+		})
+		if j.State != control.JobState_JOB_STATE_DONE || j.Epoch != 2 || len(j.Workers) != 2-i || !maps.Equal(c.result(t, j.Id), want) {
+			t.Fatalf("found %s %q after attempt %d on %v, or another result", j.State.Word(), j.Reason, j.Epoch, j.Workers)
+		}
+	}
+	after := c.inspect(t, "web")
+	if after.State != control.GraphState_GRAPH_STATE_READY || after.Load == before.Load || after.Vertices != before.Vertices {
+		t.Errorf("found %v", after)
+	}
+	// A client that knows the vertices' numbers from before is told.
+	spec.Load = before.Load
+	if j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "graph web has been loaded again since") {
+		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
+	}
+}
