@@ -7,6 +7,7 @@ package mem
 
 import (
 	"fmt"
+	"os"
 	"reflect"
 	"sync"
 	"unsafe"
@@ -64,6 +65,19 @@ func Make[T any](a *Arena, n int) []T {
 	a.Meter.add(int64(total))
 	// The mapping is page-aligned, at least total bytes long, zeroed, and T holds no pointers.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
+}
+
+// Map returns the first size bytes of a file, to be read alone, until the arena is closed: mapped into memory where the system can, else read
+// into it. The file must not be changed meanwhile, and may be closed.
+func Map(a *Arena, f *os.File, size int64) ([]byte, error) {
+	if size <= 0 || size != int64(int(size)) {
+		return nil, fmt.Errorf("mapping %d bytes", size)
+	}
+	data, err := mapFile(a, f, int(size))
+	if err != nil {
+		return nil, fmt.Errorf("mapping %d bytes: %w", size, err)
+	}
+	return data, nil
 }
 
 // Bytes returns how many bytes the arena's arrays take, as asked for, those on the Go heap included.

@@ -1,0 +1,33 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Filer is a store whose objects are files, which can be mapped into memory.
+type Filer interface {
+	// File opens the file of an object, to be read. It stays as it is also when another object is put under the name.
+	File(name string) (*os.File, error)
+}
+
+// File is Filer.File.
+func (d *Dir) File(name string) (*os.File, error) {
+	if err := named(d, name); err != nil {
+		return nil, err
+	}
+	f, err := d.root.Open(name)
+	if err != nil {
+		return nil, failed("open", d, name, err)
+	}
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("found no regular file: %w", fs.ErrInvalid)
+	}
+	if err != nil {
+		return nil, failed("open", d, name, errors.Join(err, f.Close()))
+	}
+	return f, nil
+}
