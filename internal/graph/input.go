@@ -10,12 +10,12 @@ import (
 )
 
 // Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed are not in it. The caller
-// closes it.
+// closes it, before the graph. It needs the whole graph in this process.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()
 	}
-	return g.input(g.N, g.Labels, func(v uint32) uint32 { return v }, func(uint32) bool { return true })
+	return &edges.Input{Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Directed: g.Directed}
 }
 
 // inputOfPresent is Input for a graph of which vertices were removed: the others are numbered anew.

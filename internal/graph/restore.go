@@ -1,0 +1,201 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Restorer makes a graph of partitions that were stored: of those that are in this process. The arrays may come from anywhere: those that no
+// partition can have are refused.
+//
+//	NewRestorer -> Partition ... -> Graph
+type Restorer struct {
+	g    *Graph
+	team *parallel.Team // does the work
+}
+
+// NewRestorer begins a graph of which the exported fields are set, except Parts. Arena has its arrays, and is the graph's from now on.
+func NewRestorer(g *Graph, arena *mem.Arena, team *parallel.Team) (*Restorer, error) {
+	g.arena = arena
+	if err := g.Options.Place(); err != nil {
+		return nil, err
+	}
+	if g.N < 0 || g.N > MaxVertices {
+		return nil, TooManyVertices(uint64(g.N))
+	}
+	if g.Weights != g.Options.Weights || g.Weights > edges.Float64 {
+		return nil, fmt.Errorf("weights of kind %d and %d", g.Weights, g.Options.Weights)
+	}
+	if g.Order != nil && (len(g.Order) != g.N || len(g.IDs) != g.N) {
+		return nil, fmt.Errorf("found maps of %d and %d vertices, expected %d", len(g.Order), len(g.IDs), g.N)
+	}
+	g.Parts = make([]*Partition, g.Options.Partitions)
+	return &Restorer{g, team}, nil
+}
+
+// Partition restores a partition of its arrays.
+func (r *Restorer) Partition(s Shape, from Arrays) error {
+	if err := r.fits(s); err != nil {
+		return err
+	}
+	p := r.g.restored(s)
+	var labels labelArrays
+	p.visit(from, &labels)
+	if !r.g.Directed {
+		p.InDegrees = p.OutDegrees
+	}
+	if len(labels.wide) > 0 {
+		p.labels = labels.wide
+	} else {
+		p.Inputs = labels.narrow
+	}
+	if err := p.checkStored(s, &labels, r.team); err != nil {
+		return fmt.Errorf("partition %d: %w", s.Index, err)
+	}
+	p.derive()
+	r.g.Parts[s.Index] = p
+	return nil
+}
+
+// fits refuses a shape that is not of this graph.
+func (r *Restorer) fits(s Shape) error {
+	g := r.g
+	n := uint64(g.N)
+	if g.added == nil && s.Added > 0 {
+		g.added = &added{s.Added, s.AddedLabel}
+	}
+	switch {
+	case s.Added > 0 && *g.added != added{s.Added, s.AddedLabel}:
+		return fmt.Errorf("partition %d: other vertices were added from %d on than elsewhere", s.Index, s.Added)
+	case s.Index < 0 || s.Index >= len(g.Parts) || g.Parts[s.Index] != nil:
+		return fmt.Errorf("found partition %d of %d, expected another one", s.Index, len(g.Parts))
+	case s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed || s.Weights != g.Weights:
+		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid, s.Vertices)
+	case s.Reversed && (!s.Directed || s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
+		return fmt.Errorf("partition %d has blocks of reversed arcs: it needs none", s.Index)
+	case s.Slots < 0 || int64(s.Slots) > 1<<32-64 || s.Slots%64 != 0 || s.ReversedSlots < 0 || int64(s.ReversedSlots) > 1<<32-64 || s.ReversedSlots%64 != 0:
+		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)
+	case uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel:
+		return fmt.Errorf("partition %d: vertices were added from %d on, of %d", s.Index, s.Added, n)
+	}
+	return nil
+}
+
+// restored makes a partition that has no arrays yet.
+func (g *Graph) restored(s Shape) *Partition {
+	n := len(g.Parts)
+	p := &Partition{Index: s.Index, Of: n, Owned: owned(g.N, s.Index, n), graph: g}
+	side := func(line []int) *Side { return &Side{Line: line} }
+	lists := func() *Adjacency { return new(Adjacency) }
+	if !s.Grid.Flat() {
+		p.begin(s.Grid)
+		block := func() Blocks {
+			b := &Block{Senders: side(p.Column), Receivers: side(p.Row), ByReceiver: lists(), BySender: lists()}
+			return Blocks{b, b}
+		}
+		p.along = block()
+		if s.Reversed {
+			r := &Partition{Index: p.Index, Of: n, Owned: p.Owned, Grid: p.Grid, Column: p.Column, Row: p.Row, slots: p.slots, graph: g}
+			r.reversed = block()
+			r.Slots, p.reversedPart = s.ReversedSlots, r
+		}
+		p.Slots = s.Slots
+		return p
+	}
+	p.begin(Of(n))
+	p.Slots = s.Slots
+	p.In = lists()
+	if p.Out = p.In; g.Directed {
+		p.Out = lists()
+	}
+	own := &Side{Groups: make([]Group, n)}
+	if n == 1 {
+		own.Peers = newPeers(nil, make([][]uint64, 1))
+		b := &Block{Senders: own, Receivers: own, ByReceiver: p.In, BySender: p.Out}
+		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
+		return p
+	}
+	from := side(p.Column)
+	to := from
+	if g.Directed {
+		to = side(p.Column)
+	}
+	p.along = Blocks{
+		Push: &Block{Senders: own, Receivers: to, BySender: p.Out},
+		Pull: &Block{Senders: from, Receivers: own, ByReceiver: p.In},
+	}
+	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
+	return p
+}
+
+// derive makes what is not stored, after the arrays were checked.
+func (p *Partition) derive() {
+	arena := p.graph.arena
+	p.slots.FindBases(mem.Make[uint64](arena, p.Slots/64))
+	if p.Grid.Flat() {
+		for _, a := range []*Adjacency{p.In, p.Out} {
+			a.Rising = p.Of == 1
+			if a.Chunks == nil {
+				a.chunk(p.Words(), p.Words())
+			}
+		}
+		return
+	}
+	p.deriveBlock(p.along.Push)
+	if r := p.reversedPart; r != nil {
+		r.slots.FindBases(mem.Make[uint64](arena, r.Slots/64))
+		r.deriveBlock(r.reversed.Push)
+	}
+}
+
+// deriveBlock does so for a block of a grid that is not flat.
+func (p *Partition) deriveBlock(b *Block) {
+	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
+	b.BySender.Rising, b.BySender.Heads = true, nil
+	b.BySender.chunk(p.Words(), len(b.BySender.Bits))
+	b.Receivers.Ghosts = make([]bitmap.Ranked, p.Of)
+	for _, q := range b.Receivers.Line {
+		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
+		group := b.Receivers.Groups[q]
+		for slot := group.Start; slot < group.Start+group.Count; slot++ {
+			bitmap.Set(set, uint32(p.slots.ID(slot))/uint32(p.Of))
+		}
+		b.Receivers.Ghosts[q] = bitmap.Rank(set, mem.Make[uint32](p.graph.arena, len(set)+1))
+	}
+}
+
+// Graph returns the graph, after checking what the partitions here say of each other. Until it has succeeded the arena is the caller's.
+func (r *Restorer) Graph() (*Graph, error) {
+	g := r.g
+	g.hasReversed = g.Directed && !g.Options.Grid.Flat()
+	for p := range g.here() {
+		g.hasReversed = g.hasReversed && p.reversedPart != nil
+	}
+	for p := range g.here() {
+		if g.hasReversed != (p.reversedPart != nil) {
+			return nil, errors.New("some partitions have blocks of reversed arcs, others have none")
+		}
+		for _, q := range slices.Concat(p.Column, p.Row) {
+			if g.Parts[q] == nil {
+				continue
+			}
+			if err := p.agrees(g.Parts[q]); err != nil {
+				return nil, fmt.Errorf("partitions %d and %d: %w", p.Index, q, err)
+			}
+		}
+	}
+	if !slices.Contains(g.Parts, nil) {
+		if err := g.checkSums(); err != nil {
+			return nil, err
+		}
+	}
+	runtime.AddCleanup(g, func(arena *mem.Arena) { arena.Close() }, g.arena)
+	return g, nil
+}

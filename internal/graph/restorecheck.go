@@ -1,0 +1,317 @@
+package graph
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// checkStored refuses arrays that no partition has: after it no index that is stored leads out of the array that it is of.
+func (p *Partition) checkStored(s Shape, labels *labelArrays, team *parallel.Team) error {
+	if err := p.checkVertices(s, labels); err != nil {
+		return err
+	}
+	if p.Grid.Flat() {
+		return p.checkFlat(team)
+	}
+	valid, err := p.checkBlock(p.along.Push, nil, team)
+	if err != nil {
+		return err
+	}
+	r := p.reversedPart
+	if r == nil {
+		return nil
+	}
+	if _, err := r.checkBlock(r.reversed.Push, valid, team); err != nil {
+		return fmt.Errorf("reversed arcs: %w", err)
+	}
+	return nil
+}
+
+// checkVertices checks what is stored of each vertex.
+func (p *Partition) checkVertices(s Shape, labels *labelArrays) error {
+	padded := (p.Owned + 63) &^ 63
+	if len(p.OutDegrees) != padded || len(p.InDegrees) != padded {
+		return fmt.Errorf("found degrees of %d and %d vertices, expected %d", len(p.OutDegrees), len(p.InDegrees), padded)
+	}
+	loaded := p.Owned
+	if s.Added > 0 {
+		loaded = owned(int(s.Added), p.Index, p.Of)
+	}
+	narrow, wide := loaded, 0
+	if s.Wide {
+		narrow, wide = 0, loaded
+	}
+	if len(labels.narrow) != narrow || len(labels.wide) != wide {
+		return fmt.Errorf("found %d and %d input ids, expected %d and %d", len(labels.narrow), len(labels.wide), narrow, wide)
+	}
+	removed := 0
+	if s.Removed {
+		removed = p.Words()
+	}
+	if len(p.Absent) != removed || removed > 0 && !within(p.Absent, p.Owned) {
+		return fmt.Errorf("the set of removed vertices is none of %d vertices", p.Owned)
+	}
+	if !s.Removed {
+		p.Absent = nil
+	}
+	return nil
+}
+
+// checkFlat checks the lists and sides of a partition of a flat grid.
+func (p *Partition) checkFlat(team *parallel.Team) error {
+	valid, err := p.startSlots()
+	if err != nil {
+		return err
+	}
+	for _, b := range []struct {
+		side *Side
+		name string
+	}{{p.along.Pull.Senders, "senders"}, {p.along.Push.Receivers, "receivers"}} {
+		if b.name == "receivers" && b.side == p.along.Pull.Senders {
+			break
+		}
+		if err := p.checkSide(b.side, valid); err != nil {
+			return fmt.Errorf("%s: %w", b.name, err)
+		}
+	}
+	if err := p.endSlots(valid); err != nil {
+		return err
+	}
+	if err := p.checkLists(p.In, p.Owned, valid, p.Of == 1, p.InDegrees, team); err != nil {
+		return fmt.Errorf("in-edges: %w", err)
+	}
+	if p.Out == p.In {
+		return nil
+	}
+	if err := p.checkLists(p.Out, p.Owned, valid, p.Of == 1, p.OutDegrees, team); err != nil {
+		return fmt.Errorf("out-edges: %w", err)
+	}
+	return nil
+}
+
+// checkBlock checks a block of a grid that is not flat. It returns which slots there are; those before are of the block whose slots this
+// one's continue.
+func (p *Partition) checkBlock(b *Block, before []uint64, team *parallel.Team) ([]uint64, error) {
+	valid, err := p.startSlots()
+	if err != nil {
+		return nil, err
+	}
+	if len(before) > len(valid) {
+		return nil, fmt.Errorf("found %d slots, expected %d or more", p.Slots, 64*len(before))
+	}
+	for w, word := range before {
+		valid[w] |= word
+	}
+	if err := p.checkSide(b.Receivers, valid); err != nil {
+		return nil, fmt.Errorf("receivers: %w", err)
+	}
+	if err := p.checkSide(b.Senders, valid); err != nil {
+		return nil, fmt.Errorf("senders: %w", err)
+	}
+	if err := p.endSlots(valid); err != nil {
+		return nil, err
+	}
+	if err := p.checkLists(b.ByReceiver, p.Slots, valid, false, nil, team); err != nil {
+		return nil, fmt.Errorf("lists by receiver: %w", err)
+	}
+	if err := p.checkLists(b.BySender, p.Slots, valid, true, nil, team); err != nil {
+		return nil, fmt.Errorf("lists by sender: %w", err)
+	}
+	if len(b.BySender.Adj) != len(b.ByReceiver.Adj) {
+		return nil, fmt.Errorf("found %d arcs by receiver and %d by sender", len(b.ByReceiver.Adj), len(b.BySender.Adj))
+	}
+	return valid, nil
+}
+
+// startSlots returns a set of slots with those of the owned vertices.
+func (p *Partition) startSlots() ([]uint64, error) {
+	if p.Slots < int(p.slots.Ghost) || len(p.slots.Ghosts) != p.Slots-int(p.slots.Ghost) {
+		return nil, fmt.Errorf("found %d ghosts in %d slots of which %d are owned", len(p.slots.Ghosts), p.Slots, p.slots.Ghost)
+	}
+	valid := make([]uint64, p.Slots/64)
+	bitmap.Fill(valid, p.Owned)
+	return valid, nil
+}
+
+// checkSide checks a side, and puts the slots of its ghosts into valid.
+func (p *Partition) checkSide(s *Side, valid []uint64) error {
+	if len(s.Line) == 0 && p.Of == 1 {
+		return nil
+	}
+	if len(s.Groups) != p.Of {
+		return fmt.Errorf("found groups of %d partitions, expected %d", len(s.Groups), p.Of)
+	}
+	if err := s.Peers.check(p); err != nil {
+		return err
+	}
+	other := make([]bool, p.Of)
+	for _, q := range s.Line {
+		other[q] = true
+	}
+	for q, group := range s.Groups {
+		if !other[q] {
+			if list := s.Peers.Of(q); group.Count > 0 || list.Count() > 0 {
+				return fmt.Errorf("found vertices shared with partition %d, which is not of the line", q)
+			}
+			continue
+		}
+		if err := p.checkGroup(q, group, valid); err != nil {
+			return fmt.Errorf("ghosts of partition %d: %w", q, err)
+		}
+	}
+	return nil
+}
+
+// checkGroup checks the slots of another partition's vertices.
+func (p *Partition) checkGroup(q int, group Group, valid []uint64) error {
+	if group.Start%64 != 0 || group.Start < p.slots.Ghost || uint64(group.Start)+uint64(group.Count) > uint64(p.Slots) {
+		return fmt.Errorf("found slots %d to %d of %d", group.Start, uint64(group.Start)+uint64(group.Count), p.Slots)
+	}
+	lo, hi := group.Words()
+	for _, word := range valid[lo:hi] {
+		if word != 0 {
+			return fmt.Errorf("slots from %d on are of two partitions", group.Start)
+		}
+	}
+	bitmap.Fill(valid[lo:hi], int(group.Count))
+	next, end := uint64(0), uint64(p.graph.N)
+	for slot := group.Start; slot < group.Start+group.Count; slot++ {
+		id := p.slots.Ghosts[slot-p.slots.Ghost]
+		if id < next || id >= end || id%uint64(p.Of) != uint64(q) {
+			return fmt.Errorf("found vertex %d in slot %d", id, slot)
+		}
+		next = id + 1
+	}
+	return nil
+}
+
+// endSlots checks that no slot stands for a vertex but those in valid.
+func (p *Partition) endSlots(valid []uint64) error {
+	for w := int(p.slots.Ghost) >> 6; w < len(valid); w++ {
+		for rest := ^valid[w]; rest != 0; rest &= rest - 1 {
+			slot := uint32(w<<6 + bits.TrailingZeros64(rest))
+			if p.slots.Ghosts[slot-p.slots.Ghost] != kernel.None {
+				return fmt.Errorf("slot %d is of no partition", slot)
+			}
+		}
+	}
+	return nil
+}
+
+// check checks the lists of owned vertices that others have as ghosts.
+func (s *Peers) check(p *Partition) error {
+	n := p.Of
+	if len(s.first) != n+1 || s.first[0] != (struct{ word, member uint32 }{}) {
+		return errors.New("lists of shared vertices: found no beginnings")
+	}
+	for q := range n {
+		if s.first[q+1].word < s.first[q].word || s.first[q+1].member < s.first[q].member {
+			return fmt.Errorf("vertices shared with partition %d: the list ends before it begins", q)
+		}
+	}
+	end := s.first[n]
+	if len(s.words) != int(end.word) || len(s.ranks) != int(end.word)+n || len(s.members) != int(end.member) {
+		return fmt.Errorf("lists of shared vertices: found %d words, %d ranks and %d members", len(s.words), len(s.ranks), len(s.members))
+	}
+	for q := range n {
+		list := s.Of(q)
+		if len(list.Head.Bits) > p.Words() || !within(list.Head.Bits, p.Owned) || !ranked(list.Head.Bits, list.Head.Rank) {
+			return fmt.Errorf("vertices shared with partition %d: found an invalid set", q)
+		}
+		next := uint32(64 * len(list.Head.Bits))
+		for _, v := range list.Tail {
+			if v < next || int64(v) >= int64(p.Owned) {
+				return fmt.Errorf("vertices shared with partition %d: found vertex %d", q, v)
+			}
+			next = v + 1
+		}
+	}
+	return nil
+}
+
+// within reports whether all members of a set are below n.
+func within(set []uint64, n int) bool {
+	for w := n >> 6; w < len(set); w++ {
+		word := set[w]
+		if w == n>>6 {
+			word &^= bitmap.Low(n & 63)
+		}
+		if word != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// ranked reports whether ranks are those of a set.
+func ranked(set []uint64, ranks []uint32) bool {
+	if len(ranks) != len(set)+1 || ranks[0] != 0 {
+		return false
+	}
+	n := uint32(0)
+	for w, word := range set {
+		n += uint32(bits.OnesCount64(word))
+		if ranks[w+1] != n {
+			return false
+		}
+	}
+	return true
+}
+
+// agrees checks that two partitions here have the same vertices as each other's ghosts.
+func (p *Partition) agrees(q *Partition) error {
+	type pair struct{ mine, theirs *Side }
+	pairs := []pair{{p.along.Pull.Senders, q.along.Pull.Senders}, {p.along.Push.Receivers, q.along.Push.Receivers}}
+	if err := agree(p, q, &p.slots, pairs[0].mine, pairs[0].theirs); err != nil {
+		return err
+	}
+	if err := agree(p, q, &p.slots, pairs[1].mine, pairs[1].theirs); err != nil {
+		return err
+	}
+	r, s := p.reversedPart, q.reversedPart
+	if r == nil || s == nil {
+		return nil
+	}
+	if err := agree(p, q, &r.slots, r.reversed.Pull.Senders, s.reversed.Pull.Senders); err != nil {
+		return err
+	}
+	return agree(p, q, &r.slots, r.reversed.Push.Receivers, s.reversed.Push.Receivers)
+}
+
+// agree checks that the ghosts which p has of q at a side are the vertices that q shares with p there.
+func agree(p, q *Partition, slots *kernel.Slots, mine, theirs *Side) error {
+	if len(mine.Line) == 0 {
+		return nil
+	}
+	group, list := mine.Groups[q.Index], theirs.Peers.Of(p.Index)
+	if int(group.Count) != list.Count() {
+		return fmt.Errorf("found %d shared vertices, and %d ghosts for them", list.Count(), group.Count)
+	}
+	slot, same := group.Start, true
+	list.Each(func(local uint32) {
+		same = same && slots.ID(slot) == uint64(q.Global(local))
+		slot++
+	})
+	if !same {
+		return errors.New("the ghosts are not the vertices that are shared")
+	}
+	return nil
+}
+
+// weighed reports whether lists have as many weights as their graph's kind asks for.
+func (a *Adjacency) weighed(weights edges.Weights) bool {
+	narrow, wide := 0, 0
+	switch weights {
+	case edges.Float32:
+		narrow = len(a.Adj)
+	case edges.Float64:
+		wide = len(a.Adj)
+	}
+	return len(a.Weights32) == narrow && len(a.Weights64) == wide
+}

@@ -1,0 +1,182 @@
+package graph
+
+import (
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Shape is what must be known of a partition before its arrays can be read.
+type Shape struct {
+	Index    int
+	Grid     Grid // of the graph
+	Vertices int  // of the graph, those that were removed included
+	Directed bool
+	Weights  edges.Weights
+	// Slots is the number of slots. Reversed says that a grid that is not flat has blocks of reversed arcs, with ReversedSlots.
+	Slots, ReversedSlots int
+	Reversed             bool
+	// Wide says that input ids are stored in 64 bits; else they are stored in 32, less First.
+	Wide  bool
+	First uint64
+	// Removed says that some vertices were removed.
+	Removed bool
+	// Added is the first vertex that came after loading, and AddedLabel its input id, if any came; else Added is 0.
+	Added      pregel.VertexID
+	AddedLabel uint64
+}
+
+// Arrays are called for each array of a partition, always in the same order: to store them all, or to set them all to what was stored.
+type Arrays interface {
+	Uint32s(name string, array *[]uint32)
+	Uint64s(name string, array *[]uint64)
+	Float32s(name string, array *[]float32)
+	Float64s(name string, array *[]float64)
+}
+
+// Shape returns the partition's.
+func (p *Partition) Shape() Shape {
+	g := p.graph
+	s := Shape{
+		Index: p.Index, Grid: g.Options.Grid, Vertices: g.N, Directed: g.Directed, Weights: g.Weights, Slots: p.Slots, Removed: p.Absent != nil,
+	}
+	if p.reversedPart != nil {
+		s.Reversed, s.ReversedSlots = true, p.reversedPart.Slots
+	}
+	var consecutive bool
+	s.First, consecutive = g.Labels.First()
+	if s.Wide = !consecutive || p.labels != nil; s.Wide {
+		s.First = 0
+	}
+	if g.added != nil {
+		s.Added, s.AddedLabel = g.added.first, g.added.label
+	}
+	return s
+}
+
+// Arrays calls to for each array of the partition. They are those that the partition uses, or copies: they must not be changed.
+func (p *Partition) Arrays(to Arrays) {
+	stored := p.storedLabels()
+	p.visit(to, &stored)
+}
+
+// labelArrays are the input ids of the vertices that were loaded, in one of two ways.
+type labelArrays struct {
+	narrow []uint32
+	wide   []uint64
+}
+
+// storedLabels returns the input ids of the vertices that were loaded.
+func (p *Partition) storedLabels() labelArrays {
+	g := p.graph
+	switch {
+	case p.labels != nil:
+		return labelArrays{wide: p.labels}
+	case p.Inputs != nil || g.Order == nil:
+		return labelArrays{narrow: p.Inputs}
+	}
+	if _, consecutive := g.Labels.First(); consecutive {
+		if p.Of == 1 {
+			return labelArrays{narrow: g.Order}
+		}
+		narrow := make([]uint32, p.Owned)
+		for i := range narrow {
+			narrow[i] = g.Order[p.Global(uint32(i))]
+		}
+		return labelArrays{narrow: narrow}
+	}
+	wide := make([]uint64, p.Owned)
+	for i := range wide {
+		wide[i] = g.Labels.Of(uint64(g.Order[p.Global(uint32(i))]))
+	}
+	return labelArrays{wide: wide}
+}
+
+// visit calls v for all arrays. What follows from others is not stored: chunks, bases of slots, ghosts by owner.
+func (p *Partition) visit(v Arrays, labels *labelArrays) {
+	directed := p.graph.Directed
+	v.Uint32s("degrees.out", &p.OutDegrees)
+	if directed {
+		v.Uint32s("degrees.in", &p.InDegrees)
+	}
+	v.Uint32s("labels.narrow", &labels.narrow)
+	v.Uint64s("labels.wide", &labels.wide)
+	v.Uint64s("removed", &p.Absent)
+	v.Uint64s("ghosts", &p.slots.Ghosts)
+	if p.Grid.Flat() {
+		p.In.visit(v, "in", p.graph.Weights)
+		if directed {
+			p.Out.visit(v, "out", p.graph.Weights)
+		}
+		if p.Of == 1 {
+			return
+		}
+		p.along.Pull.Senders.visit(v, "senders")
+		if directed {
+			p.along.Push.Receivers.visit(v, "receivers")
+		}
+		return
+	}
+	p.along.Push.visit(v, "", p.graph.Weights)
+	if r := p.reversedPart; r != nil {
+		v.Uint64s("reversed.ghosts", &r.slots.Ghosts)
+		r.reversed.Push.visit(v, "reversed.", p.graph.Weights)
+	}
+}
+
+// visit calls v for all arrays of a block of a grid that is not flat.
+func (b *Block) visit(v Arrays, prefix string, weights edges.Weights) {
+	b.ByReceiver.visit(v, prefix+"by-receiver", weights)
+	b.BySender.visit(v, prefix+"by-sender", weights)
+	b.Senders.visit(v, prefix+"senders")
+	b.Receivers.visit(v, prefix+"receivers")
+}
+
+// visit calls v for all arrays of lists.
+func (a *Adjacency) visit(v Arrays, name string, weights edges.Weights) {
+	v.Uint64s(name+".bits", &a.Bits)
+	v.Uint32s(name+".rank", &a.Rank)
+	v.Uint32s(name+".starts", &a.Starts)
+	v.Uint32s(name+".neighbors", &a.Adj)
+	v.Uint32s(name+".heads", &a.Heads)
+	v.Uint32s(name+".same", &a.Same)
+	switch weights {
+	case edges.Float32:
+		v.Float32s(name+".weights", &a.Weights32)
+	case edges.Float64:
+		v.Float64s(name+".weights", &a.Weights64)
+	}
+}
+
+// visit calls v for all arrays of a side.
+func (s *Side) visit(v Arrays, name string) {
+	groups := make([]uint32, 0, 2*len(s.Groups))
+	for _, g := range s.Groups {
+		groups = append(groups, g.Start, g.Count)
+	}
+	v.Uint32s(name+".groups", &groups)
+	if s.Groups == nil { // of a partition that is being restored
+		for pair := range slices.Chunk(groups, 2) {
+			s.Groups = append(s.Groups, Group{pair[0], pair[len(pair)-1]})
+		}
+	}
+	s.Peers.visit(v, name+".peers")
+}
+
+// visit calls v for all arrays of the lists.
+func (s *Peers) visit(v Arrays, name string) {
+	first := make([]uint32, 0, 2*len(s.first))
+	for _, f := range s.first {
+		first = append(first, f.word, f.member)
+	}
+	v.Uint32s(name+".first", &first)
+	if s.first == nil {
+		for pair := range slices.Chunk(first, 2) {
+			s.first = append(s.first, struct{ word, member uint32 }{pair[0], pair[len(pair)-1]})
+		}
+	}
+	v.Uint64s(name+".words", &s.words)
+	v.Uint32s(name+".ranks", &s.ranks)
+	v.Uint32s(name+".members", &s.members)
+}
