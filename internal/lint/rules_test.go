@@ -27,8 +27,8 @@ var layers = [...][]string{
 	},
 	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},
 	{
-		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio", "internal/load",
-		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/transport/pack", "internal/transport/mesh",
+		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio",
+		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/snapshot", "internal/load", "internal/transport/pack", "internal/transport/mesh",
 		"internal/control", "internal/membership",
 	},
 	{

@@ -1,4 +1,4 @@
-// Package load opens a graph by its name, a file or a generator's text, as a list of tuples; package graph builds it.
+// Package load opens a graph by its name, a file, a generator's text or a snapshot, as a list of tuples, and builds it of them in this process.
 package load
 
 import (
@@ -9,11 +9,12 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
 // Request says what to open, and how.
 type Request struct {
-	// Name is a file's path, or a generator such as "kronecker:scale=20".
+	// Name is a file's path, a generator such as "kronecker:scale=20", or the place of a snapshot.
 	Name string
 	// Format is a file's format; empty means to find out.
 	Format graphio.Format
@@ -36,6 +37,18 @@ type Request struct {
 func Open(ctx context.Context, r Request) (*edges.Input, error) {
 	if generate.IsGenerator(r.Name) {
 		return r.generate(ctx)
+	}
+	if snapshot.Is(r.Name) {
+		g, m, err := r.openSnapshot(ctx)
+		if err != nil {
+			return nil, err
+		}
+		in := inputOf(g, m)
+		in.Free = g.Close
+		if r.Directed != nil {
+			in.Directed = *r.Directed
+		}
+		return in, nil
 	}
 	in, err := graphio.Read(ctx, r.Name, r.options())
 	if err != nil {
@@ -81,9 +94,13 @@ func (r Request) options() graphio.ReadOptions {
 func (r Request) weighted(in *edges.Input) error {
 	if r.Weights != edges.Unweighted && !r.IfAny && !in.Edges.Weighted() {
 		in.Close()
-		return fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
+		return r.weightless()
 	}
 	return nil
+}
+
+func (r Request) weightless() error {
+	return fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
 }
 
 func (r Request) generate(ctx context.Context) (*edges.Input, error) {

@@ -1,0 +1,119 @@
+package load
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/snapshot"
+)
+
+// Build opens a graph in this process, and builds it with the options. A snapshot that was saved with such options is opened as it is; where the
+// options say nothing of partitions it keeps its own. The caller closes the graph and, before that, the input: the graph's tuples.
+func Build(ctx context.Context, r Request, o graph.Options) (*graph.Graph, *edges.Input, error) {
+	if snapshot.Is(r.Name) {
+		return r.buildSnapshot(ctx, o)
+	}
+	in, err := Open(ctx, r)
+	if err != nil {
+		return nil, nil, err
+	}
+	if r.IfAny && !in.Edges.Weighted() && !o.UnitWeights {
+		o.Weights = edges.Unweighted
+	}
+	g, err := build.Local(ctx, in, o)
+	if err != nil {
+		in.Close()
+		return nil, nil, err
+	}
+	return g, in, nil
+}
+
+// buildSnapshot is Build of a snapshot.
+func (r Request) buildSnapshot(ctx context.Context, o graph.Options) (*graph.Graph, *edges.Input, error) {
+	saved, m, err := r.openSnapshot(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	if o.Grid == (graph.Grid{}) && o.Partitions == 0 {
+		o.Grid = saved.Options.Grid
+	}
+	if err := o.Place(); err != nil {
+		saved.Close()
+		return nil, nil, err
+	}
+	if r.IfAny && !o.UnitWeights {
+		o.Weights = saved.Weights
+	}
+	if r.adopt(saved, o) {
+		return saved, inputOf(saved, m), nil
+	}
+	defer saved.Close()
+	in := inputOf(saved, m)
+	if r.Directed != nil {
+		in.Directed = *r.Directed
+	}
+	built, err := build.Local(ctx, in, o)
+	if err != nil {
+		return nil, nil, err
+	}
+	return built, inputOf(built, m), nil
+}
+
+// adopt gives a graph that was saved the options, and reports whether it can have them as it is stored.
+func (r Request) adopt(g *graph.Graph, o graph.Options) bool {
+	was := g.Options
+	switch {
+	case o.Grid != was.Grid && !(o.Grid.Flat() && was.Grid.Flat() && o.Partitions == was.Partitions), // flat ones are stored alike
+		r.Directed != nil && *r.Directed != g.Directed, o.InputOrder != was.InputOrder, o.TupleDegrees,
+		o.Duplicates != was.Duplicates && o.Duplicates != graph.KeepDuplicates && was.Duplicates == graph.KeepDuplicates,
+		o.DropLoops && !was.DropLoops && g.Loops > 0,
+		o.Weights != was.Weights, o.UnitWeights && !was.UnitWeights && o.Weights != edges.Unweighted:
+		return false
+	}
+	if o.Duplicates != graph.KeepDuplicates {
+		g.Options.Duplicates = o.Duplicates
+	}
+	g.Options.Grid = o.Grid
+	g.Options.DropLoops, g.Options.UnitWeights = o.DropLoops || was.DropLoops, o.UnitWeights || was.UnitWeights
+	return true
+}
+
+// openSnapshot opens a snapshot, without its weights if none are wanted.
+func (r Request) openSnapshot(ctx context.Context) (*graph.Graph, *snapshot.Manifest, error) {
+	if r.Format != "" {
+		return nil, nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name, r.Format)
+	}
+	place, err := snapshot.Find(ctx, r.Name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer place.Close()
+	g, err := snapshot.Open(ctx, place.Store, place.Manifest, r.Name, snapshot.Options{Team: r.Team, Progress: r.stage("opening " + r.Name)})
+	if err != nil {
+		return nil, nil, err
+	}
+	switch {
+	case r.Directed != nil && *r.Directed && !g.Directed:
+		err = fmt.Errorf("%s: found an undirected graph to be taken as directed: a snapshot does not know which way its edges pointed", r.Name)
+	case g.Weights == edges.Unweighted && r.Weights != edges.Unweighted && !r.IfAny:
+		err = r.weightless()
+	}
+	if err != nil {
+		g.Close()
+		return nil, nil, err
+	}
+	if r.Weights == edges.Unweighted && g.Weights != edges.Unweighted {
+		g.WithoutWeights()
+	}
+	return g, place.Manifest, nil
+}
+
+// inputOf returns the tuples of a snapshot.
+func inputOf(g *graph.Graph, m *snapshot.Manifest) *edges.Input {
+	in := g.Input()
+	in.Account = []string{m.Account()}
+	return in
+}

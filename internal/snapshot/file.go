@@ -1,0 +1,237 @@
+package snapshot
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// A file of arrays, as an object of a store or mapped into memory. All numbers are little-endian.
+//
+//	| magic (8) | version (4) | byte order (4) | length of the header (4) | header, JSON | zeros to a multiple of 4096 |
+//	| array | zeros to a multiple of 64 | array | ...
+//	|<- block of 1 MiB ->|<- block ->| ... | the last one is shorter
+//
+// The header has each array's name, type, place and length, and the CRC-32C of each block of what comes after it. Who refers to the file has
+// the CRC-32C of all before the first array, so that it vouches for every byte.
+const (
+	magic     = "superst\x1a"
+	version   = 1
+	order     = 0x01020304 // which other processors would have written the other way round
+	preamble  = 20
+	dataAlign = 4096
+	align     = 64
+	blockSize = 1 << 20
+
+	maxHeader = 64 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// header is what a file says of itself.
+type header struct {
+	Kind      string       `json:"kind"` // partition or vertices
+	ID        string       `json:"id"`   // of what the file belongs to
+	Partition *graph.Shape `json:"partition,omitempty"`
+	Vertices  *span        `json:"vertices,omitempty"`
+	Size      int64        `json:"size"` // of the whole file
+	Arrays    []array      `json:"arrays"`
+	Blocks    []uint32     `json:"blocks"`
+}
+
+// Kinds of files.
+const (
+	partitionKind = "partition"
+	verticesKind  = "vertices"
+)
+
+// array is where an array lies, from the first one on.
+type array struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"`
+	At     int64  `json:"at"`
+	Length int64  `json:"length"` // elements
+}
+
+// File is what must be known of a file to read it.
+type File struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	// Header is the CRC-32C of all before the first array, and so vouches for the rest, and SHA256 is that of the file.
+	Header uint32 `json:"header_crc32c"`
+	SHA256 string `json:"sha256"`
+}
+
+// image is a file that is to be written: views of arrays in memory, one after the other.
+type image struct {
+	head   []byte
+	header header
+	data   []segment
+	end    int64 // of the last segment
+}
+
+// segment is an array at its place after the head.
+type segment struct {
+	at   int64
+	data []byte
+}
+
+func put[T any](m *image, name, kind string, s []T) {
+	at := (m.end + align - 1) / align * align
+	data := wire.Bytes(s)
+	m.header.Arrays = append(m.header.Arrays, array{name, kind, at, int64(len(s))})
+	m.data = append(m.data, segment{at, data})
+	m.end = at + int64(len(data))
+}
+
+// Uint32s and the others are of graph.Arrays.
+func (m *image) Uint32s(name string, s *[]uint32)   { put(m, name, "uint32", *s) }
+func (m *image) Uint64s(name string, s *[]uint64)   { put(m, name, "uint64", *s) }
+func (m *image) Float32s(name string, s *[]float32) { put(m, name, "float32", *s) }
+func (m *image) Float64s(name string, s *[]float64) { put(m, name, "float64", *s) }
+
+// finish makes the head. The size of the file is in it, and its own length in that: numbers of ten digits leave room for any.
+func (m *image) finish() error {
+	for from := int64(0); from < m.end; from += blockSize {
+		sum := uint32(0)
+		m.each(from, min(from+blockSize, m.end), func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
+		m.header.Blocks = append(m.header.Blocks, sum)
+	}
+	var text []byte
+	for tried := int64(-1); tried != m.header.Size; {
+		tried = m.header.Size
+		var err error
+		if text, err = json.Marshal(&m.header); err != nil {
+			return err
+		}
+		m.header.Size = start(len(text)) + m.end
+	}
+	if len(text) > maxHeader {
+		return fmt.Errorf("a header of %d bytes, expected at most %d", len(text), maxHeader)
+	}
+	m.head = make([]byte, start(len(text)))
+	copy(m.head, magic)
+	binary.LittleEndian.PutUint32(m.head[8:], version)
+	binary.LittleEndian.PutUint32(m.head[12:], order)
+	binary.LittleEndian.PutUint32(m.head[16:], uint32(len(text)))
+	copy(m.head[preamble:], text)
+	return nil
+}
+
+// start is where the first array begins after a header of so many bytes.
+func start(header int) int64 {
+	return (preamble + int64(header) + dataAlign - 1) / dataAlign * dataAlign
+}
+
+var zeros [align]byte
+
+// each calls f for the bytes after the head from from on below to, piece by piece.
+func (m *image) each(from, to int64, f func(some []byte)) {
+	for _, s := range m.data {
+		if from >= to {
+			return
+		}
+		if end := s.at + int64(len(s.data)); from >= end {
+			continue
+		}
+		if from < s.at {
+			f(zeros[:min(s.at, to)-from])
+			from = min(s.at, to)
+		}
+		if from < to {
+			some := s.data[from-s.at : min(int64(len(s.data)), to-s.at)]
+			f(some)
+			from += int64(len(some))
+		}
+	}
+}
+
+// ReadAt reads the file that is to be written.
+func (m *image) ReadAt(p []byte, off int64) (int, error) {
+	if off < 0 {
+		return 0, errors.New("reading before the beginning")
+	}
+	n := 0
+	if off < int64(len(m.head)) {
+		n = copy(p, m.head[off:])
+	}
+	from := off + int64(n) - int64(len(m.head))
+	m.each(from, min(from+int64(len(p)-n), m.end), func(some []byte) { n += copy(p[n:], some) })
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// parseHead checks what a file begins with, up to its arrays, and returns the header and where the arrays begin.
+func parseHead(head []byte, f File) (*header, int64, error) {
+	length, err := headLength(head, f)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := start(length)
+	if int64(len(head)) < at {
+		return nil, 0, fmt.Errorf("found a header of %d bytes in a file of %d", length, len(head))
+	}
+	if sum := crc32.Checksum(head[:at], castagnoli); sum != f.Header {
+		return nil, 0, fmt.Errorf("the header has checksum %08x, expected %08x: it was damaged", sum, f.Header)
+	}
+	h := new(header)
+	text := json.NewDecoder(bytes.NewReader(head[preamble : preamble+length]))
+	text.DisallowUnknownFields()
+	if err := text.Decode(h); err != nil {
+		return nil, 0, fmt.Errorf("the header: %w", err)
+	}
+	return h, at, h.check(at, f)
+}
+
+// headLength returns the length of the header in bytes.
+func headLength(head []byte, f File) (int, error) {
+	if len(head) < preamble || string(head[:8]) != magic {
+		return 0, errors.New("it is no file of a snapshot")
+	}
+	if v := binary.LittleEndian.Uint32(head[8:]); v != version {
+		return 0, fmt.Errorf("found version %d, expected %d: another version of superstep wrote it, or it was damaged", v, version)
+	}
+	if binary.LittleEndian.Uint32(head[12:]) != order {
+		return 0, errors.New("it has another byte order")
+	}
+	length := int64(binary.LittleEndian.Uint32(head[16:]))
+	if length > maxHeader || start(int(length)) > f.Size {
+		return 0, fmt.Errorf("found a header of %d bytes in a file of %d", length, f.Size)
+	}
+	return int(length), nil
+}
+
+// sizes are the bytes of an element, by its type.
+var sizes = map[string]int64{"uint32": 4, "uint64": 8, "float32": 4, "float64": 8}
+
+// check refuses a header whose arrays are not in the file, one after the other.
+func (h *header) check(start int64, f File) error {
+	data := f.Size - start
+	if h.Size != f.Size {
+		return fmt.Errorf("the header says %d bytes, expected %d", h.Size, f.Size)
+	}
+	if blocks := (data + blockSize - 1) / blockSize; int64(len(h.Blocks)) != blocks {
+		return fmt.Errorf("found checksums of %d blocks, expected %d", len(h.Blocks), blocks)
+	}
+	end := int64(0)
+	for _, a := range h.Arrays {
+		size := sizes[a.Type]
+		if size == 0 || a.At < end || a.At%align != 0 || a.At > data || a.Length < 0 || a.Length > (data-a.At)/size {
+			return fmt.Errorf("array %.40q of %d elements (%.10q) at %d: the file has %d bytes for arrays", a.Name, a.Length, a.Type, a.At, data)
+		}
+		end = a.At + a.Length*size
+	}
+	if end != data {
+		return fmt.Errorf("arrays end at %d, expected %d", end, data)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package snapshot
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// ManifestName is the object that makes the others a snapshot: it is put last, and only if there is none.
+const ManifestName = "snapshot.json"
+
+// maxManifest is the most bytes a manifest may have.
+const maxManifest = 16 << 20
+
+// Manifest says what a snapshot holds, and in which files.
+type Manifest struct {
+	Format      string `json:"format"`
+	Version     int    `json:"version"`
+	ID          string `json:"id"`
+	Graph       string `json:"graph"` // where the graph came from
+	Vertices    int    `json:"vertices"`
+	Arcs        uint64 `json:"arcs"` // as stored: an undirected edge counts twice
+	Directed    bool   `json:"directed"`
+	Weights     string `json:"weights"`      // none, float32 or float64
+	LeastWeight string `json:"least_weight"` // or 0 if that is less
+	Tuples      int    `json:"tuples"`       // of the input
+	Loops       int    `json:"loops"`        // of them
+	Dropped     int    `json:"dropped"`      // duplicates
+	Connected   int    `json:"connected"`    // vertices with an edge, which have the smallest ids
+	Partitions  int    `json:"partitions"`
+	Grid        string `json:"grid"`
+	Duplicates  string `json:"duplicates"` // what became of them: keep, first, min, sum or error
+	SelfLoops   string `json:"self_loops"` // keep or drop
+	UnitWeights bool   `json:"unit_weights"`
+	Order       string `json:"order"`  // of vertices: degree or input
+	Labels      string `json:"labels"` // input ids: consecutive, from the first label on, or listed
+	FirstLabel  uint64 `json:"first_label"`
+	Bytes       int64  `json:"bytes"` // of all files
+	Parts       []File `json:"parts"`
+	// Index are the files that find vertices by their input ids: each has a run of these, rising.
+	Index []File `json:"index"`
+	// SHA256 is that of the manifest in which it is empty.
+	SHA256 string `json:"sha256"`
+}
+
+const manifestFormat = "superstep snapshot"
+
+var weightKinds = []string{"none", "float32", "float64"}
+
+// newManifest describes a graph.
+func newManifest(id string, g *graph.Graph) *Manifest {
+	o := g.Options
+	m := &Manifest{
+		Format: manifestFormat, Version: version, ID: id, Graph: g.Name, Vertices: g.N, Arcs: g.Arcs, Directed: g.Directed,
+		Weights: weightKinds[g.Weights], LeastWeight: strconv.FormatFloat(g.LeastWeight, 'g', -1, 64), Tuples: g.Tuples, Loops: g.Loops,
+		Dropped: g.Dropped, Connected: g.Connected, Partitions: len(g.Parts), Grid: o.Grid.String(), Duplicates: o.Duplicates.String(),
+		SelfLoops: "keep", UnitWeights: o.UnitWeights, Order: "degree", Labels: "listed",
+	}
+	if o.DropLoops {
+		m.SelfLoops = "drop"
+	}
+	if o.InputOrder {
+		m.Order = "input"
+	}
+	if first, ok := g.Labels.First(); ok {
+		m.Labels, m.FirstLabel = "consecutive", first
+	}
+	return m
+}
+
+// encode returns the manifest as it is stored.
+func (m *Manifest) encode() ([]byte, error) {
+	m.SHA256 = ""
+	data, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	sum := sha256.Sum256(data)
+	m.SHA256 = hex.EncodeToString(sum[:])
+	if data, err = json.MarshalIndent(m, "", "  "); err != nil {
+		return nil, err
+	}
+	return append(data, '\n'), nil
+}
+
+// ErrNone says that a place has no snapshot.
+var ErrNone = errors.New("there is no snapshot: " + ManifestName + " is missing, which is written when all else is there")
+
+// ReadManifest reads and checks the manifest of a store.
+func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
+	data, err := store.Get(ctx, s, ManifestName, maxManifest)
+	if errors.Is(err, fs.ErrNotExist) && !errors.Is(err, store.ErrNoBucket) {
+		return nil, fmt.Errorf("%s: %w", s, ErrNone)
+	}
+	if err != nil {
+		return nil, err
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", nameOf(s, ManifestName), err)
+	}
+	return m, nil
+}
+
+// parseManifest accepts exactly what encode writes.
+func parseManifest(data []byte) (*Manifest, error) {
+	var said struct {
+		Format  string `json:"format"`
+		Version int    `json:"version"`
+	}
+	if err := json.Unmarshal(data, &said); err != nil {
+		return nil, err
+	}
+	if said.Format != manifestFormat || said.Version != version {
+		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", said.Format, said.Version, manifestFormat, version)
+	}
+	m := new(Manifest)
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(m); err != nil {
+		return nil, err
+	}
+	sum := m.SHA256
+	if again, err := m.encode(); err != nil || m.SHA256 != sum || !bytes.Equal(again, data) {
+		return nil, errors.New("its checksum is wrong: it was damaged, or changed by hand")
+	}
+	return m, m.check()
+}
+
+// check refuses what no graph has.
+func (m *Manifest) check() error {
+	g, err := m.graph("")
+	if err != nil {
+		return err
+	}
+	switch {
+	case m.Vertices < 0 || m.Vertices > graph.MaxVertices || m.Connected < 0 || m.Connected > m.Vertices:
+		return fmt.Errorf("found %d vertices, %d of them with edges", m.Vertices, m.Connected)
+	case m.Tuples < 0 || m.Loops < 0 || m.Dropped < 0:
+		return fmt.Errorf("found %d tuples, %d loops, %d dropped", m.Tuples, m.Loops, m.Dropped)
+	case m.Partitions != g.Options.Partitions || len(m.Parts) != m.Partitions:
+		return fmt.Errorf("found %d partitions in %d files for a grid of %s", m.Partitions, len(m.Parts), m.Grid)
+	case len(m.Index) == 0 && m.Vertices > 0 || len(m.Index) > graph.MaxPartitions:
+		return fmt.Errorf("found %d files of input ids", len(m.Index))
+	case m.FirstLabel > math.MaxUint64-uint64(m.Vertices):
+		return fmt.Errorf("found input ids from %d on", m.FirstLabel)
+	}
+	return nil
+}
+
+// graph returns what the manifest says of the graph: without partitions and vertices.
+func (m *Manifest) graph(name string) (*graph.Graph, error) {
+	g := &graph.Graph{
+		Name: name, N: m.Vertices, Arcs: m.Arcs, Directed: m.Directed, Tuples: m.Tuples, Loops: m.Loops, Dropped: m.Dropped, Connected: m.Connected,
+	}
+	o := &g.Options
+	var err, wrong error
+	one := func(what, word string, of ...string) int {
+		for i, w := range of {
+			if w == word {
+				return i
+			}
+		}
+		wrong = fmt.Errorf("%s: found %.40q, expected one of %q", what, word, of)
+		return 0
+	}
+	o.Weights = edges.Weights(one("weights", m.Weights, weightKinds...))
+	o.DropLoops = one("self_loops", m.SelfLoops, "keep", "drop") == 1
+	o.InputOrder = one("order", m.Order, "degree", "input") == 1
+	o.UnitWeights = m.UnitWeights
+	if one("labels", m.Labels, "consecutive", "listed") == 0 {
+		g.Labels = edges.Consecutive(m.FirstLabel)
+	}
+	if o.Duplicates, err = graph.ParseDuplicates(m.Duplicates); err != nil {
+		return nil, fmt.Errorf("duplicates: %w", err)
+	}
+	if o.Grid, err = graph.ParseGrid(m.Grid); err != nil {
+		return nil, fmt.Errorf("grid: %w", err)
+	}
+	if g.LeastWeight, err = strconv.ParseFloat(m.LeastWeight, 64); err != nil || !(g.LeastWeight <= 0) {
+		return nil, fmt.Errorf("least_weight: found %.40q", m.LeastWeight)
+	}
+	g.Weights = o.Weights
+	return g, errors.Join(wrong, o.Place())
+}
+
+// GridOf returns the grid of the snapshot's partitions.
+func (m *Manifest) GridOf() graph.Grid {
+	g, _ := graph.ParseGrid(m.Grid) // it was checked
+	return g
+}

@@ -1,0 +1,65 @@
+package snapshot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash/crc32"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// WritePart stores a partition under a name, as a part of what has an id: a snapshot, or anything else that keeps what WritePart returns.
+func WritePart(ctx context.Context, s store.Store, name, id string, p *graph.Partition) (File, error) {
+	shape := p.Shape()
+	m := &image{header: header{Kind: partitionKind, ID: id, Partition: &shape}}
+	p.Arrays(m)
+	return m.write(ctx, s, name)
+}
+
+// Part is a partition that was stored, in memory: its arrays are in an arena.
+type Part struct {
+	graph.Shape
+	arrays *arrays
+}
+
+// OpenPart brings a partition into memory, which is that of arena. Where the store has files they are mapped, and must not be changed as long as
+// the arena is open. Every byte is checked against its checksum; graph.Restorer checks what the arrays say.
+func OpenPart(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*Part, error) {
+	a, err := read(ctx, s, f, id, arena, team)
+	if err != nil {
+		return nil, err
+	}
+	if a.header.Kind != partitionKind || a.header.Partition == nil {
+		return nil, fmt.Errorf("%s: it is no partition", nameOf(s, f.Name))
+	}
+	return &Part{*a.header.Partition, a}, nil
+}
+
+// Restore makes the partition one of a graph.
+func (p *Part) Restore(r *graph.Restorer) error {
+	return faultless(func() error { return errors.Join(r.Partition(p.Shape, p.arrays), p.arrays.end()) })
+}
+
+// write stores the file.
+func (m *image) write(ctx context.Context, s store.Store, name string) (File, error) {
+	if err := m.finish(); err != nil {
+		return File{}, fmt.Errorf("%s: %w", nameOf(s, name), err)
+	}
+	f := File{Name: name, Size: m.header.Size, Header: crc32.Checksum(m.head, castagnoli)}
+	sum := make(chan string, 1)
+	go func() { // while the file is written
+		h := sha256.New()
+		_, _ = h.Write(m.head)
+		m.each(0, m.end, func(some []byte) { _, _ = h.Write(some) })
+		sum <- hex.EncodeToString(h.Sum(nil))
+	}()
+	err := s.Put(ctx, name, m, f.Size)
+	f.SHA256 = <-sum
+	return f, err
+}

@@ -1,0 +1,87 @@
+package snapshot
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Is reports whether the name of a graph is that of a snapshot: of a directory that has one, or of a place in S3, which ends with a slash. The name
+// of the manifest is one too.
+func Is(name string) bool {
+	if store.IsS3(name) {
+		return strings.HasSuffix(name, "/") || path.Base(name) == ManifestName
+	}
+	if filepath.Base(name) == ManifestName {
+		return true
+	}
+	_, err := os.Stat(filepath.Join(name, ManifestName))
+	return err == nil
+}
+
+// Place is where a snapshot lies, and what its manifest says.
+type Place struct {
+	*Manifest
+	store.Store
+	close func() error
+}
+
+// Find reads the manifest of a snapshot. The caller closes the place, which graphs that were opened of it do not need.
+func Find(ctx context.Context, name string) (*Place, error) {
+	place := strings.TrimSuffix(name, ManifestName)
+	if place == "" {
+		place = "."
+	}
+	if !store.IsS3(place) {
+		if _, err := os.Stat(filepath.Join(place, ManifestName)); os.IsNotExist(err) { // else the directory would be made
+			return nil, fmt.Errorf("%s: %w", name, ErrNone)
+		}
+	}
+	p, err := At(place)
+	if err != nil {
+		return nil, err
+	}
+	if p.Manifest, err = ReadManifest(ctx, p); err != nil {
+		p.Close()
+		return nil, err
+	}
+	return p, nil
+}
+
+// At returns a place to which a snapshot is to be saved. The caller closes it.
+func At(place string) (*Place, error) {
+	s, err := store.Open(place)
+	if err != nil {
+		return nil, err
+	}
+	p := &Place{Store: s}
+	if c, ok := s.(interface{ Close() error }); ok {
+		p.close = c.Close
+	}
+	return p, nil
+}
+
+// Close closes the store.
+func (p *Place) Close() {
+	if p.close != nil {
+		_ = p.close() // nothing is written by it
+	}
+}
+
+// Account says, for people, what the snapshot is.
+func (m *Manifest) Account() string {
+	kind := "undirected"
+	if m.Directed {
+		kind = "directed"
+	}
+	weights := "no weights"
+	if m.Weights != "none" {
+		weights = m.Weights + " weights"
+	}
+	return fmt.Sprintf("a snapshot of %s, %s, %s: partitions in a grid of %s, parallel edges: %s, self-loops: %s", m.Graph, kind, weights, m.Grid, m.Duplicates, m.SelfLoops)
+}

@@ -1,0 +1,208 @@
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Requests for what cannot be mapped: how much each asks for, and how many are under way.
+const (
+	requestSize = 8 << 20
+	requests    = 8
+)
+
+// arrays are those of a file, as they are in memory. They are asked for in the order in which they were stored.
+type arrays struct {
+	header *header
+	data   []byte // from the first array on
+	next   int
+	err    error
+}
+
+// read brings a file into memory, mapped where the store has files, and checks every byte of it.
+func read(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
+	a, err := readFile(ctx, s, f, id, arena, team)
+	if err != nil && !strings.Contains(err.Error(), f.Name) {
+		err = fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+	}
+	return a, err
+}
+
+// nameOf says which object of a store an error is about.
+func nameOf(s store.Store, name string) string {
+	return strings.TrimSuffix(s.String(), "/") + "/" + name
+}
+
+func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
+	if f.Size < dataAlign {
+		return nil, fmt.Errorf("a file of %d bytes: expected %d or more", f.Size, dataAlign)
+	}
+	var data []byte
+	var err error
+	if files, ok := s.(store.Filer); ok {
+		data, err = mapped(files, f, arena)
+	} else {
+		data, err = fetched(ctx, s, f, arena)
+	}
+	if err != nil {
+		return nil, err
+	}
+	var h *header
+	var at int64
+	if err := faultless(func() (err error) {
+		h, at, err = parseHead(data, f)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if h.ID != id {
+		return nil, errors.New("it is of another snapshot")
+	}
+	a := &arrays{header: h, data: data[at:]}
+	return a, a.checkBlocks(ctx, team)
+}
+
+// mapped maps a file.
+func mapped(files store.Filer, f File, arena *mem.Arena) (_ []byte, err error) {
+	opened, err := files.File(f.Name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, opened.Close()) }()
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if info.Size() != f.Size {
+		return nil, fmt.Errorf("found %d bytes, expected %d", info.Size(), f.Size)
+	}
+	return mem.Map(arena, opened, f.Size)
+}
+
+// fetched reads an object, by several requests at a time.
+func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []byte, err error) {
+	defer mem.Recover(&err)
+	if err := graph.Enough("reading "+f.Name, float64(f.Size)); err != nil {
+		return nil, err
+	}
+	data := wire.Bytes(mem.Make[uint64](arena, int((f.Size+7)/8)))[:f.Size]
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range requests {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				from := next.Add(requestSize) - requestSize
+				if from >= f.Size {
+					return
+				}
+				if err := s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)]); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	return data, nil
+}
+
+// faultless calls f, and returns an error if memory that f reads is of a file that cannot be read, or is no longer so long.
+func faultless(f func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		r := recover()
+		if r == nil {
+			return
+		}
+		fault, ok := r.(interface {
+			error
+			Addr() uintptr
+		})
+		if !ok {
+			panic(r)
+		}
+		err = fmt.Errorf("reading it failed: it was cut short, or the disk does not give it: %w", fault)
+	}()
+	return f()
+}
+
+// checkBlocks compares the checksums of all blocks.
+func (a *arrays) checkBlocks(ctx context.Context, team *parallel.Team) error {
+	var mu sync.Mutex
+	var failed error
+	team.For(len(a.header.Blocks), 1, func(_, i, _ int) {
+		err := context.Cause(ctx)
+		if err == nil {
+			err = faultless(func() error { return a.checkBlock(i) })
+		}
+		if err != nil {
+			mu.Lock()
+			defer mu.Unlock()
+			failed = err
+		}
+	})
+	return failed
+}
+
+func (a *arrays) checkBlock(i int) error {
+	from := i * blockSize
+	to := min(from+blockSize, len(a.data))
+	if sum := crc32.Checksum(a.data[from:to], castagnoli); sum != a.header.Blocks[i] {
+		at := int64(len(a.data))
+		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.header.Size-at+int64(from), a.header.Size-at+int64(to), sum, a.header.Blocks[i])
+	}
+	return nil
+}
+
+// get returns the next array, which must have this name and type.
+func get[T any](a *arrays, name, kind string, s *[]T) {
+	if a.err != nil {
+		return
+	}
+	if a.next == len(a.header.Arrays) {
+		a.err = fmt.Errorf("found no array %q", name)
+		return
+	}
+	x := a.header.Arrays[a.next]
+	a.next++
+	if x.Name != name || x.Type != kind {
+		a.err = fmt.Errorf("found the array %.40q of %.10q, expected %q of %q", x.Name, x.Type, name, kind)
+		return
+	}
+	if x.Length == 0 {
+		*s = make([]T, 0)
+		return
+	}
+	end := x.At + x.Length*sizes[kind]
+	*s = wire.Slice[T](a.data[x.At:end:end])
+}
+
+// Uint32s and the others are of graph.Arrays.
+func (a *arrays) Uint32s(name string, s *[]uint32)   { get(a, name, "uint32", s) }
+func (a *arrays) Uint64s(name string, s *[]uint64)   { get(a, name, "uint64", s) }
+func (a *arrays) Float32s(name string, s *[]float32) { get(a, name, "float32", s) }
+func (a *arrays) Float64s(name string, s *[]float64) { get(a, name, "float64", s) }
+
+// end checks that all arrays were there, and no others.
+func (a *arrays) end() error {
+	if a.err == nil && a.next < len(a.header.Arrays) {
+		return fmt.Errorf("found the array %.40q, expected no more", a.header.Arrays[a.next].Name)
+	}
+	return a.err
+}

@@ -1,0 +1,202 @@
+// Package snapshot stores built graphs, and opens them again at once: the arrays of each partition are in one file as they are in memory, which is
+// mapped. A manifest, written when all files are there, names them and has their checksums; without it there is no snapshot.
+//
+//	graph.Partition -> Arrays -> image: header, checksums -> store.Put        file of a store -> mmap -> checksums -> graph.Restorer -> graph.Graph
+//	                                        manifest -> store.PutIfAbsent
+package snapshot
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Options say who does the work, and who is told of it.
+type Options struct {
+	// Team does the work; nil is one goroutine.
+	Team *parallel.Team
+	// Progress, if not nil, is told how many bytes are done.
+	Progress func(done, total int64)
+}
+
+// Save stores a graph that is whole in this process. The store must have no snapshot yet: fs.ErrExist says that it has. Nothing is left of one that
+// fails, as far as the store lets itself be cleared.
+func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manifest, error) {
+	if g.Order == nil || slices.Contains(g.Parts, nil) {
+		return nil, fmt.Errorf("%s: some partitions are not in this process", g.Name)
+	}
+	if err := Absent(ctx, s); err != nil {
+		return nil, err
+	}
+	if err := g.MakeReversed(ctx, o.Team); err != nil {
+		return nil, err
+	}
+	id := NewID()
+	m := newManifest(id, g)
+	m.Parts, m.Index = make([]File, len(g.Parts)), make([]File, 1)
+	var done atomic.Int64
+	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
+		x := Index{IDs: g.IDs}
+		if m.Labels == "listed" {
+			x.Labels = make([]uint64, g.N)
+			for v := range x.Labels {
+				x.Labels[v] = g.Labels.Of(uint64(v))
+			}
+		}
+		m.Index[0].Name = IndexName(id, 0)
+		m.Index[0], err = WriteIndex(ctx, s, m.Index[0].Name, id, x)
+		return err
+	}}
+	for i, p := range g.Parts {
+		jobs = append(jobs, func(ctx context.Context) (err error) {
+			m.Parts[i].Name = PartName(id, i)
+			if m.Parts[i], err = WritePart(ctx, s, m.Parts[i].Name, id, p); err == nil && o.Progress != nil {
+				o.Progress(done.Add(m.Parts[i].Size), max(g.Bytes(), done.Load()))
+			}
+			return err
+		})
+	}
+	if err := together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
+		return nil, errors.Join(err, Remove(ctx, s, m))
+	}
+	return m, Commit(ctx, s, m)
+}
+
+// NewID returns an id that no other snapshot has.
+func NewID() string { return rand.Text() }
+
+// PartName and IndexName are the names of a snapshot's files. No two snapshots share any, also where they are saved to one place at once.
+func PartName(id string, partition int) string {
+	return fmt.Sprintf("%s/partition-%05d", id, partition)
+}
+
+// IndexName is that of a part of the index.
+func IndexName(id string, i int) string { return fmt.Sprintf("%s/vertices-%05d", id, i) }
+
+// Absent returns fs.ErrExist if there is a snapshot already.
+func Absent(ctx context.Context, s store.Store) error {
+	switch _, err := store.Stat(ctx, s, ManifestName); {
+	case err == nil:
+		return fmt.Errorf("%s has a snapshot already: %w", s, fs.ErrExist)
+	case errors.Is(err, fs.ErrNotExist) && !errors.Is(err, store.ErrNoBucket):
+		return nil
+	default:
+		return err
+	}
+}
+
+// Commit makes files a snapshot. They are removed if there is another one by now. After any other error they stay: it may be that the manifest was
+// written, and only the answer was lost.
+func Commit(ctx context.Context, s store.Store, m *Manifest) error {
+	m.Graph = strings.ToValidUTF8(m.Graph, "?")
+	for _, f := range slices.Concat(m.Parts, m.Index) {
+		m.Bytes += f.Size
+	}
+	if err := m.check(); err != nil {
+		return err
+	}
+	data, err := m.encode()
+	if err != nil {
+		return err
+	}
+	if err := s.PutIfAbsent(ctx, ManifestName, data); errors.Is(err, fs.ErrExist) {
+		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m))
+	} else if err != nil {
+		return err
+	}
+	return nil
+}
+
+// removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
+const removeTime = 30 * time.Second
+
+// Remove removes the files of a snapshot that was not committed, of which some may not have been written.
+func Remove(ctx context.Context, s store.Store, m *Manifest) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+	defer cancel()
+	var errs []error
+	for _, f := range slices.Concat(m.Parts, m.Index) {
+		if f.Name != "" {
+			errs = append(errs, s.Delete(ctx, f.Name))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// together does jobs, so many at a time, until one fails.
+func together(ctx context.Context, n int, jobs []func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for range min(n, len(jobs)) {
+		group.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= len(jobs) {
+					return
+				}
+				if err := jobs[i](ctx); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
+func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (_ *graph.Graph, err error) {
+	defer mem.Recover(&err)
+	g, err := m.graph(name)
+	if err != nil {
+		return nil, err
+	}
+	arena, done := new(mem.Arena), int64(0)
+	opened := false
+	defer func() {
+		if !opened {
+			arena.Close()
+		}
+	}()
+	if err := maps(ctx, s, m, g, arena, o.Team); err != nil {
+		return nil, err
+	}
+	r, err := graph.NewRestorer(g, arena, o.Team)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range m.Parts {
+		p, err := OpenPart(ctx, s, f, m.ID, arena, o.Team)
+		if err != nil {
+			return nil, err
+		}
+		if err := p.Restore(r); err != nil {
+			return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		}
+		if done += f.Size; o.Progress != nil {
+			o.Progress(done, m.Bytes)
+		}
+	}
+	if g, err = r.Graph(); err != nil {
+		return nil, fmt.Errorf("%s: %w", s, err)
+	}
+	opened = true
+	return g, nil
+}
