@@ -139,12 +139,12 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	if o.UnitWeights {
 		request.Weights = edges.Unweighted
 	}
-	in, err := load.Open(ctx, request)
+	g, in, err := load.Build(ctx, request, o.stored(team))
 	if err != nil {
 		return nil, err
 	}
-	defer in.Close()
-	return store(ctx, in, o, team)
+	in.Close()
+	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
 // Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
@@ -176,18 +176,24 @@ func FromEdges(ctx context.Context, list []Edge, options ...LoadOptions) (_ *Gra
 }
 
 func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.Team) (*Graph, error) {
-	weights, ifAny := o.weights()
-	if ifAny && !in.Edges.Weighted() && !o.UnitWeights {
-		weights = edges.Unweighted
+	options := o.stored(team)
+	if _, ifAny := o.weights(); ifAny && !in.Edges.Weighted() && !o.UnitWeights {
+		options.Weights = edges.Unweighted
 	}
-	g, err := build.Local(ctx, in, graph.Options{
-		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
-		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
-	})
+	g, err := build.Local(ctx, in, options)
 	if err != nil {
 		return nil, err
 	}
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
+}
+
+// stored says how a graph is stored.
+func (o LoadOptions) stored(team *parallel.Team) graph.Options {
+	weights, _ := o.weights()
+	return graph.Options{
+		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
+		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
+	}
 }
 
 // derived returns a graph that was made from g by changes, and shares memory with it: it takes over the caller's hold on g, and lets go when

@@ -15,10 +15,10 @@ import (
 // graphs is `superstep graphs`.
 func (a *app) graphs() *cobra.Command {
 	cmd := &cobra.Command{
-		Use:   "graphs load|list|show|drop",
-		Short: "Load, list, show and drop the graphs of a cluster",
+		Use:   "graphs load|list|show|drop|save|verify",
+		Short: "Load, list, show and drop the graphs of a cluster, and store graphs",
 		Long: `Load, list, show and drop the graphs of a cluster: its catalog. A graph that is loaded stays in the workers' memory until
-it is dropped or a worker that holds a share of it is gone, and many jobs can run on it.`,
+it is dropped or a worker that holds a share of it is gone, and many jobs can run on it. And store built graphs as snapshots, which are opened at once.`,
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs list
   superstep run wcc --graph catalog:web`,
@@ -26,7 +26,7 @@ it is dropped or a worker that holds a share of it is gone, and many jobs can ru
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph())
+	cmd.AddCommand(a.loadGraph(), a.listGraphs(), a.showGraph(), a.dropGraph(), a.saveGraph(), a.verifyGraph())
 	return cmd
 }
 

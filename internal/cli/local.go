@@ -14,7 +14,6 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -237,24 +236,18 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec,
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
 		return graph.LeastBytes(vertices, tuples, directed, o)
 	}
-	if l.in, err = load.Open(ctx, request); err != nil {
-		return nil, err
-	}
-	if request.IfAny && !l.in.Edges.Weighted() {
-		o.Weights = edges.Unweighted
-	}
-	if l.graph, err = build.Local(ctx, l.in, o); err != nil {
+	if l.graph, l.in, err = load.Build(ctx, request, o); err != nil {
 		return nil, err
 	}
 	return l, program.Ready(ctx, l.graph, l.team)
 }
 
 func (l *loaded) close() {
-	if l.graph != nil {
-		l.graph.Close()
-	}
 	if l.in != nil {
 		l.in.Close()
+	}
+	if l.graph != nil {
+		l.graph.Close()
 	}
 	if l.team != nil {
 		l.team.Close()

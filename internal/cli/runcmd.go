@@ -89,7 +89,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := r.spec(name)
+	spec, err := r.spec(ctx, name)
 	if err != nil {
 		return err
 	}
@@ -130,7 +130,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 }
 
 // spec is the job that the command line describes.
-func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
+func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec, err error) {
 	spec := &control.JobSpec{
 		Program: name, KeepResult: r.output != "" || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
 	}
@@ -143,7 +143,7 @@ func (r *runCommand) spec(name string) (_ *control.JobSpec, err error) {
 	if err := r.run.limits(); err != nil {
 		return nil, err
 	}
-	if spec.Rows, spec.Columns, err = r.run.partitions(graph.Of); err != nil {
+	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, r.graph, graph.Of); err != nil {
 		return nil, err
 	}
 	catalog, ok := strings.CutPrefix(r.graph, control.CatalogPrefix)

@@ -72,7 +72,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &fault{path, 0, "a directory", "a file"}
+		err = &fault{path, 0, "a directory", "a file, or a directory with a snapshot (snapshot.json)"}
 	}
 	if err != nil {
 		_ = f.Close()

@@ -1,0 +1,163 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/snapshot"
+)
+
+// partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it the snapshot is opened as it is.
+func (f *runFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
+	rows, columns, err = f.partitions(of)
+	if err != nil || f.flags.Changed("partitions") || f.grid != "" || f.flags.Changed("workers") || generate.IsGenerator(name) || !snapshot.Is(name) {
+		return rows, columns, err
+	}
+	place, err := snapshot.Find(ctx, name)
+	switch {
+	case err == nil:
+		defer place.Close()
+		g := place.GridOf()
+		return uint32(g.Rows), uint32(g.Columns), nil
+	case f.onCluster: // it is the workers that must see it
+		return rows, columns, nil
+	}
+	return 0, 0, err
+}
+
+// graphSave is `superstep graphs save`.
+type graphSave struct {
+	app           *app
+	input         inputFlags
+	store         storeFlags
+	weights       *oneOf
+	graph, output string
+	run           runFlags
+}
+
+func (a *app) saveGraph() *cobra.Command {
+	c := &graphSave{app: a}
+	cmd := &cobra.Command{
+		Use:   "save --graph FILE|GENERATOR --output DIR|s3://BUCKET/PREFIX",
+		Short: "Store a built graph, to be opened at once later",
+		Long: `Store a built graph, to be opened at once later: wherever a graph is named, the directory, or s3://BUCKET/PREFIX/ with a slash at the
+end, is a graph. It is opened as it was saved where nothing else is asked for; with other partitions or another grid it is built anew.
+Weights are kept, as float64, where the input has some; a generator makes none unless --weights says which.`,
+		Example: `  superstep graphs save --graph kronecker:scale=22 --output k22
+  superstep run bfs --graph k22 -p source=1
+  superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVarP(&c.graph, "graph", "g", "", "the `GRAPH`: a file, a generator such as kronecker:scale=18, or a snapshot")
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "the `PLACE`: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet")
+	c.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
+	c.input.define(cmd)
+	c.store.define(cmd)
+	c.run.defineGrid(cmd, columnOf)
+	threadsFlag(cmd, &c.run.threads)
+	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	return cmd
+}
+
+func (c *graphSave) execute(ctx context.Context) error {
+	if c.output == "" {
+		return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
+	}
+	if c.graph == "" {
+		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
+	}
+	source, err := graphSource(c.graph, &c.input, &c.store, false)
+	if err != nil {
+		return err
+	}
+	if source.Weights = c.weights.value; source.Weights == "auto" {
+		source.Weights = ""
+	}
+	rows, columns, err := c.run.partitionsOf(ctx, c.graph, graph.Of)
+	if err != nil {
+		return err
+	}
+	request, o, err := jobspec.Source(source)
+	if err != nil {
+		return err
+	}
+	team, err := c.run.team()
+	if err != nil {
+		return err
+	}
+	defer team.Close()
+	place, err := snapshot.At(c.output)
+	if err != nil {
+		return err
+	}
+	defer place.Close()
+	if err := snapshot.Absent(ctx, place); err != nil { // before the work
+		return err
+	}
+	progress := c.app.progress()
+	defer progress.done()
+	request.Team, request.Progress = team, progress.stage
+	o.Team, o.Progress, o.Grid = team, progress.stage, graph.Grid{Rows: int(rows), Columns: int(columns)}
+	g, in, err := load.Build(ctx, request, o)
+	if err != nil {
+		return err
+	}
+	defer g.Close()
+	in.Close()
+	began := time.Now()
+	m, err := snapshot.Save(ctx, place, g, snapshot.Options{Team: team, Progress: func(done, total int64) { progress.stage("saving", done, total) }})
+	if err != nil {
+		return err
+	}
+	progress.done()
+	fmt.Fprintf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", visible(place.String()), things(m.Vertices, "vertex", "vertices"),
+		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"), mem.Text(m.Bytes), time.Since(began).Seconds())
+	return nil
+}
+
+func (a *app) verifyGraph() *cobra.Command {
+	threads := 0
+	cmd := &cobra.Command{
+		Use:     "verify DIR|s3://BUCKET/PREFIX/",
+		Short:   "Check every byte of a stored graph",
+		Long:    `Check every byte of a stored graph: the SHA-256 of each file, which opening a snapshot does not look at, and all that opening checks.`,
+		Example: `  superstep graphs verify k22`,
+		Args:    exactly(1, "the place of a snapshot"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			flags := runFlags{threads: threads}
+			team, err := flags.team()
+			if err != nil {
+				return err
+			}
+			defer team.Close()
+			place, err := snapshot.Find(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			defer place.Close()
+			progress := a.progress()
+			defer progress.done()
+			err = snapshot.Verify(cmd.Context(), place.Store, place.Manifest, snapshot.Options{
+				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
+			})
+			if err != nil {
+				return err
+			}
+			progress.done()
+			fmt.Fprintf(a.out, "%s is whole: %s, %s\n", visible(place.String()), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
+			return nil
+		},
+	}
+	threadsFlag(cmd, &threads)
+	return cmd
+}
