@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -25,6 +26,9 @@ import (
 type ConnectOptions struct {
 	// TokenFile is the file with the cluster's token.
 	TokenFile string
+	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS. TLSCert and TLSKey are the files of this
+	// program's own certificate and its key; the token will do in their place.
+	TLSCert, TLSKey, TLSCA string
 	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
 	RetryFor time.Duration
 	// Programs are those that the cluster has beside the built-in ones (algorithms.BFS, BFSLevels, SSSP, PageRank and WCC), under the
@@ -68,6 +72,10 @@ func Connect(ctx context.Context, address string, options ...ConnectOptions) (*C
 	if err != nil {
 		return nil, fmt.Errorf("superstep: ConnectOptions.TokenFile: %w", err)
 	}
+	files, err := control.LoadTLS(nil, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("superstep: ConnectOptions: %w", err)
+	}
 	programs, problems := builtin.With(o.Programs)
 	if err := errors.Join(problems...); err != nil {
 		return nil, fmt.Errorf("superstep: ConnectOptions.Programs: %w", err)
@@ -76,7 +84,7 @@ func Connect(ctx context.Context, address string, options ...ConnectOptions) (*C
 	if log == nil {
 		log = func(string) {}
 	}
-	c, err := client.New(client.Options{Address: address, Token: token, Patience: o.RetryFor, Log: log})
+	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token, TLS: files}, Patience: o.RetryFor, Log: log})
 	if err != nil {
 		return nil, fmt.Errorf("superstep: %w", err)
 	}

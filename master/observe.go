@@ -2,6 +2,7 @@ package master
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -11,9 +12,7 @@ import (
 // theirs, are for those with the cluster's token, or with one that opens nothing else.
 func (s *Server) observed(mux *http.ServeMux) {
 	s.health.Handle(mux)
-	guard := func(h http.Handler) http.Handler {
-		return control.Guard(h, s.TurnAway, s.options.Token, s.options.MetricsToken)
-	}
+	guard := func(h http.Handler) http.Handler { return s.gate.Page(h, control.Reading, true) }
 	if s.options.Metrics != nil {
 		mux.Handle("GET /metrics", guard(s.options.Metrics))
 	}
@@ -23,13 +22,10 @@ func (s *Server) observed(mux *http.ServeMux) {
 	}
 }
 
-// TurnAway counts a request that was refused.
-func (s *Server) TurnAway() {
-	_ = s.event(func() error { s.turned++; return nil })
-}
-
 // Closing is closed when everything ends.
 func (s *Server) Closing() <-chan struct{} { return s.ctx.Done() }
+
+var errName = errors.New("without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
 
 // atHome refuses what a browser may have been led into: without a token, requests to names that are not this machine's,
 // which another site's name can be made to lead here by (DNS rebinding). Workers and clients send POST, without an origin.
@@ -37,10 +33,9 @@ func (s *Server) atHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
 		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
-		if led && !health && !s.options.Token.Given() && !control.Local(r.Host) {
-			s.TurnAway()
-			control.Deny(w, http.StatusForbidden,
-				"without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
+		if led && !health && s.gate.Open() && !control.Local(r.Host) {
+			s.turnAway(r.RemoteAddr, errName)
+			control.Deny(w, http.StatusForbidden, errName.Error())
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -59,7 +54,11 @@ func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
 	for _, k := range s.status().Workers {
 		there := k.State == control.WorkerState_WORKER_STATE_REGISTERED || k.State == control.WorkerState_WORKER_STATE_LEAVING
 		if there && k.HttpAddress != "" {
-			all = append(all, target{[]string{k.HttpAddress}, map[string]string{"worker": k.Name, "site": k.Site}})
+			labels := map[string]string{"worker": k.Name, "site": k.Site}
+			if s.options.TLS != nil {
+				labels["__scheme__"] = "https"
+			}
+			all = append(all, target{[]string{k.HttpAddress}, labels})
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
@@ -25,9 +26,14 @@ type Options struct {
 	Listen string
 	// Ready, if not nil, is called with the address where the master answers.
 	Ready func(address string)
-	// TokenFile has the token that workers and clients must know; needed where others can reach the master. The token of
+	// TokenFile has the token that workers and clients must know. Where others can reach the master there is TLS, or a token that is known to be insecure. The token of
 	// MetricsTokenFile opens /metrics and nothing else.
 	TokenFile, MetricsTokenFile string
+	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
+	// are read again when they change. superstep ca makes such files.
+	TLSCert, TLSKey, TLSCA string
+	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
+	InsecureToken bool
 	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. Workers have the same, of the
 	// same build.
 	Programs []pregel.Registered
@@ -65,6 +71,8 @@ type Config struct {
 	Options
 	// Token and MetricsToken are those of the files, if these were read.
 	Token, MetricsToken control.Token
+	// TLS has the certificates of the files, if these were read.
+	TLS *certs.Files
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is told to workers and clients.
@@ -104,6 +112,9 @@ func (o *Config) complete() (err error) {
 		if o.MetricsToken, err = control.ReadToken(o.MetricsTokenFile); err != nil {
 			return fmt.Errorf("MetricsTokenFile: %w", err)
 		}
+	}
+	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
+		return err
 	}
 	if o.Registry == nil {
 		var problems []error

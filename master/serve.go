@@ -35,7 +35,7 @@ func (o Config) Run(ctx context.Context) (err error) {
 	}
 	if o.Listener == nil {
 		at := cmp.Or(o.Listen, DefaultAddress)
-		if err := control.CheckListen(at, o.Token); err != nil {
+		if err := control.CheckListen(at, o.who()); err != nil {
 			return err
 		}
 		if o.Listener, err = net.Listen("tcp", at); err != nil {
@@ -78,10 +78,9 @@ func (o *Config) observed() *metrics.Set {
 	}}
 	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
-	token := o.Token
 	o.Page = func(s *Server) http.Handler {
 		c := web.NewCluster(store, s, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version(), Programs: programs})
-		return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
+		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 	}
 	return set
 }

@@ -36,14 +36,16 @@ const (
 type Server struct {
 	control.UnimplementedWorkersHandler // calls that a later version adds fail cleanly
 	control.UnimplementedClusterHandler
-	options *Config
-	id      string // of this run
-	log     *slog.Logger
-	start   time.Time
-	results *results
-	columns *sentColumns
-	health  control.Health
-	lock    *os.File // of Data, or nil
+	options  *Config
+	id       string // of this run
+	log      *slog.Logger
+	start    time.Time
+	results  *results
+	columns  *sentColumns
+	health   control.Health
+	gate     *control.Gate
+	refusals quiet
+	lock     *os.File // of Data, or nil
 
 	ctx  context.Context // of everything the server started
 	end  context.CancelCauseFunc
@@ -77,6 +79,7 @@ func New(o Config) (*Server, error) {
 		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 	}
+	s.gate = s.newGate()
 	s.cluster = newCluster(rules{
 		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded,
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
@@ -113,24 +116,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
 	defer s.end(errClosing)
-	if err := control.CheckListen(l.Addr().String(), s.options.Token); err != nil {
+	if err := control.CheckListen(l.Addr().String(), s.options.who()); err != nil {
 		return errors.Join(err, l.Close())
 	}
 	mux := http.NewServeMux()
 	service := func(path string, h http.Handler) {
-		mux.Handle(path, control.Authenticated(h, s.options.Token, s.TurnAway))
+		mux.Handle(path, s.gate.Service(h))
 	}
 	service(control.NewWorkersHandler(s, control.HandlerOptions()...))
 	service(control.NewClusterHandler(s, control.HandlerOptions()...))
-	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.options.Token, s.TurnAway))
-	mux.Handle("GET "+control.SessionPath, control.Sessions(s.options.Token, s.TurnAway, s.serveSession))
-	mux.Handle("GET /debug/status", control.Guard(http.HandlerFunc(s.statusPage), s.TurnAway, s.options.Token))
+	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
+	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
+	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))
 	s.observed(mux)
 	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
-	server.ErrorLog = slog.NewLogLogger(s.log.Handler(), slog.LevelDebug) // of clients' faults
+	server.ErrorLog = s.gate.ErrorLog(s.log)
 	s.health.Ready()
 	served := make(chan error, 1)
-	go func() { served <- server.Serve(control.Limit(l)) }()
+	go func() { served <- control.Serve(server, l, s.options.TLS) }()
 	s.work.Add(1)
 	go s.tick()
 	if s.options.Group != nil {

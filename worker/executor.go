@@ -72,7 +72,7 @@ func (x *executor) registered(incarnation uint64) error {
 	}
 	x.closeMesh()
 	m, err := mesh.New(mesh.Options{
-		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), Listener: newMeshListener(x.options.Listener),
+		Name: x.options.Name, Incarnation: incarnation, Token: x.options.Token.Secret(), TLS: x.options.TLS, Listener: newMeshListener(x.options.Listener),
 		Dial: x.options.Dial, Compress: mesh.Compression(x.options.Compress), Silence: x.options.Silence, Hello: x.options.Silence, Log: x.options.Log,
 		Window: int(x.options.Window), MostWindow: int(x.options.Window), Spare: mem.Available() / windowsShare,
 	})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
@@ -26,6 +27,11 @@ type Options struct {
 	Master string
 	// TokenFile has the token of the cluster, if it has one.
 	TokenFile string
+	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
+	// are read again when they change. superstep ca makes such files.
+	TLSCert, TLSKey, TLSCA string
+	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
+	InsecureToken bool
 	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. The master has the same, of
 	// the same build.
 	Programs []pregel.Registered
@@ -64,8 +70,9 @@ const (
 // it, and it may change in any version.
 type Config struct {
 	Options
-	// Token is that of the file, if it was read.
+	// Token is that of the file, if it was read, and TLS has the certificates of those.
 	Token control.Token
+	TLS   *certs.Files
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
@@ -108,7 +115,7 @@ func Run(ctx context.Context, o Options) error {
 		}
 		at = net.JoinHostPort(host, "0")
 	}
-	if err := control.CheckListen(at, w.Token); err != nil {
+	if err := control.CheckListen(at, w.who()); err != nil {
 		return err
 	}
 	l, err := net.Listen("tcp", at)
@@ -119,12 +126,20 @@ func Run(ctx context.Context, o Options) error {
 	return w.Run(ctx)
 }
 
+// who is what the worker shows, and knows others by.
+func (o *Config) who() control.Credentials {
+	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
+}
+
 // complete checks what is given, and adds what is not.
 func (o *Config) complete() (err error) {
 	if !o.Token.Given() {
 		if o.Token, err = control.ReadToken(o.TokenFile); err != nil {
 			return fmt.Errorf("TokenFile: %w", err)
 		}
+	}
+	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
+		return err
 	}
 	if o.Registry == nil {
 		var problems []error

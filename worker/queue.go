@@ -178,7 +178,7 @@ func (q *queue) watch(ctx context.Context, c *control.Command, t task) func() {
 			err := fmt.Errorf("%s has not stopped %v after it was told to (%w): the process ends, to be started anew", what, q.StopTimeout, context.Cause(ctx))
 			q.Log.Error("a command does not stop", "error", err)
 			exit.Reason = bounded(err.Error())
-			if err := control.ReportExit(q.address, q.Token, q.Dial, exit); err != nil {
+			if err := control.ReportExit(q.address, q.who(), q.Dial, exit); err != nil {
 				q.Log.Warn("the master was not told", "error", err)
 			}
 			select {

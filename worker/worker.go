@@ -177,7 +177,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
 	}
-	c, err := control.ConnectWorker(address, w.Token, w.Dial)
+	c, err := control.ConnectWorker(address, w.who(), w.Dial)
 	if err != nil {
 		return false, err
 	}

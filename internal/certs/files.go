@@ -37,6 +37,7 @@ func (n Names) Given() bool { return n != Names{} }
 
 // loaded is what was in the files at a time.
 type loaded struct {
+	number      int              // of times that files were read
 	certificate *tls.Certificate // or nil
 	pool        *x509.CertPool
 }
@@ -154,6 +155,10 @@ func (f *Files) current() *loaded {
 	if f.wrong != "" || !same(seen[0], f.seen[0]) || !same(seen[1], f.seen[1]) || !same(seen[2], f.seen[2]) {
 		f.warn("the TLS files have changed and are used from now on")
 	}
+	l.number = f.loaded.number + 1
 	f.seen, f.loaded, f.wrong = seen, l, ""
 	return l
 }
+
+// Number is another when the files have changed.
+func (f *Files) Number() int { return f.current().number }

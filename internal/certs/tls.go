@@ -45,15 +45,18 @@ func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config 
 	c.RootCAs, c.ServerName, c.InsecureSkipVerify = now.pool, host, true // VerifyConnection does it, in our words
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		who, err := now.identify(s.PeerCertificates, x509.ExtKeyUsageServerAuth, time.Now())
-		switch {
-		case err != nil:
-			return err
-		case host != "":
-			if err := s.PeerCertificates[0].VerifyHostname(host); err != nil {
-				return fmt.Errorf("the certificate of %s: %w", who.Name, err)
+		if err == nil {
+			err = who.Need(role)
+		}
+		if err == nil && host != "" {
+			if err = s.PeerCertificates[0].VerifyHostname(host); err != nil {
+				err = fmt.Errorf("the certificate of %s: %w", who.Name, err)
 			}
 		}
-		return who.Need(role)
+		if err != nil {
+			return &TrustError{err}
+		}
+		return nil
 	}
 	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
 		if now.certificate == nil {
@@ -63,6 +66,12 @@ func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config 
 	}
 	return c
 }
+
+// TrustError says why who answers is not who is looked for.
+type TrustError struct{ Err error }
+
+func (e *TrustError) Error() string { return e.Err.Error() }
+func (e *TrustError) Unwrap() error { return e.Err }
 
 // Need is an error if an identity has none of some roles.
 func (i Identity) Need(roles Role) error {

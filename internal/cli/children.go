@@ -72,7 +72,7 @@ func (c *children) start(name string, first chan<- string, args ...string) error
 	cmd.SysProcAttr = ownGroup()
 	cmd.WaitDelay = time.Second // for what it wrote last, if another process has its output
 	cmd.Env = os.Environ()
-	for _, variable := range []string{masterVariable, tokenVariable} {
+	for _, variable := range []string{masterVariable, tokenVariable, certVariable, keyVariable, caVariable} {
 		cmd.Env = append(cmd.Env, variable+"=") // of another cluster
 	}
 	said, logged := &lines{name: name, to: c, first: first}, &lines{name: name, to: c}

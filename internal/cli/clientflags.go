@@ -28,6 +28,7 @@ const (
 // clientFlags say which cluster a command is for.
 type clientFlags struct {
 	master, tokenFile string
+	tls               tlsFlags
 	patience          time.Duration
 	workers           int // to wait for
 	detach            bool
@@ -41,6 +42,7 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 	}
 	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT; $"+masterVariable+" says it too")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" says it too")
+	f.tls.define(cmd, true)
 	nothing(cmd, "master")
 }
 
@@ -127,10 +129,14 @@ func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	files, err := f.tls.load(nil)
+	if err != nil {
+		return nil, err
+	}
 	if f.patience < 0 {
 		return nil, usagef("--retry-for: found %v, expected a time, such as 30s", f.patience)
 	}
-	c, err := client.New(client.Options{Address: f.master, Token: token, Patience: max(f.patience, time.Millisecond), Log: warn})
+	c, err := client.New(client.Options{Address: f.master, Credentials: control.Credentials{Token: token, TLS: files}, Patience: max(f.patience, time.Millisecond), Log: warn})
 	if err != nil {
 		return nil, usagef("--master: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -113,8 +114,10 @@ func (c *processes) startMaster(listen string) error {
 
 func (c *processes) startWorker(name string, flags ...string) error {
 	args := append([]string{"worker", "--master", c.address, "--name", name, "--threads", "1", "--gossip-listen", "off"}, flags...)
-	if i := slices.Index(c.flags, "--token-file"); i >= 0 {
-		args = append(args, c.flags[i:i+2]...)
+	for i, flag := range c.flags {
+		if slices.Contains([]string{"--token-file", "--tls-cert", "--tls-key", "--tls-ca"}, flag) && !slices.Contains(flags, flag) {
+			args = append(args, c.flags[i:i+2]...)
+		}
 	}
 	return c.start(name, args...)
 }
@@ -157,7 +160,17 @@ func (c *processes) connect(do func(context.Context, control.ClusterClient) erro
 			return err
 		}
 	}
-	conn, err := control.Connect(c.address, token, nil)
+	file := func(flag string) string {
+		if i := slices.Index(c.flags, flag); i >= 0 {
+			return filepath.Join(c.dir, c.flags[i+1])
+		}
+		return ""
+	}
+	files, err := control.LoadTLS(nil, certs.Names{Cert: file("--tls-cert"), Key: file("--tls-key"), CA: file("--tls-ca")}, nil)
+	if err != nil {
+		return err
+	}
+	conn, err := control.Connect(c.address, control.Credentials{Token: token, TLS: files}, nil)
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
 )
 
 // Bounds of asking for health.
@@ -22,11 +26,12 @@ const (
 // health is `superstep health`, for containers that have nothing else to ask with.
 func (a *app) health() *cobra.Command {
 	var alive bool
+	var ca string
 	cmd := &cobra.Command{
 		Use:   "health [ADDR]",
 		Short: "Ask a master or a worker whether it is ready",
 		Long: `Ask the master, or the worker, that answers at ADDR (HOST:PORT, its --listen; by default the usual master's) whether it is
-ready for work, or with --alive whether it answers at all. No token is needed. Exit status 0: yes; 1: no.`,
+ready for work, or with --alive whether it answers at all. No token is needed; with TLS, the CA. Exit status 0: yes; 1: no.`,
 		Example: `  superstep health
   superstep health 127.0.0.1:7710 --alive`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -47,7 +52,7 @@ ready for work, or with --alive whether it answers at all. No token is needed. E
 			if alive {
 				page = "/healthz"
 			}
-			text, err := askHealth(cmd.Context(), "http://"+address+page)
+			text, err := askHealth(cmd.Context(), address, page, ca)
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, err)
 			}
@@ -55,6 +60,7 @@ ready for work, or with --alive whether it answers at all. No token is needed. E
 			return err
 		},
 	}
+	cmd.Flags().StringVar(&ca, "tls-ca", os.Getenv(caVariable), "the `FILE` with the CA of the cluster, if that has TLS; $"+caVariable+" says it too")
 	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether it answers")
 	return cmd
 }
@@ -62,7 +68,12 @@ ready for work, or with --alive whether it answers at all. No token is needed. E
 // unhealthy words why there was no answer.
 func unhealthy(err error) error {
 	var dial *net.OpError
+	var trust *certs.TrustError
 	switch {
+	case errors.As(err, &trust):
+		return fmt.Errorf("what answers is not to be trusted: %w", trust)
+	case errors.Is(err, http.ErrSchemeMismatch):
+		return errors.New("what answers has no TLS: leave --tls-ca out")
 	case errors.Is(err, context.DeadlineExceeded):
 		return fmt.Errorf("no answer within %v", healthTimeout)
 	case errors.Is(err, context.Canceled), errors.As(err, &dial) && dial.Op == "dial":
@@ -72,14 +83,23 @@ func unhealthy(err error) error {
 }
 
 // askHealth returns what a page says, or that it says no.
-func askHealth(ctx context.Context, url string) (string, error) {
+func askHealth(ctx context.Context, address, page, ca string) (string, error) {
+	files, err := (&tlsFlags{certs.Names{CA: ca}}).load(nil)
+	if err != nil {
+		return "", err
+	}
+	// No proxy: it is this host, or near. Whose certificate of the cluster it is does not matter.
+	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
+	if files != nil {
+		transport.TLSClientConfig, url = files.Client("", certs.Master|certs.Worker), "https://"+address+page
+	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return "", err
 	}
-	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}} // no proxy: it is this host, or near
+	client := http.Client{Transport: transport}
 	answer, err := client.Do(r)
 	if err != nil {
 		var bare interface{ Unwrap() error }
@@ -97,6 +117,8 @@ func askHealth(ctx context.Context, url string) (string, error) {
 	switch {
 	case answer.StatusCode == http.StatusServiceUnavailable:
 		return "", fmt.Errorf("not ready: %.80q", word)
+	case word == control.WantsTLS:
+		return "", errors.New("what answers wants TLS: give --tls-ca")
 	case answer.StatusCode != http.StatusOK:
 		return "", fmt.Errorf("found %s, expected a master or a worker", answer.Status)
 	}

@@ -18,6 +18,8 @@ import (
 type masterCommand struct {
 	app                     *app
 	listen, data, tokenFile string
+	tls                     tlsFlags
+	insecureToken           bool
 	lease, hold, command    time.Duration
 	retries                 int
 	keep                    keepFlags
@@ -45,15 +47,18 @@ graphs, status, jobs, watch, logs, result and cancel, all on one port. At http:/
 jobs, with an HTTP API; curl http://ADDR/debug/status shows the same in a few lines. Prometheus finds metrics at /metrics, and where the workers have theirs
 at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
 		Example: `  superstep master
-  superstep master --listen 10.0.0.1:7700 --token-file token --gossip-listen 10.0.0.1:7701 --gossip-key-file key
-  openssl rand -hex 32 > token`,
+  superstep master --listen 10.0.0.1:7700 --tls-cert master.pem --tls-key master-key.pem --tls-ca ca.pem --gossip-listen off
+  openssl rand -hex 32 > token
+  superstep master --listen 10.0.0.1:7700 --token-file token --insecure-token --gossip-listen 10.0.0.1:7701 --gossip-key-file key`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
-	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know; needed where others can reach --listen")
+	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know")
+	m.tls.define(cmd, false)
+	insecureFlag(cmd.Flags(), &m.insecureToken)
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
 	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
@@ -100,7 +105,11 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err := m.gossip.check(); err != nil {
 		return err
 	}
-	if err := control.CheckListen(m.listen, token); err != nil {
+	files, err := m.tls.load(m.app.logger())
+	if err != nil {
+		return err
+	}
+	if err := control.CheckListen(m.listen, control.Credentials{Token: token, TLS: files, InsecureToken: m.insecureToken}); err != nil {
 		return usagef("--listen: %w", err)
 	}
 	l, err := net.Listen("tcp", m.listen)
@@ -111,11 +120,11 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
-		KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
+		InsecureToken: m.insecureToken, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
 		Ready: func(address string) {
-			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr()))
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))
 		},
-	}, Token: token, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
+	}, Token: token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to

@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -32,7 +33,7 @@ import (
 //	end of the pipe                       ->  ReportExit to the master
 type monitor struct {
 	name   string
-	token  control.Token
+	who    control.Credentials
 	pipe   *os.File
 	exited chan struct{} // the child has ended
 	kill   func() error
@@ -44,12 +45,13 @@ const monitorName = "worker-monitor"
 // monitorLine is what a worker tells its monitor. The token is neither in arguments nor in the environment.
 type monitorLine struct {
 	Master, Token, Name string
+	TLS                 certs.Names
 	Incarnation         uint64
 	Over                bool // the worker ends by itself
 }
 
 // startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the pipe.
-func startMonitor(name string, token control.Token) (*monitor, error) {
+func startMonitor(name string, who control.Credentials) (*monitor, error) {
 	binary, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -64,7 +66,7 @@ func startMonitor(name string, token control.Token) (*monitor, error) {
 	if err := cmd.Start(); err != nil {
 		return nil, errors.Join(err, pipe.Close())
 	}
-	m := &monitor{name: name, token: token, pipe: pipe, exited: make(chan struct{}), kill: cmd.Process.Kill}
+	m := &monitor{name: name, who: who, pipe: pipe, exited: make(chan struct{}), kill: cmd.Process.Kill}
 	go func() {
 		defer close(m.exited)
 		_ = cmd.Wait() // however it ended
@@ -84,7 +86,11 @@ func (m *monitor) tell(l monitorLine) {
 
 func (m *monitor) registered(master string, incarnation uint64) {
 	if m != nil {
-		m.tell(monitorLine{Master: master, Token: m.token.Secret(), Name: m.name, Incarnation: incarnation})
+		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
+		if m.who.TLS != nil {
+			l.TLS = absolute(m.who.TLS.Names)
+		}
+		m.tell(l)
 	}
 }
 
@@ -119,7 +125,7 @@ const (
 )
 
 // watchOver reads what a worker and its runtime say until the worker has ended, and reports how.
-func watchOver(in io.Reader, report func(string, control.Token, control.Dialer, *control.ReportExitRequest) error) error {
+func watchOver(in io.Reader, report func(string, control.Credentials, control.Dialer, *control.ReportExitRequest) error) error {
 	var last monitorLine
 	var text []byte
 	done := make(chan error, 1)
@@ -160,13 +166,16 @@ func watchOver(in io.Reader, report func(string, control.Token, control.Dialer, 
 					reason = "its process was killed; the kernel killed one for want of memory"
 				}
 			}
-			token := control.Token{}
+			var who control.Credentials
+			if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
+				return err
+			}
 			if last.Token != "" {
-				if token, err = control.NewToken(last.Token, "the worker"); err != nil {
+				if who.Token, err = control.NewToken(last.Token, "the worker"); err != nil {
 					return err
 				}
 			}
-			return report(last.Master, token, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason})
+			return report(last.Master, who, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason})
 		}
 	}
 }

@@ -68,9 +68,9 @@ func TestWatchOver(t *testing.T) {
 		{known + "odd", "fatal error of Go's runtime"},
 	} {
 		var reason string
-		report := func(master string, token control.Token, _ control.Dialer, r *control.ReportExitRequest) error {
-			if reason = r.Reason; master != "a:1" || token.Secret() != "0123456789abcdef" || r.Name != "w" || r.Incarnation != 7 {
-				t.Errorf("%.200q: reports to %s with %q: %v", k.text, master, token.Secret(), r)
+		report := func(master string, who control.Credentials, _ control.Dialer, r *control.ReportExitRequest) error {
+			if reason = r.Reason; master != "a:1" || who.Token.Secret() != "0123456789abcdef" || r.Name != "w" || r.Incarnation != 7 {
+				t.Errorf("%.200q: reports to %s with %q: %v", k.text, master, who.Token.Secret(), r)
 			}
 			return nil
 		}

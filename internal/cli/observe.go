@@ -68,16 +68,16 @@ func (w *watched) Registered(master string, incarnation uint64) {
 }
 
 // pages answers for a worker at a listener until the function it returns is called.
-func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, tokens ...control.Token) func() {
+func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, gate *control.Gate) func() {
 	mux := http.NewServeMux()
 	w.health.Handle(mux)
-	mux.Handle("GET /metrics", control.Guard(set.Handler(), nil, tokens...))
+	mux.Handle("GET /metrics", gate.Page(set.Handler(), control.Reading, true))
 	server := control.NewHTTPServer(mux, context.Background())
-	server.ErrorLog = slog.NewLogLogger(log.Handler(), slog.LevelDebug) // of clients' faults
+	server.ErrorLog = gate.ErrorLog(log)
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := server.Serve(control.Limit(l)); err != nil && !errors.Is(err, http.ErrServerClosed) {
+		if err := control.Serve(server, l, gate.TLS); err != nil && !errors.Is(err, http.ErrServerClosed) {
 			log.Error("no metrics any more", "error", err)
 		}
 	}()

@@ -57,8 +57,11 @@ func (f *seeFlags) check() error {
 	if err != nil {
 		return err
 	}
-	if err := control.CheckListen(f.http, token); err != nil {
-		return usagef("--http: %s", strings.ReplaceAll(err.Error(), "--token-file", "--http-token-file"))
+	if err := control.CheckListen(f.http, control.Credentials{Token: token, InsecureToken: true}); err != nil {
+		if token.Given() || control.Loopback(f.http) || !strings.Contains(err.Error(), "other machines") {
+			return usagef("--http: %w", err)
+		}
+		return usagef("--http: %s can be reached from other machines: give --http-token-file, or listen at 127.0.0.1", f.http)
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ type upCommand struct {
 	listen, data     string
 	hold             time.Duration
 	window           windowFlag
+	tls              tlsFlags
 
 	children *children
 	said     string // by the master, of where it answers
@@ -52,7 +53,8 @@ func (a *app) up() *cobra.Command {
 it ends, and also when this process is killed. What the processes log goes to standard error, each line after the process's
 name. How a process ended is said: a worker is started anew; when it ends more than ` + strconv.Itoa(restartTimes) + ` times in a
 minute, or the master ends, all do, with status 1.
-It answers this machine only: superstep master and superstep worker make a cluster of several.`,
+It answers this machine only: superstep master and superstep worker make a cluster of several. With TLS all of it shows one certificate, of the roles
+master, worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
 		Example: `  superstep up
   superstep up --workers 4 --threads 1 --listen 127.0.0.1:7800 --data results`,
 		Args: exactly(0, "no arguments"),
@@ -70,6 +72,7 @@ It answers this machine only: superstep master and superstep worker make a clust
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they fail")
 	u.window.define(cmd)
+	u.tls.define(cmd, false)
 	nothing(cmd, "workers", "threads", "listen", "window")
 	return cmd
 }
@@ -84,11 +87,16 @@ func (u *upCommand) check() error {
 	if _, _, err := net.SplitHostPort(u.listen); err != nil {
 		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", u.listen, defaultMaster)
 	}
-	if err := control.CheckListen(u.listen, control.Token{}); err != nil {
+	if err := control.CheckListen(u.listen, control.Credentials{}); err != nil {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
 	}
 	if _, err := u.window.bytes(); err != nil {
 		return err
+	}
+	if files, err := u.tls.load(nil); err != nil {
+		return err
+	} else if files != nil && u.tls.Cert == "" {
+		return usagef("%w", control.ErrNoCertificate)
 	}
 	return checkHold(u.hold)
 }
@@ -122,6 +130,7 @@ func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
 	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String()}
+	args = append(args, u.tls.words()...)
 	if u.data != "" {
 		args = append(args, "--data", u.data)
 	}
@@ -146,7 +155,7 @@ func (u *upCommand) start(ctx context.Context) error {
 			return err
 		}
 	}
-	f := &clientFlags{master: u.address, patience: startTime, workers: u.workers}
+	f := &clientFlags{master: u.address, tls: u.tls, patience: startTime, workers: u.workers}
 	registered := make(chan error, 1)
 	go func() {
 		c, err := f.connect(ctx, func(line string) { u.app.notices().say(slog.LevelWarn, line) })
@@ -167,7 +176,8 @@ func (u *upCommand) start(ctx context.Context) error {
 
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
-	return u.children.start(name, nil, "worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text)
+	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
+	return u.children.start(name, nil, append(args, u.tls.words()...)...)
 }
 
 // keep keeps the workers running until an interrupt, or until something cannot be helped.

@@ -37,6 +37,8 @@ type workerCommand struct {
 	metrics    metricsFlags
 	gossip     gossipFlags
 	withInput  inputEnd
+
+	insecureToken bool
 }
 
 func (a *app) worker() *cobra.Command {
@@ -52,12 +54,13 @@ Workers send each other messages by TCP: each listens at --data-listen, by defau
 it reaches the master. At --listen, by default such a port too, Prometheus finds metrics at /metrics, and what starts
 processes /healthz and /readyz.`,
 		Example: `  superstep worker --master 127.0.0.1:7700
-  superstep worker --master 10.0.0.1:7700 --name w3 --site rack2 --token-file token --gossip-listen 10.0.0.3:7701 --gossip-key-file key`,
+  superstep worker --master 10.0.0.1:7700 --name w3 --site rack2 --tls-cert w.pem --tls-key w-key.pem --tls-ca ca.pem --gossip-listen 10.0.0.3:7701 --gossip-key-file key`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
 	w.client.define(cmd)
+	insecureFlag(cmd.Flags(), &w.insecureToken)
 	cmd.Flags().StringVar(&w.name, "name", "", "be called `NAME` (default: the host's name and the process's number)")
 	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for where the worker is, such as a rack")
 	cmd.Flags().StringVar(&w.listen, "listen", "", "answer at `ADDR`, HOST:PORT, what is counted and whether the worker is ready; off for nowhere (default: a free port of the address that reaches the master)")
@@ -83,6 +86,11 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	files, err := w.client.tls.load(w.app.logger())
+	if err != nil {
+		return err
+	}
+	who := control.Credentials{Token: token, TLS: files, InsecureToken: w.insecureToken}
 	if w.threads < 1 || w.threads > maxThreads {
 		return usagef("--threads: found %d, expected 1 to %d", w.threads, maxThreads)
 	}
@@ -105,14 +113,14 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	ctx, leave := w.app.leaving(ctx)
 	w.withInput.begin(w.app)
 	defer leave()
-	listener, address, err := w.open("--data-listen", w.data, token)
+	listener, address, err := w.open("--data-listen", w.data, who)
 	if err != nil {
 		return err
 	}
 	log := w.app.logger()
 	defer listener.Close()
 	set := metrics.New(buildinfo.Revision())
-	monitor, err := startMonitor(w.name, token)
+	monitor, err := startMonitor(w.name, who)
 	if err != nil {
 		log.Warn("nobody will tell the master how this process died", "error", err)
 	}
@@ -122,17 +130,17 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	pages := ""
 	if w.listen != "off" {
 		var l *net.TCPListener
-		if l, pages, err = w.open("--listen", w.listen, token); err != nil {
+		if l, pages, err = w.open("--listen", w.listen, who); err != nil {
 			return err
 		}
-		defer observer.pages(l, set, log, token, metricsToken)()
+		defer observer.pages(l, set, log, &control.Gate{Credentials: who, Metrics: metricsToken})()
 	}
 	o := worker.Config{
 		Options: worker.Options{
 			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value,
-			Window: window, Log: log,
+			Window: window, Log: log, InsecureToken: w.insecureToken,
 		},
-		Token: token, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Token: token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
 	if err != nil {
@@ -212,7 +220,7 @@ func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 }
 
 // open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
-func (w *workerCommand) open(flag, at string, token control.Token) (*net.TCPListener, string, error) {
+func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
 	if at == "" {
 		host, err := control.LocalHost(w.client.master)
 		if err != nil {
@@ -220,7 +228,7 @@ func (w *workerCommand) open(flag, at string, token control.Token) (*net.TCPList
 		}
 		at = net.JoinHostPort(host, "0")
 	}
-	if err := control.CheckListen(at, token); err != nil {
+	if err := control.CheckListen(at, who); err != nil {
 		return nil, "", usagef("%s: %w", flag, err)
 	}
 	l, err := net.Listen("tcp", at)

@@ -23,9 +23,9 @@ import (
 
 // Options say which master a client talks to, and how patiently.
 type Options struct {
-	// Address is the master's, HOST:PORT, and Token what it wants to hear.
+	// Address is the master's, HOST:PORT, and Credentials are what it wants to see.
 	Address string
-	Token   control.Token
+	control.Credentials
 	// Patience is how long to try to reach a master that is not there; default one minute.
 	Patience time.Duration
 	// Log gets a line when Reach waits for a master, when a connection is lost, and when there is one again; or is nil.
@@ -56,7 +56,7 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
-	conn, err := control.Connect(o.Address, o.Token, o.Dial)
+	conn, err := control.Connect(o.Address, o.Credentials, o.Dial)
 	if err != nil {
 		return nil, err
 	}

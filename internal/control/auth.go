@@ -14,8 +14,18 @@ import (
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/statefile"
 )
+
+// Credentials are what a process shows to others and knows others by. The zero value is for this machine alone, where everyone may speak.
+type Credentials struct {
+	Token Token
+	// TLS has the certificates; nil is no TLS.
+	TLS *certs.Files
+	// InsecureToken lets the token travel in the clear between machines.
+	InsecureToken bool
+}
 
 // Token is a secret that everyone in a cluster knows. The zero value is none: everyone may speak.
 type Token struct{ text string }
@@ -91,30 +101,11 @@ func (t Token) bearer() string {
 	return "Bearer " + t.text
 }
 
-// errToken is all that someone with a wrong token learns.
-var errToken = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
-
-// Authenticated lets those through to h, a service, who know the token. Of others nothing but the head is read; refused is
-// called for each, or is nil.
-func Authenticated(h http.Handler, token Token, refused func()) http.Handler {
-	errors := connect.NewErrorWriter()
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if token.Allows(r.Header) {
-			h.ServeHTTP(w, r)
-			return
-		}
-		if refused != nil {
-			refused()
-		}
-		if r.ProtoMajor == 1 {
-			w.Header().Set("Connection", "close") // else the server would wait for the body before it answers
-		}
-		_ = errors.Write(w, r, connect.NewError(connect.CodeUnauthenticated, errToken)) // the caller may be gone
-	})
-}
-
 // signer gives the token, or the proof of it, with calls, and refuses those that are no message.
-type signer struct{ *credential }
+type signer struct {
+	*credential
+	renew func() // is called before a call
+}
 
 var _ connect.Interceptor = (*signer)(nil)
 
@@ -125,6 +116,7 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, connect.NewError(connect.CodeInvalidArgument, err)
 			}
 		}
+		s.renew()
 		s.sign(request.Header())
 		return next(ctx, request)
 	}
@@ -132,6 +124,7 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 
 func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
+		s.renew()
 		conn := next(ctx, spec)
 		s.sign(conn.RequestHeader())
 		return &checkedConn{conn}
@@ -183,13 +176,20 @@ func Local(host string) bool {
 	return Loopback(host)
 }
 
-// CheckListen refuses to listen where others can reach it without a token.
-func CheckListen(address string, token Token) error {
+// ErrNoCertificate is that who listens with TLS has no certificate.
+var ErrNoCertificate = errors.New("TLS needs --tls-cert and --tls-key too: a certificate to show")
+
+// CheckListen refuses to listen where others can reach it without TLS, unless there is a token, of which it was said that it may travel in the clear.
+func CheckListen(address string, who Credentials) error {
 	if _, _, err := net.SplitHostPort(address); err != nil {
 		return fmt.Errorf("found the address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
 	}
-	if !token.Given() && !Loopback(address) {
-		return fmt.Errorf("%s can be reached from other machines: give --token-file, or listen at 127.0.0.1", address)
+	if who.TLS != nil && who.TLS.Cert == "" {
+		return ErrNoCertificate
 	}
-	return nil
+	if who.TLS != nil || Loopback(address) || who.Token.Given() && who.InsecureToken {
+		return nil
+	}
+	return fmt.Errorf("%s can be reached from other machines: give --tls-cert, --tls-key and --tls-ca, or --token-file and --insecure-token, "+
+		"with which all travels in the clear, or listen at 127.0.0.1", address)
 }

@@ -3,6 +3,7 @@ package control
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
 )
 
 // foreignTexts are in errors of HTTP/2 when the other end speaks something else.
@@ -25,6 +28,9 @@ func Foreign(err error) bool {
 	if connect.IsWireError(err) || err == nil {
 		return false
 	}
+	if noTLS(err) || distrust(err) != nil {
+		return true
+	}
 	switch connect.CodeOf(err) {
 	case connect.CodeUnimplemented, connect.CodeUnauthenticated, connect.CodePermissionDenied, connect.CodeNotFound:
 		return true // an HTTP status, without a message of ours
@@ -37,7 +43,35 @@ func Foreign(err error) bool {
 	return false
 }
 
+// WantsTLS is what Go's server says to who speaks without TLS.
+const WantsTLS = "Client sent an HTTP request to an HTTPS server."
+
+var errWantsTLS = errors.New("it wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file")
+
+// noTLS reports whether what answered a handshake does not speak TLS.
+func noTLS(err error) bool {
+	var header tls.RecordHeaderError
+	return errors.As(err, &header) || errors.Is(err, http.ErrSchemeMismatch)
+}
+
+// distrust returns why a certificate was not taken for the master's, or nil.
+func distrust(err error) error {
+	var trust *certs.TrustError
+	if errors.As(err, &trust) {
+		return trust
+	}
+	return nil
+}
+
 func foreignText(address string, cause error) string {
+	switch {
+	case errors.Is(cause, errWantsTLS):
+		return fmt.Sprintf("what answers at %s wants TLS: give --tls-ca, and --tls-cert and --tls-key or --token-file", address)
+	case noTLS(cause):
+		return fmt.Sprintf("what answers at %s has no TLS: start the master with --tls-cert, or leave --tls-ca and the like out", address)
+	case distrust(cause) != nil:
+		return fmt.Sprintf("what answers at %s is not to be trusted: %v", address, distrust(cause))
+	}
 	if connect.CodeOf(cause) == connect.CodeUnauthenticated {
 		return fmt.Sprintf("what answers at %s wants a token: %s", address, innermost(cause))
 	}
@@ -68,12 +102,15 @@ const probeTimeout = 2 * time.Second
 func (c *Connection) Probe(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+"/healthz", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+"/healthz", nil)
 	if err != nil {
 		return nil
 	}
 	r.Close = true
-	conn, err := c.dial(ctx, "tcp", c.address)
+	conn, err := c.open(ctx, http1)
+	if noTLS(err) || distrust(err) != nil {
+		return &ForeignError{c.address, err}
+	}
 	if err != nil {
 		return nil
 	}
@@ -94,5 +131,24 @@ func (c *Connection) Probe(ctx context.Context) error {
 	if err == nil && answer.StatusCode == http.StatusOK && strings.TrimSpace(string(text)) == "ok" {
 		return nil
 	}
+	if strings.TrimSpace(string(text)) == WantsTLS {
+		return &ForeignError{c.address, errWantsTLS}
+	}
 	return &ForeignError{c.address, fmt.Errorf("it answers %s to GET /healthz", answer.Status)}
+}
+
+// maxReason bounds why a request was refused, as text.
+const maxReason = 1 << 10
+
+// refusedBy is the error of a request that was answered 401 or 403, with why.
+func refusedBy(answer *http.Response) error {
+	code := connect.CodeUnauthenticated
+	if answer.StatusCode == http.StatusForbidden {
+		code = connect.CodePermissionDenied
+	}
+	if answer.Header.Get(refusedHeader) == "" {
+		return connect.NewError(code, errToken)
+	}
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReason)) // what there is of it will do
+	return connect.NewWireError(code, errors.New(Text(strings.TrimSpace(string(text)), MaxText)))
 }

@@ -6,31 +6,6 @@ import (
 	"sync/atomic"
 )
 
-// Guard lets those through to h who know one of the tokens; where none is given, everyone. refused is called for each
-// who is turned away, or is nil.
-func Guard(h http.Handler, refused func(), tokens ...Token) http.Handler {
-	given := false
-	for _, t := range tokens {
-		given = given || t.Given()
-	}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		allowed := !given
-		for _, t := range tokens {
-			if t.Given() && t.Allows(r.Header) {
-				allowed = true
-			}
-		}
-		if allowed {
-			h.ServeHTTP(w, r)
-			return
-		}
-		if refused != nil {
-			refused()
-		}
-		http.Error(w, `a token is missing or wrong: curl -H "Authorization: Bearer $(cat FILE)"`, http.StatusUnauthorized)
-	})
-}
-
 // Health answers those who start and stop a process: whether it lives and is not stuck, at /healthz, and whether it can get
 // work, at /readyz. It needs no token and says nothing else. The zero value is not ready.
 type Health struct {

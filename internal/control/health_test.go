@@ -57,7 +57,11 @@ func TestGuard(t *testing.T) {
 		{[]Token{{}, two}, "Bearer fedcba9876543210", 200},
 	} {
 		refused := 0
-		h := Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), func() { refused++ }, c.tokens...)
+		g := &Gate{Refused: func(string, error) { refused++ }}
+		if len(c.tokens) > 0 {
+			g.Token, g.Metrics = c.tokens[0], c.tokens[1]
+		}
+		h := g.Page(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "in") }), Reading, true)
 		r := httptest.NewRequest("GET", "/", nil)
 		if c.header != "" {
 			r.Header.Set("Authorization", c.header)

@@ -2,15 +2,19 @@ package control
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
 )
 
 // Deadlines of connections.
@@ -21,8 +25,8 @@ const (
 	writeTimeout = 30 * time.Second // without a byte that could be written
 )
 
-// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2 without TLS, with bounds on what a caller can hold on to; its listener
-// is to be one of [Limit]. Streams are bounded by leases instead.
+// NewHTTPServer serves a handler by HTTP/1.1 and HTTP/2, with bounds on what a caller can hold on to; [Serve] lets connections in.
+// Streams are bounded by leases instead.
 func NewHTTPServer(h http.Handler, base context.Context) *http.Server {
 	return newHTTPServer(h, base, usual)
 }
@@ -46,7 +50,24 @@ func newHTTPServer(h http.Handler, base context.Context, bounds limits) *http.Se
 	}
 	s.Protocols.SetHTTP1(true)
 	s.Protocols.SetUnencryptedHTTP2(true)
+	s.Protocols.SetHTTP2(true)
 	return s
+}
+
+// The protocols of HTTP, as TLS names them.
+const (
+	http1 = "http/1.1"
+	http2 = "h2"
+)
+
+// Serve serves the connections of a listener, within bounds, by TLS if there are certificates, until the server is closed. TLS's handshake is a part of a
+// request's head, for which a caller has some seconds.
+func Serve(s *http.Server, l net.Listener, files *certs.Files) error {
+	if files == nil {
+		return s.Serve(Limit(l))
+	}
+	s.TLSConfig = files.Server(http2, http1)
+	return s.ServeTLS(Limit(l), "", "")
 }
 
 // Deny refuses a request as the HTTP API does: JSON with why.
@@ -65,39 +86,73 @@ type Connection struct {
 	Workers WorkersClient
 	Cluster ClusterClient
 	address string
-	token   Token
+	url     string
+	host    string
+	who     Credentials
 	dial    Dialer
 	base    *http.Transport
 	*credential
-	proves bool // a worker, whose token does not travel
+	number atomic.Int64 // of the certificates that connections were made with
+	proves bool         // a worker, whose token does not travel
 }
 
 // Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
-func Connect(address string, token Token, dial Dialer) (*Connection, error) {
-	address = strings.TrimPrefix(address, "http://")
-	if _, _, err := net.SplitHostPort(address); err != nil {
+func Connect(address string, who Credentials, dial Dialer) (*Connection, error) {
+	address = strings.TrimPrefix(strings.TrimPrefix(address, "http://"), "https://")
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
 		return nil, fmt.Errorf("found the master's address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
 	}
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
-	transport := &http.Transport{
+	c := &Connection{address: address, url: "http://" + address, host: host, who: who, dial: dial, credential: &credential{}}
+	c.base = &http.Transport{
 		DialContext: dial,
 		Protocols:   new(http.Protocols),
 		HTTP2:       &http.HTTP2Config{PingTimeout: pingTimeout, SendPingTimeout: pingAfter},
 	}
-	transport.Protocols.SetUnencryptedHTTP2(true)
-	given := &credential{}
-	given.set(token.bearer())
+	if who.TLS == nil {
+		c.base.Protocols.SetUnencryptedHTTP2(true)
+	} else {
+		c.url = "https://" + address
+		c.base.Protocols.SetHTTP2(true)
+		c.base.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.open(ctx, http2) }
+	}
+	c.set(who.Token.bearer())
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&signer{given}),
+		connect.WithInterceptors(&signer{c.credential, c.renew}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
-	client, url := &http.Client{Transport: transport}, "http://"+address
-	return &Connection{
-		Workers: NewWorkersClient(client, url, options...), Cluster: NewClusterClient(client, url, options...),
-		address: address, token: token, dial: dial, base: transport, credential: given,
-	}, nil
+	client := &http.Client{Transport: c.base}
+	c.Workers, c.Cluster = NewWorkersClient(client, c.url, options...), NewClusterClient(client, c.url, options...)
+	return c, nil
+}
+
+// renew lets go of connections that were made with other certificates than there are now: the master may no longer take these.
+func (c *Connection) renew() {
+	if c.who.TLS == nil {
+		return
+	}
+	if now := int64(c.who.TLS.Number()); c.number.Swap(now) != now {
+		c.base.CloseIdleConnections()
+	}
+}
+
+// open makes a connection to the master that speaks a protocol, with TLS if there is.
+func (c *Connection) open(ctx context.Context, protocol string) (net.Conn, error) {
+	conn, err := c.dial(ctx, "tcp", c.address)
+	if err != nil || c.who.TLS == nil {
+		return conn, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	defer cancel()
+	secure := tls.Client(conn, c.who.TLS.Client(c.host, certs.Master, protocol))
+	if err := secure.HandshakeContext(ctx); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return secure, nil
 }
 
 // Close lets go of idle connections; calls still under way end with their contexts.

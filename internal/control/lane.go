@@ -17,6 +17,8 @@ import (
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/certs"
 )
 
 // A worker's session is a connection that the master's port hands over (HTTP's Upgrade), and on it message after message
@@ -235,14 +237,12 @@ func (l *Lane) Close() error {
 	return l.closeOutcome
 }
 
-// Sessions hands the connections of sessions over to serve, which has them until it returns. The context is the server's.
-func Sessions(token Token, refused func(), serve func(ctx context.Context, l *Lane)) http.Handler {
+// Sessions hands the connections of workers' sessions over to serve, which has them until it returns. The context is the server's.
+func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !token.Allows(r.Header) {
-			if refused != nil {
-				refused()
-			}
-			http.Error(w, errToken.Error(), http.StatusUnauthorized)
+		if _, err := g.Allow(r, certs.Worker); err != nil {
+			w.Header().Set(refusedHeader, "1")
+			http.Error(w, errors.Unwrap(err).Error(), StatusOf(err))
 			return
 		}
 		if r.Header.Get("Upgrade") != sessionProtocol {
@@ -274,7 +274,7 @@ func (c *Connection) Session(ctx context.Context) (*Lane, error) {
 			return nil, err
 		}
 	}
-	conn, err := c.dial(ctx, "tcp", c.address)
+	conn, err := c.open(ctx, http1)
 	if err != nil {
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
@@ -291,7 +291,7 @@ func (c *Connection) Session(ctx context.Context) (*Lane, error) {
 }
 
 func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
-	request, err := http.NewRequest(http.MethodGet, "http://"+c.address+SessionPath, nil)
+	request, err := http.NewRequest(http.MethodGet, c.url+SessionPath, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -309,8 +309,8 @@ func (c *Connection) upgrade(conn net.Conn) (*Lane, error) {
 	switch response.StatusCode {
 	case http.StatusSwitchingProtocols:
 		return newLane(conn, in), nil
-	case http.StatusUnauthorized:
-		return nil, connect.NewError(connect.CodeUnauthenticated, errToken)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, refusedBy(response)
 	}
 	return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("a session was answered %q", response.Status))
 }

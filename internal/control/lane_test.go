@@ -141,7 +141,7 @@ func TestSessionsBegin(t *testing.T) {
 	right := Token{"the-token-of-a-cluster"}
 	turned := 0
 	mux := http.NewServeMux()
-	mux.Handle("GET "+SessionPath, Sessions(right, func() { turned++ }, func(ctx context.Context, l *Lane) {
+	mux.Handle("GET "+SessionPath, Sessions(&Gate{Credentials: Credentials{Token: right}, Refused: func(string, error) { turned++ }}, func(ctx context.Context, l *Lane) {
 		m := &FromWorker{}
 		if l.Receive(m) == nil {
 			l.End(errors.New(m.GetLog().GetText()))
@@ -153,7 +153,7 @@ func TestSessionsBegin(t *testing.T) {
 	defer server.Close()
 	address := server.Listener.Addr().String()
 	begin := func(token Token) (*Lane, error) {
-		c, err := Connect(address, token, nil)
+		c, err := Connect(address, Credentials{Token: token}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -198,7 +198,7 @@ func TestSessionsBegin(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	c, _ := Connect(silent.Addr().String(), right, nil)
+	c, _ := Connect(silent.Addr().String(), Credentials{Token: right}, nil)
 	time.AfterFunc(10*time.Millisecond, cancel)
 	if _, err := c.Session(ctx); err == nil {
 		t.Error("a session with what says nothing")

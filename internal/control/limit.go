@@ -2,6 +2,7 @@ package control
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/certs"
 )
 
 // limits bound what callers can hold on to, whoever they are.
@@ -18,10 +21,11 @@ type limits struct {
 	idle    time.Duration // between requests
 	perHost int           // connections
 	all     int           // connections
+	fresh   int           // connections that have not come as far as a request: in the handshake of TLS, or silent
 	size    int64         // of a body, in bytes
 }
 
-var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, size: MaxMessage}
+var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
 
 // Limit bounds how many connections of a listener there are, from each host and in all, for a server of [NewHTTPServer].
 // Where there are too many, the oldest goes of those that ask for nothing: a host that opens connections and is silent
@@ -31,9 +35,10 @@ func Limit(l net.Listener) net.Listener { return newLimiter(l, usual) }
 type limiter struct {
 	net.Listener
 	limits
-	mu    sync.Mutex
-	hosts map[string][]*counted // oldest first
-	count int
+	mu     sync.Mutex
+	hosts  map[string][]*counted // oldest first
+	count  int
+	silent []*counted // those without a request so far, oldest first
 }
 
 // counted is a connection that the limiter counts.
@@ -43,6 +48,7 @@ type counted struct {
 	host  string
 	once  sync.Once
 	idle  *time.Timer // closes the connection; under the limiter's lock
+	asked bool        // there was a request; under the limiter's lock
 	busy  int         // requests of it that are being answered; under the limiter's lock
 }
 
@@ -91,7 +97,12 @@ func (l *limiter) admit(c *counted) (out *counted, ok bool) {
 		out = own[i]
 		l.remove(out)
 	}
+	if out == nil && l.fresh > 0 && len(l.silent) >= l.fresh {
+		out = l.silent[0]
+		l.remove(out)
+	}
 	l.hosts[c.host] = append(l.hosts[c.host], c)
+	l.silent = append(l.silent, c)
 	l.count++
 	return out, true
 }
@@ -104,6 +115,7 @@ func (l *limiter) remove(c *counted) {
 		return
 	}
 	l.count--
+	l.begun(c)
 	if own = slices.Delete(own, i, i+1); len(own) == 0 {
 		delete(l.hosts, c.host)
 	} else {
@@ -111,20 +123,45 @@ func (l *limiter) remove(c *counted) {
 	}
 }
 
+// begun takes note that a connection has a request, or is gone. The lock is held.
+func (l *limiter) begun(c *counted) {
+	if i := slices.Index(l.silent, c); i >= 0 {
+		l.silent = slices.Delete(l.silent, i, i+1)
+	}
+}
+
 // connKey is where a request's context has its connection.
 type connKey struct{}
 
+// requested is a connection of requests.
+type requested struct {
+	*counted // nil of a listener that counts none
+	checked  certs.Checked
+}
+
 func withConn(ctx context.Context, c net.Conn) context.Context {
-	return context.WithValue(ctx, connKey{}, c)
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	count, _ := c.(*counted)
+	return context.WithValue(ctx, connKey{}, &requested{counted: count})
+}
+
+// checked is what is known of the certificate of a request's connection, or nil.
+func checked(ctx context.Context) *certs.Checked {
+	if c, ok := ctx.Value(connKey{}).(*requested); ok {
+		return &c.checked
+	}
+	return nil
 }
 
 // handle bounds the bodies of requests, and marks the connections of those that are being answered. A request's head that
 // comes byte by byte is none yet.
 func (b limits) handle(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connKey{}).(*counted); ok {
-			c.limit.mark(c, 1)
-			defer c.limit.mark(c, -1)
+		if c, ok := r.Context().Value(connKey{}).(*requested); ok && c.counted != nil {
+			c.limit.mark(c.counted, 1)
+			defer c.limit.mark(c.counted, -1)
 		}
 		if r.Body != nil && r.Body != http.NoBody {
 			control := http.NewResponseController(w)
@@ -154,6 +191,10 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 func (l *limiter) mark(c *counted, requests int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if !c.asked {
+		c.asked = true
+		l.begun(c)
+	}
 	if c.busy += requests; c.busy > 0 {
 		c.idle.Stop()
 	} else {

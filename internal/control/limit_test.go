@@ -40,9 +40,12 @@ func TestLimiterCounts(t *testing.T) {
 		t.Error("the one that is idle was not put out")
 	}
 	for i := range usual.all - usual.perHost {
-		if out, ok := l.admit(conn(fmt.Sprint("b", i))); out != nil || !ok {
+		c := conn(fmt.Sprint("b", i))
+		if out, ok := l.admit(c); out != nil || !ok {
 			t.Fatal("there is room for others")
 		}
+		l.mark(c, 1)
+		l.mark(c, -1)
 	}
 	if out, ok := l.admit(conn("c")); out == nil || out.host != "a" || !ok || l.count != usual.all {
 		t.Errorf("the host with the most did not make room; there are %d", l.count)
@@ -51,6 +54,28 @@ func TestLimiterCounts(t *testing.T) {
 	_ = busy[0].Close()
 	if l.count != usual.all-1 {
 		t.Errorf("%d are counted", l.count)
+	}
+}
+
+// TestLimiterBoundsTheSilent: of connections that never ask for anything, from however many hosts, the oldest go; those that have asked stay.
+func TestLimiterBoundsTheSilent(t *testing.T) {
+	l := newLimiter(nil, limits{header: time.Hour, idle: time.Hour, perHost: 3, all: 100, fresh: 5})
+	var all []*counted
+	for i := range 8 {
+		a, b := net.Pipe()
+		t.Cleanup(func() { a.Close(); b.Close() })
+		c := &counted{Conn: a, limit: l, host: fmt.Sprint("h", i), idle: time.AfterFunc(time.Hour, func() {})}
+		out, ok := l.admit(c)
+		if i == 0 {
+			l.mark(c, 1)
+			l.mark(c, -1)
+		}
+		if all = append(all, c); !ok || (out != nil) != (i > 5) || out != nil && out != all[i-5] {
+			t.Errorf("connection %d: put out %v, let in: %t", i, out, ok)
+		}
+	}
+	if l.count != 6 || len(l.silent) != 5 {
+		t.Errorf("found %d connections, %d of them silent, expected 6 and 5", l.count, len(l.silent))
 	}
 }
 
@@ -63,8 +88,9 @@ func served(t *testing.T, token Token, bounds limits) string {
 	}
 	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
 	mux := http.NewServeMux()
-	mux.Handle(path, Authenticated(h, token, nil))
-	mux.Handle("GET "+SessionPath, Sessions(token, nil, func(context.Context, *Lane) {}))
+	gate := &Gate{Credentials: Credentials{Token: token}}
+	mux.Handle(path, gate.Service(h))
+	mux.Handle("GET "+SessionPath, Sessions(gate, func(context.Context, *Lane) {}))
 	new(Health).Handle(mux)
 	server := newHTTPServer(mux, t.Context(), bounds)
 	done := make(chan error, 1)
@@ -100,7 +126,7 @@ func headOf(token Token, size int) string {
 // answered asks as a client with the token does.
 func answered(t *testing.T, address string, token Token) {
 	t.Helper()
-	c, err := Connect(address, token, nil)
+	c, err := Connect(address, Credentials{Token: token}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

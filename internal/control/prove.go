@@ -101,8 +101,8 @@ func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok
 	return nonce, challenge, right && challenges.holds(challenge, now)
 }
 
-// Challenge answers workers that prove to know the token; refused is called for those that do not, or is nil.
-func Challenge(token Token, refused func()) http.Handler {
+// Challenge answers workers that prove to know the token.
+func Challenge(g *Gate) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		header := r.Header.Get("Authorization")
@@ -110,15 +110,13 @@ func Challenge(token Token, refused func()) http.Handler {
 			_, _ = io.WriteString(w, hex.EncodeToString(challenges.challenge(time.Now())))
 			return
 		}
-		nonce, challenge, ok := token.proved(header, time.Now())
+		nonce, challenge, ok := g.Token.proved(header, time.Now())
 		if !ok {
-			if refused != nil {
-				refused()
-			}
+			g.refuse(r.RemoteAddr, errToken)
 			http.Error(w, errToken.Error(), http.StatusUnauthorized)
 			return
 		}
-		_, _ = io.WriteString(w, hex.EncodeToString(token.proof("master", nonce, challenge)))
+		_, _ = io.WriteString(w, hex.EncodeToString(g.Token.proof("master", nonce, challenge)))
 	})
 }
 
@@ -138,8 +136,8 @@ var errUnproved = errors.New("what answers does not know the token of this worke
 
 // ConnectWorker is Connect for a worker, whose token does not travel: before other calls comes [Connection.Prove], and again
 // when some time has passed. Session does so itself.
-func ConnectWorker(address string, token Token, dial Dialer) (*Connection, error) {
-	c, err := Connect(address, token, dial)
+func ConnectWorker(address string, who Credentials, dial Dialer) (*Connection, error) {
+	c, err := Connect(address, who, dial)
 	if err == nil {
 		c.credential.set("")
 		c.proves = true
@@ -150,7 +148,7 @@ func ConnectWorker(address string, token Token, dial Dialer) (*Connection, error
 // Prove proves to the master that the worker knows the token, and has it prove as much. Without a token there is nothing to
 // prove, and nothing that could be given away.
 func (c *Connection) Prove(ctx context.Context) error {
-	if !c.token.Given() {
+	if !c.who.Token.Given() {
 		return nil
 	}
 	challenge, err := c.challenged(ctx, "", challengeSize)
@@ -159,13 +157,13 @@ func (c *Connection) Prove(ctx context.Context) error {
 	}
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce)
-	proof := append(append(append([]byte(nil), nonce...), challenge...), c.token.proof("worker", nonce, challenge)...)
+	proof := append(append(append([]byte(nil), nonce...), challenge...), c.who.Token.proof("worker", nonce, challenge)...)
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
 	if err != nil {
 		return err
 	}
-	if !hmac.Equal(answer, c.token.proof("master", nonce, challenge)) {
+	if !hmac.Equal(answer, c.who.Token.proof("master", nonce, challenge)) {
 		return connect.NewError(connect.CodeUnavailable, errUnproved)
 	}
 	c.credential.set(header)
@@ -176,10 +174,10 @@ func (c *Connection) Prove(ctx context.Context) error {
 const exitTime = 2 * time.Second
 
 // ReportExit tells a master why a worker has ended.
-func ReportExit(address string, token Token, dial Dialer, r *ReportExitRequest) error {
+func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitRequest) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
-	c, err := ConnectWorker(address, token, dial)
+	c, err := ConnectWorker(address, who, dial)
 	if err != nil {
 		return err
 	}
@@ -193,7 +191,7 @@ func ReportExit(address string, token Token, dial Dialer, r *ReportExitRequest) 
 
 // challenged asks at ChallengePath for so many bytes.
 func (c *Connection) challenged(ctx context.Context, header string, size int) ([]byte, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+c.address+ChallengePath, nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.url+ChallengePath, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +205,8 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 	defer answer.Body.Close()
 	switch answer.StatusCode {
 	case http.StatusOK:
-	case http.StatusUnauthorized:
-		return nil, connect.NewError(connect.CodeUnauthenticated, errToken)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return nil, refusedBy(answer)
 	default:
 		return nil, connect.NewError(connect.CodeUnimplemented, fmt.Errorf("a challenge was answered %q", answer.Status))
 	}

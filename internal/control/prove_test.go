@@ -20,9 +20,10 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 	refused = new(int)
 	mux := http.NewServeMux()
 	path, h := NewWorkersHandler(UnimplementedWorkersHandler{}, HandlerOptions()...)
-	mux.Handle(path, Authenticated(h, token, func() { *refused++ }))
-	mux.Handle(ChallengePath, Challenge(token, func() { *refused++ }))
-	mux.Handle("GET "+SessionPath, Sessions(token, nil, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
+	gate := &Gate{Credentials: Credentials{Token: token}, Refused: func(string, error) { *refused++ }}
+	mux.Handle(path, gate.Service(h))
+	mux.Handle(ChallengePath, Challenge(gate))
+	mux.Handle("GET "+SessionPath, Sessions(&Gate{Credentials: gate.Credentials}, func(_ context.Context, l *Lane) { l.End(errors.New("enough")) }))
 	var mu sync.Mutex
 	var all []string
 	server := httptest.NewUnstartedServer(nil)
@@ -46,7 +47,7 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 func TestProve(t *testing.T) {
 	address, refused, seen := proving(t, rightToken)
 	worker := func(token Token) *Connection {
-		c, err := ConnectWorker(address, token, nil)
+		c, err := ConnectWorker(address, Credentials{Token: token}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,7 +102,7 @@ func TestProveRefusesImpostors(t *testing.T) {
 	mirror.Start()
 	defer mirror.Close()
 	for _, address := range []string{tokenless, mirror.Listener.Addr().String()} {
-		c, err := ConnectWorker(address, rightToken, nil)
+		c, err := ConnectWorker(address, Credentials{Token: rightToken}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

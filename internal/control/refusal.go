@@ -72,5 +72,6 @@ func Final(err error) bool {
 	case Refusal_KIND_DUPLICATE, Refusal_KIND_VERSION, Refusal_KIND_PROGRAMS, Refusal_KIND_FENCED, Refusal_KIND_INVALID:
 		return true
 	}
-	return connect.CodeOf(err) == connect.CodeUnauthenticated
+	code := connect.CodeOf(err)
+	return code == connect.CodeUnauthenticated || code == connect.CodePermissionDenied
 }

@@ -52,6 +52,7 @@ func (p dataPlane) Collect(to chan<- prometheus.Metric) {
 	count(turnedDesc, s.Garbage, "garbage")
 	count(turnedDesc, s.WrongVersion, "version")
 	count(turnedDesc, s.WrongToken, "token")
+	count(turnedDesc, s.WrongCertificate, "certificate")
 	count(turnedDesc, s.Fenced, "fenced")
 	count(brokenDesc, s.Broken)
 	count(corruptDesc, s.Corrupt)

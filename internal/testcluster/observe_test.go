@@ -165,7 +165,7 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 			t.Errorf("%s with token %q: found %d %s, expected %d", k.path, k.token, status, text, k.want)
 		}
 	}
-	wrong, err := control.Connect(c.Address, token(some), nil)
+	wrong, err := control.Connect(c.Address, control.Credentials{Token: token(some)}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

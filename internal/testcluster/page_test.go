@@ -28,7 +28,7 @@ func paged(token control.Token) master.Config {
 		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token, Watch: teller.Event,
 		Page: func(s *master.Server) http.Handler {
 			c := web.NewCluster(store, s, web.About{Kind: "master", Programs: []string{"bfs"}})
-			return web.New(c, web.Options{Token: token, Refused: s.TurnAway, Control: c, Closing: s.Closing()})
+			return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 		},
 	}
 }

@@ -150,7 +150,7 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	const lease = 2 * time.Second
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: lease}})
 	wires := &wires{link: link{rate: 64 << 10}}
-	connection, err := control.Connect(c.Address, control.Token{}, wires.dial)
+	connection, err := control.Connect(c.Address, control.Credentials{}, wires.dial)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,7 +73,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	registry := append(engine.Registry{}, programs...) // without the built-in ones, which tests have of their own
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
-		Options: worker.Options{Threads: 1}, Token: m.Token, Registry: registry, Build: "test", Version: "test",
+		Options: worker.Options{Threads: 1}, Token: m.Token, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
 	}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
@@ -107,7 +107,7 @@ func (c *Cluster) StartMaster(address string) {
 	if c.connection != nil {
 		c.connection.Close()
 	}
-	if c.connection, err = control.Connect(c.Address, c.Master.Token, nil); err != nil {
+	if c.connection, err = control.Connect(c.Address, control.Credentials{Token: c.Master.Token, TLS: c.Master.TLS}, nil); err != nil {
 		c.T.Fatal(err)
 	}
 	c.Client = c.connection.Cluster

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 	"go.uber.org/goleak"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
@@ -95,7 +96,7 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("found %d workers, expected the first alone", n)
 	}
 	get(t, "http://"+c.Address+"/debug/status", http.StatusUnauthorized)
-	stranger, err := control.Connect(c.Address, other, nil)
+	stranger, err := control.Connect(c.Address, control.Credentials{Token: other}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,9 +117,29 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-func TestListenOffLoopbackNeedsAToken(t *testing.T) {
+// TestListenOffLoopback: others reach what has TLS, or a token that is known to be insecure.
+func TestListenOffLoopback(t *testing.T) {
+	token, err := control.NewToken("0123456789abcdef", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		who control.Credentials
+		ok  bool
+	}{
+		{control.Credentials{}, false},
+		{control.Credentials{Token: token}, false},
+		{control.Credentials{InsecureToken: true}, false},
+		{control.Credentials{Token: token, InsecureToken: true}, true},
+		{control.Credentials{TLS: &certs.Files{Names: certs.Names{Cert: "c"}}}, true},
+		{control.Credentials{TLS: &certs.Files{}}, false},
+	} {
+		if err := control.CheckListen("10.0.0.1:1", c.who); (err == nil) != c.ok {
+			t.Errorf("%+v: %v", c.who, err)
+		}
+	}
 	for address, ok := range map[string]bool{"127.0.0.1:0": true, "[::1]:0": true, "localhost:1": true, "0.0.0.0:1": false, ":1": false, "10.0.0.1:1": false, "x": false} {
-		if err := control.CheckListen(address, control.Token{}); (err == nil) != ok {
+		if err := control.CheckListen(address, control.Credentials{}); (err == nil) != ok {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -88,7 +88,7 @@ func (m *fakeMaster) Result(_ string, _ uint64, each func([]byte) error) error {
 func led(t *testing.T) (*fakeMaster, *Site) {
 	m := &fakeMaster{store: history.NewNamedStore()}
 	c := NewCluster(m.store, m, About{Kind: "master", Name: "test", Programs: []string{"bfs"}})
-	return m, New(c, Options{Token: token(t), Control: c})
+	return m, New(c, Options{Gate: gate(t), Control: c})
 }
 
 func post(body string, edit func(*http.Request)) func(*http.Request) {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -38,30 +39,59 @@ var (
 		http.StatusForbidden,
 		"without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)",
 	}
-	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 	errToken  = &refusal{http.StatusUnauthorized, "a token is missing or wrong: curl -H \"Authorization: Bearer $(cat FILE)\""}
+	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 )
 
-// check says why a request is refused, or nil. Files are no secret, and need no token: the page must be there to ask for it.
-func (s *Site) check(r *http.Request) error {
-	if !s.options.Token.Given() && !control.Local(r.Host) {
-		return errHost // a name of an attacker's that leads here (DNS rebinding)
+// check returns the request with who makes it, or why it is refused. Files are no secret, and need no token: the page must be there to ask for it.
+func (s *Site) check(r *http.Request) (*http.Request, error) {
+	if s.gate.Open() && !control.Local(r.Host) {
+		return nil, s.refused(r, errHost) // a name of an attacker's that leads here (DNS rebinding)
 	}
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
-		return nil
+		return r, nil
 	}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		return errOrigin
+		return nil, s.refused(r, errOrigin)
 	}
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
-			return errOrigin
+			return nil, s.refused(r, errOrigin)
 		}
 	}
-	if r.URL.Path == sessionPath || s.options.Token.Allows(r.Header) || s.sessions.has(r) {
-		return nil
+	if r.URL.Path == sessionPath {
+		return r, nil
 	}
-	return errToken
+	if s.sessions.has(r) {
+		return r.WithContext(control.As(r.Context(), control.Caller{Name: callerOfSession, Roles: control.Reading})), nil
+	}
+	caller, err := s.gate.Allow(r, s.rolesFor(r))
+	if err != nil {
+		return nil, &refusal{control.StatusOf(err), control.PageText(err)}
+	}
+	return r.WithContext(control.As(r.Context(), caller)), nil
+}
+
+// callerOfSession is what a browser is called that gave the token.
+const callerOfSession = "browser"
+
+// rolesFor are those who may make a request of the API: who only reads is not for what changes something, nor for results.
+func (s *Site) rolesFor(r *http.Request) certs.Role {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || strings.HasSuffix(r.URL.Path, resultPath) {
+		return control.Using
+	}
+	return control.Reading
+}
+
+// resultPath ends the paths of jobs' results.
+const resultPath = "/result"
+
+// refused counts a request that is turned away.
+func (s *Site) refused(r *http.Request, why error) error {
+	if s.gate.Refused != nil {
+		s.gate.Refused(r.RemoteAddr, why)
+	}
+	return why
 }
 
 // sessions are the browsers that gave the token. A browser keeps a number in place of the token, in a cookie that no
@@ -124,11 +154,8 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if !s.options.Token.Allows(http.Header{"Authorization": {"Bearer " + given.Token}}) {
-		if s.options.Refused != nil {
-			s.options.Refused()
-		}
-		fail(w, errToken)
+	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + given.Token}}) || s.gate.TLS != nil && !s.gate.Token.Given() {
+		fail(w, s.refused(r, errToken))
 		return
 	}
 	http.SetCookie(w, &http.Cookie{

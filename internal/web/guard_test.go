@@ -15,7 +15,7 @@ import (
 )
 
 func TestEveryAnswerIsHardened(t *testing.T) {
-	s := New(source(t), Options{Token: token(t)})
+	s := New(source(t), Options{Gate: gate(t)})
 	for _, path := range []string{"/", "/app.js", "/nothing", "/api/v1/jobs", "/api/v1/nothing"} {
 		h := ask(s, "GET", path, nil).Header()
 		if p := h.Get("Content-Security-Policy"); !strings.HasPrefix(p, "default-src 'self';") || strings.Contains(p, "unsafe") {
@@ -30,7 +30,7 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 }
 
 func TestWhoIsLetIn(t *testing.T) {
-	open, locked := New(source(t), Options{}), New(source(t), Options{Token: token(t), Metrics: http.NotFoundHandler()})
+	open, locked := New(source(t), Options{}), New(source(t), Options{Gate: gate(t), Metrics: http.NotFoundHandler()})
 	bearer := func(text string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+text) }
 	}
@@ -83,7 +83,9 @@ func TestWhoIsLetIn(t *testing.T) {
 
 func TestSession(t *testing.T) {
 	refused := 0
-	s := New(source(t), Options{Token: token(t), Refused: func() { refused++ }})
+	guard := gate(t)
+	guard.Refused = func(string, error) { refused++ }
+	s := New(source(t), Options{Gate: guard})
 	enter := func(body, kind string) (status int, cookie *http.Cookie) {
 		w := ask(s, "POST", "/api/v1/session", func(r *http.Request) {
 			r.Header.Set("Content-Type", kind)

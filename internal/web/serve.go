@@ -28,31 +28,36 @@ type Server struct {
 // Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
 // others can reach wants a token.
 func Start(address string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
-	if err := control.CheckListen(address, token); err != nil {
+	who := control.Credentials{Token: token, InsecureToken: true} // there is no TLS here
+	if err := control.CheckListen(address, who); err != nil {
 		return nil, err
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: URL(address, l.Addr()), closing: make(chan struct{}), done: make(chan struct{})}
-	s.server = control.NewHTTPServer(New(source, Options{Token: token, Metrics: metrics, Closing: s.closing}), context.Background())
+	s := &Server{URL: URL(address, l.Addr(), false), closing: make(chan struct{}), done: make(chan struct{})}
+	s.server = control.NewHTTPServer(New(source, Options{Gate: &control.Gate{Credentials: who}, Metrics: metrics, Closing: s.closing}), context.Background())
 	s.server.ErrorLog = quiet
 	go func() {
 		defer close(s.done)
-		_ = s.server.Serve(control.Limit(l))
+		_ = control.Serve(s.server, l, nil)
 	}()
 	return s, nil
 }
 
 // URL is the address that leads to a listener at HOST:PORT: with its port, and a host that is one.
-func URL(asked string, got net.Addr) string {
+func URL(asked string, got net.Addr, secure bool) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())
 	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
 		host = "127.0.0.1"
 	}
-	return "http://" + net.JoinHostPort(host, port) + "/"
+	scheme := "http"
+	if secure {
+		scheme = "https"
+	}
+	return scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 
 // Close tells readers that no more will come, and ends. It is idempotent.

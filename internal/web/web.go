@@ -68,11 +68,9 @@ type Worker struct {
 
 // Options say how a Site is guarded.
 type Options struct {
-	// Token is asked of everyone who uses the API, if given. Without one only names of this machine are answered to.
-	Token control.Token
-	// Refused, if not nil, is called for every request that is turned away.
-	Refused func()
-	// Metrics, if not nil, is served at /metrics, to those who know the token.
+	// Gate decides who may use the API. When everyone may, only names of this machine are answered to. nil is such a gate.
+	Gate *control.Gate
+	// Metrics, if not nil, is served at /metrics, to those who may read.
 	Metrics http.Handler
 	// Control, if not nil, lets jobs be submitted and cancelled, and graphs loaded and dropped.
 	Control *Cluster
@@ -85,6 +83,7 @@ type Site struct {
 	source   Source
 	store    *history.Store // the source's
 	options  Options
+	gate     *control.Gate
 	mux      *http.ServeMux // of files and metrics
 	api      *http.ServeMux
 	sessions sessions
@@ -99,7 +98,10 @@ const writeTimeout = 30 * time.Second
 
 // New makes a Site.
 func New(source Source, o Options) *Site {
-	s := &Site{source: source, store: source.recorded(), options: o, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
+	if o.Gate == nil {
+		o.Gate = new(control.Gate)
+	}
+	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
 	s.routes()
 	return s
 }
@@ -163,10 +165,8 @@ func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 // ServeHTTP answers a request, if the guard lets it through.
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
-	if err := s.check(r); err != nil {
-		if s.options.Refused != nil {
-			s.options.Refused()
-		}
+	r, err := s.check(r)
+	if err != nil {
 		fail(w, err)
 		return
 	}

@@ -26,6 +26,11 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // secret is the token of the tests; no answer may have it.
 const secret = "canary-canary-canary-canary"
 
+// gate lets in who has the token.
+func gate(t *testing.T) *control.Gate {
+	return &control.Gate{Credentials: control.Credentials{Token: token(t)}}
+}
+
 func token(t *testing.T) control.Token {
 	t.Helper()
 	tok, err := control.NewToken(secret, "test")

@@ -51,7 +51,7 @@ type bench struct {
 
 // Run loads the graph and runs the ways on a cluster.
 func (o Options) Run(ctx context.Context, address string, token control.Token) (*Report, error) {
-	c, err := client.New(client.Options{Address: address, Token: token})
+	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token}})
 	if err != nil {
 		return nil, err
 	}

@@ -101,7 +101,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 		return fmt.Errorf("the arguments of a worker: %w", err)
 	}
 	config, at := worker.Config{Options: worker.Options{
-		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, Site: a.Label, Threads: a.Threads, Programs: programs,
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs,
 		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
 	if a.Namespace != nil {
@@ -140,7 +140,7 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 	defer func() { err = errors.Join(err, os.RemoveAll(data)) }()
 	o, token := master.Options{Listen: host(0) + ":0", Data: filepath.Join(data, "master"), Programs: c.Programs}, control.Token{}
 	if c.Namespaces != nil {
-		o.Listen, o.TokenFile = c.Namespaces.Address()+":0", filepath.Join(data, "token")
+		o.Listen, o.TokenFile, o.InsecureToken = c.Namespaces.Address()+":0", filepath.Join(data, "token"), true // the namespaces are this machine's
 		if err := os.WriteFile(o.TokenFile, []byte(rand.Text()+rand.Text()+"\n"), 0o600); err != nil {
 			return err
 		}

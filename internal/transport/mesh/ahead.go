@@ -10,6 +10,7 @@ import (
 // isMemory reports whether what is written to a connection is copied to its reader by this machine's processors: then nothing is gained
 // while they have other work. A connection that is neither TCP's nor a Unix socket's is one that a Dialer has slowed down.
 func isMemory(c net.Conn) bool {
+	c = bare(c)
 	switch c.(type) {
 	case *net.TCPConn, *net.UnixConn:
 		return isLocal(c)

@@ -30,37 +30,14 @@ func cpu(b *testing.B) func() {
 	return func() { b.ReportMetric(float64(processorTime(b)-start)/float64(b.N), "cpu-ns/op") }
 }
 
+func sizeText(n int) string { return fmt.Sprintf("%dKB", n>>10) }
+
 // BenchmarkFrames sends frames one way as fast as they go.
 func BenchmarkFrames(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
+		b.Run(sizeText(n), func(b *testing.B) {
 			_, from, to := pair(b, nil)
-			raw := make([]byte, n)
-			var group sync.WaitGroup
-			ctx, cancel := context.WithCancel(b.Context())
-			group.Go(func() {
-				for {
-					f, err := to.Receive(ctx, transport.Expand)
-					if err != nil {
-						return
-					}
-					to.Release(f)
-				}
-			})
-			b.SetBytes(int64(n))
-			b.ReportAllocs()
-			f := &transport.Frame{From: 0, To: 1, Raw: raw}
-			defer cpu(b)()
-			for b.Loop() {
-				if err := from.Send(f); err != nil {
-					b.Fatal(err)
-				}
-			}
-			if err := from.drain(ctx, 0); err != nil {
-				b.Fatal(err)
-			}
-			cancel()
-			group.Wait()
+			oneWay(b, from, to, n)
 		})
 	}
 }
@@ -68,7 +45,7 @@ func BenchmarkFrames(b *testing.B) {
 // BenchmarkRaw is the yardstick: as many bytes from one buffer to another, over TCP alone.
 func BenchmarkRaw(b *testing.B) {
 	for _, n := range sizes {
-		b.Run(fmt.Sprintf("%dKB", n>>10), func(b *testing.B) {
+		b.Run(sizeText(n), func(b *testing.B) {
 			out, in := connected(b)
 			var group sync.WaitGroup
 			group.Go(func() {
@@ -143,4 +120,50 @@ func empty(p *Port, of int, starts <-chan int, done chan<- error) {
 		}
 		done <- err
 	}
+}
+
+// BenchmarkSecureFrames is BenchmarkFrames over TCP, plain and with TLS.
+func BenchmarkSecureFrames(b *testing.B) {
+	files := newAuthority(b).worker()
+	for _, n := range []int{16 << 10, 256 << 10, 1 << 20} {
+		for _, mode := range []string{"plain", "tls"} {
+			b.Run(mode+"/"+sizeText(n), func(b *testing.B) {
+				_, from, to := pair(b, func(_ int, o *Options) {
+					if o.TCP = true; mode == "tls" {
+						o.TLS = files
+					}
+				})
+				oneWay(b, from, to, n)
+			})
+		}
+	}
+}
+
+// oneWay sends frames of n bytes one way as fast as they go.
+func oneWay(b *testing.B, from, to *Port, n int) {
+	var group sync.WaitGroup
+	ctx, cancel := context.WithCancel(b.Context())
+	group.Go(func() {
+		for {
+			f, err := to.Receive(ctx, transport.Expand)
+			if err != nil {
+				return
+			}
+			to.Release(f)
+		}
+	})
+	b.SetBytes(int64(n))
+	b.ReportAllocs()
+	f := &transport.Frame{From: 0, To: 1, Raw: make([]byte, n)}
+	defer cpu(b)()
+	for b.Loop() {
+		if err := from.Send(f); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := from.drain(ctx, 0); err != nil {
+		b.Fatal(err)
+	}
+	cancel()
+	group.Wait()
 }

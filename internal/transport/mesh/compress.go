@@ -188,7 +188,7 @@ const (
 	absorbed = 8 << 20              // bytes of writes that say nothing: the kernel's buffer may take that many at once
 )
 
-func newMeter(c net.Conn) meter { return meter{kernel: kernelRate(c)} }
+func newMeter(c net.Conn) meter { return meter{kernel: kernelRate(bare(c))} }
 
 // rate is in bytes a second, 0 while it is not known.
 func (m *meter) rate() float64 {

@@ -26,6 +26,9 @@ func cluster(t testing.TB, n int, change func(i int, o *Options)) ([]*Mesh, []Pe
 	var peers []Peer
 	for i := range n {
 		o := Options{Name: fmt.Sprintf("w%d", i), Incarnation: uint64(i + 1), Token: token}
+		if secureAll {
+			o.TLS = shared()
+		}
 		if change != nil {
 			change(i, &o)
 		}

@@ -45,7 +45,7 @@ func inVirtualTime(t *testing.T, c transport.Codec, change func(i int, o *Option
 	synctest.Test(t, func(t *testing.T) {
 		listeners := []*pipes{newPipes(), newPipes()}
 		meshes, peers := cluster(t, 2, func(i int, o *Options) {
-			o.Listener, o.Compress = listeners[i], CompressOff
+			o.Listener, o.Compress, o.TLS = listeners[i], CompressOff, nil // certificates are of the real time
 			o.Dial = func(context.Context, string, string) (net.Conn, error) {
 				here, there := net.Pipe()
 				listeners[1-i].accept <- there
@@ -130,6 +130,7 @@ func TestKilledConnectionFailsBothSessionsNamingTheWorkers(t *testing.T) {
 }
 
 func TestCorruptFrameBreaksTheConnection(t *testing.T) {
+	plainly(t)
 	var c *held
 	meshes, a, b := pair(t, holding(&c))
 	c.mu.Lock()

@@ -137,7 +137,7 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 
 // refusal is the error for the reason the other side gave.
 func refusal(peer, reason string) error {
-	for _, known := range []error{ErrVersion, ErrToken, ErrFenced} {
+	for _, known := range []error{ErrVersion, ErrToken, ErrCertificate, ErrFenced} {
 		if detail, ok := strings.CutPrefix(reason, known.Error()); ok {
 			if detail = strings.TrimPrefix(detail, ": "); detail == "" {
 				return fmt.Errorf("refused by %s: %w", peer, known)
@@ -198,8 +198,8 @@ func dialHello(c io.ReadWriter, token string, self greeting, peer Peer, known bo
 	return window, nil
 }
 
-// listenHello makes the listener's half. admit may refuse who has proved to be a worker.
-func listenHello(c io.ReadWriter, token string, self greeting, window uint64, admit func(greeting) error) (greeting, error) {
+// listenHello makes the listener's half. untrusted, if it is not nil, is why nobody is let in. admit may refuse who has proved to be a worker.
+func listenHello(c io.ReadWriter, token string, self greeting, window uint64, untrusted error, admit func(greeting) error) (greeting, error) {
 	hello, err := readBlock(c, "the dialling worker")
 	if err != nil {
 		if errors.Is(err, ErrVersion) {
@@ -210,6 +210,10 @@ func listenHello(c io.ReadWriter, token string, self greeting, window uint64, ad
 	other, err := parseGreeting(hello)
 	if err != nil {
 		return greeting{}, err
+	}
+	if untrusted != nil {
+		refuse(c, untrusted)
+		return greeting{}, fmt.Errorf("worker %s: %w", other.name, untrusted)
 	}
 	if err := writeBlock(c, statusGo, self.body); err != nil {
 		return greeting{}, err

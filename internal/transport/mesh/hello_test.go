@@ -49,6 +49,7 @@ func until(t testing.TB, done func() bool) {
 }
 
 func TestWrongVersionIsRefusedWithBothVersions(t *testing.T) {
+	plainly(t)
 	meshes, peers := cluster(t, 1, nil)
 	c, err := net.Dial("tcp", peers[0].Addr)
 	if err != nil {
@@ -69,6 +70,7 @@ func TestWrongVersionIsRefusedWithBothVersions(t *testing.T) {
 }
 
 func TestDiallerNamesBothVersions(t *testing.T) {
+	plainly(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -90,6 +92,7 @@ func TestDiallerNamesBothVersions(t *testing.T) {
 }
 
 func TestTokenDoesNotTravel(t *testing.T) {
+	plainly(t)
 	var wire bytes.Buffer
 	meshes, peers := cluster(t, 2, func(_ int, o *Options) {
 		o.Dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -119,6 +122,7 @@ func (r recorded) Write(b []byte) (int, error) {
 
 // TestReplayedProof dials with a proof that was right for another connection.
 func TestReplayedProof(t *testing.T) {
+	plainly(t)
 	_, peers := cluster(t, 1, nil)
 	self := newGreeting("eve", 1)
 	other := newGreeting(peers[0].Name, peers[0].Incarnation)
@@ -139,6 +143,7 @@ func TestReplayedProof(t *testing.T) {
 }
 
 func TestOldIncarnationIsFenced(t *testing.T) {
+	plainly(t)
 	meshes, peers := cluster(t, 1, nil)
 	again := func(incarnation uint64) error {
 		m, err := New(Options{Name: "b", Incarnation: incarnation, Token: token, TCP: true})
@@ -304,7 +309,7 @@ func FuzzHello(f *testing.F) {
 			io.Reader
 			io.Writer
 		}{bytes.NewReader(b), io.Discard}
-		if g, err := listenHello(c, token, self, 1, func(greeting) error { return nil }); err == nil {
+		if g, err := listenHello(c, token, self, 1, nil, func(greeting) error { return nil }); err == nil {
 			t.Errorf("%x is let in as %v", b, g)
 		}
 		if _, err := dialHello(c, token, self, Peer{Name: "b"}, true); err == nil {

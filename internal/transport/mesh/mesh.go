@@ -191,10 +191,17 @@ func (m *Mesh) begin(c net.Conn) bool {
 // serve makes the hello with who dialled, and reads its frames till the connection ends.
 func (m *Mesh) serve(c net.Conn) {
 	c.SetDeadline(time.Now().Add(m.options.Hello))
-	self := newGreeting(m.options.Name, m.options.Incarnation)
-	other, err := listenHello(c, m.options.Token, self, uint64(m.options.Window), m.admit)
+	plain := c
+	c, untrusted, err := m.options.accept(plain)
+	var other greeting
+	if err == nil {
+		self := newGreeting(m.options.Name, m.options.Incarnation)
+		other, err = listenHello(c, m.options.Token, self, uint64(m.options.Window), untrusted, m.admit)
+	} else {
+		c = plain
+	}
 	m.mu.Lock()
-	m.pending = slices.DeleteFunc(m.pending, func(p net.Conn) bool { return p == c })
+	m.pending = slices.DeleteFunc(m.pending, func(p net.Conn) bool { return p == plain })
 	m.mu.Unlock()
 	if err != nil {
 		c.Close()
@@ -291,7 +298,7 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 		soon, cancel := context.WithTimeout(ctx, m.options.Hello/4) // whoever has the name, TCP gets its turn
 		if c = dialLocal(soon, p.Addr); c != nil {
 			var err error
-			if window, err = m.greet(soon, c, p, false); err != nil {
+			if c, window, err = m.greet(soon, c, p, false); err != nil {
 				c = nil
 			}
 		}
@@ -302,7 +309,7 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 		if c, err = m.options.Dial(ctx, "tcp", p.Addr); err != nil {
 			return failed(err)
 		}
-		if window, err = m.greet(ctx, c, p, true); err != nil {
+		if c, window, err = m.greet(ctx, c, p, true); err != nil {
 			return failed(err)
 		}
 	}
@@ -322,19 +329,23 @@ func (m *Mesh) dial(ctx context.Context, p Peer) (*outbound, error) {
 	return out, nil
 }
 
-// greet makes the hello on a connection, which it closes if that fails, and returns the window.
-func (m *Mesh) greet(ctx context.Context, c net.Conn, p Peer, known bool) (uint64, error) {
-	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Now()) })
-	window, err := dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p, known)
+// greet makes the hello on a connection, with TLS if there is, and returns that and the window. It closes the connection if that fails.
+func (m *Mesh) greet(ctx context.Context, plain net.Conn, p Peer, known bool) (net.Conn, uint64, error) {
+	stop := context.AfterFunc(ctx, func() { plain.SetDeadline(time.Now()) })
+	window := uint64(0)
+	c, err := m.options.secure(plain)
+	if err == nil {
+		window, err = dialHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p, known)
+	}
 	if !stop() && err == nil {
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		c.Close()
-		return 0, err
+		plain.Close()
+		return nil, 0, err
 	}
-	c.SetDeadline(time.Time{})
-	return window, nil
+	plain.SetDeadline(time.Time{})
+	return c, window, nil
 }
 
 // outBroke fails the sessions that send on a connection.

@@ -8,6 +8,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/certs"
 )
 
 // Options are what a worker's mesh is made with. Zero values stand for what is said.
@@ -15,8 +17,10 @@ type Options struct {
 	// Name and Incarnation say who this worker is. A worker that starts again has a higher incarnation.
 	Name        string
 	Incarnation uint64
-	// Token is the cluster's secret. It may be empty only where Listen is a loopback address.
+	// Token is the cluster's secret. It may be empty only where Listen is a loopback address, or there is TLS.
 	Token string
+	// TLS has the certificates of workers, which then all connections show; nil is no TLS.
+	TLS *certs.Files
 	// Listen is the TCP address to listen at; by default a free port of 127.0.0.1. Listener, if not nil, is used instead.
 	Listen   string
 	Listener net.Listener
@@ -99,11 +103,11 @@ func (o *Options) validate() error {
 
 // checkToken refuses to listen to the world without a token.
 func (o *Options) checkToken(at net.Addr) error {
-	if o.Token != "" {
+	if o.Token != "" || o.TLS != nil {
 		return nil
 	}
 	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		return fmt.Errorf("listening at %v, which is not a loopback address, needs a cluster token", at)
+		return fmt.Errorf("listening at %v, which is not a loopback address, needs TLS or a cluster token", at)
 	}
 	return nil
 }
@@ -118,9 +122,9 @@ type Stats struct {
 	// Stale counts frames that were refused, by what was wrong with them.
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
 	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
-	Garbage, WrongVersion, WrongToken, Fenced uint64
-	Corrupt                                   uint64 // connections given up for a corrupt frame
-	Broken                                    uint64 // connections that broke, those included
+	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced uint64
+	Corrupt                                                     uint64 // connections given up for a corrupt frame
+	Broken                                                      uint64 // connections that broke, those included
 }
 
 // Stale returns how many frames were refused.
@@ -134,7 +138,7 @@ type counters struct {
 	messagesOut, messagesIn                               atomic.Uint64
 	compressedFrom, compressedTo                          atomic.Uint64
 	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
-	garbage, wrongVersion, wrongToken, fenced             atomic.Uint64
+	garbage, wrongVersion, wrongToken, wrongCert, fenced  atomic.Uint64
 	corrupt, broken                                       atomic.Uint64
 	logged                                                atomic.Int64 // second of the last line, since start
 	start                                                 time.Time
@@ -147,7 +151,7 @@ func (c *counters) stats() Stats {
 		CompressedFrom: c.compressedFrom.Load(), CompressedTo: c.compressedTo.Load(),
 		StaleJob: c.staleJob.Load(), StaleSuperstep: c.staleSuperstep.Load(), StaleIncarnation: c.staleIncarnation.Load(),
 		Misrouted: c.misrouted.Load(), Garbage: c.garbage.Load(), WrongVersion: c.wrongVersion.Load(),
-		WrongToken: c.wrongToken.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
+		WrongToken: c.wrongToken.Load(), WrongCertificate: c.wrongCert.Load(), Fenced: c.fenced.Load(), Corrupt: c.corrupt.Load(), Broken: c.broken.Load(),
 	}
 }
 
@@ -164,6 +168,8 @@ func (c *counters) refused(err error) bool {
 		c.wrongVersion.Add(1)
 	case errors.Is(err, ErrToken):
 		c.wrongToken.Add(1)
+	case errors.Is(err, ErrCertificate):
+		c.wrongCert.Add(1)
 	case errors.Is(err, ErrFenced):
 		c.fenced.Add(1)
 	default:

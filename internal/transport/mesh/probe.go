@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"time"
 )
 
@@ -15,7 +16,10 @@ func (m *Mesh) Probe(ctx context.Context, p Peer) error {
 	if err == nil {
 		defer c.Close()
 		defer context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Unix(1, 0)) })()
-		err = probeHello(c, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
+		var secure net.Conn
+		if secure, err = m.options.secure(c); err == nil {
+			err = probeHello(secure, m.options.Token, newGreeting(m.options.Name, m.options.Incarnation), p)
+		}
 	}
 	if err != nil && !errors.Is(err, ErrFenced) {
 		err = &UnreachableError{m.options.Name, p.Name, err}

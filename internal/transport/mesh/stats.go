@@ -17,6 +17,7 @@ func (s *Stats) Add(o Stats) {
 	s.Garbage += o.Garbage
 	s.WrongVersion += o.WrongVersion
 	s.WrongToken += o.WrongToken
+	s.WrongCertificate += o.WrongCertificate
 	s.Fenced += o.Fenced
 	s.Corrupt += o.Corrupt
 	s.Broken += o.Broken

@@ -120,7 +120,7 @@ func (in *inbound) stopClock(whole bool) {
 
 // roundTrip is the least time there and back that the kernel has seen on a connection lately, or 0.
 func roundTrip(c net.Conn) time.Duration {
-	if tcp, ok := c.(*net.TCPConn); ok {
+	if tcp, ok := bare(c).(*net.TCPConn); ok {
 		return kernelRoundTrip(tcp)
 	}
 	return 0

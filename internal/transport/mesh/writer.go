@@ -24,6 +24,7 @@ const (
 // writer collects chunks and writes them at once. Payloads that are not small must stay as they are until flush returns.
 type writer struct {
 	conn     net.Conn
+	secure   *secured      // the connection, if it has TLS
 	patience time.Duration // for the other side to take a byte
 	written  *atomic.Uint64
 	sequence uint32
@@ -42,6 +43,7 @@ type writer struct {
 
 func newWriter(c net.Conn, patience time.Duration, written *atomic.Uint64) *writer {
 	w := &writer{conn: c, patience: patience, written: written, batch: make([]byte, 0, batchSize)}
+	w.secure, _ = c.(*secured)
 	if s, ok := c.(syscall.Conn); ok && shortBytes > 0 {
 		w.raw, _ = s.SyscallConn() // without it, as what is long is written
 	}
@@ -108,6 +110,9 @@ func (w *writer) flush() error {
 
 // write writes what is in buffers, or a part of it.
 func (w *writer) write() (n int64, err error) {
+	if w.secure != nil {
+		return w.secure.writeAll(w.buffers)
+	}
 	if w.raw == nil || len(w.buffers) != 1 || len(w.buffers[0]) > shortBytes {
 		return w.buffers.WriteTo(w.conn)
 	}

@@ -1,0 +1,243 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"log/slog"
+	"net/http"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
+)
+
+// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/design/security.md has the table. Without
+// any everyone may everything.
+type Gate struct {
+	Credentials
+	// Metrics is a token that opens what is for metrics alone.
+	Metrics Token
+	// Refused, if not nil, is told of everyone who is turned away, and whence.
+	Refused func(from string, why error)
+}
+
+// LoadTLS loads the certificates that files name, unless that was done, or none are named. log gets it when they change, or is nil.
+func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, error) {
+	if done != nil || !n.Given() {
+		return done, nil
+	}
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return certs.Load(n, func(line string) { log.Warn(line) })
+}
+
+// Caller is who makes a request.
+type Caller struct {
+	Name  string // of the certificate, or what stands for one
+	Roles certs.Role
+	shown certs.Role // by the certificate alone
+}
+
+// Names of callers without a certificate.
+const (
+	callerOfToken = "token"
+	callerAnyone  = "anyone"
+)
+
+// Reading is what may look, and Using what may do all that users can.
+const (
+	Using   = certs.Client
+	Reading = certs.Client | certs.Reader
+)
+
+// errToken and errNobody are all that someone learns who is not known.
+var (
+	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
+	errNobody = errors.New("a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
+	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
+)
+
+// Open reports whether everyone may everything.
+func (g *Gate) Open() bool { return !g.Token.Given() && g.TLS == nil }
+
+// Caller returns who makes a request. The error says why it is nobody that is known; then there are no roles.
+func (g *Gate) Caller(r *http.Request) (Caller, error) {
+	if g.Open() {
+		return Caller{callerAnyone, certs.Worker | certs.Client | certs.Reader, 0}, nil
+	}
+	var caller Caller
+	err := errToken
+	if g.TLS != nil {
+		if err = errNobody; r.TLS != nil {
+			who, wrong := g.TLS.Identify(r.TLS, checked(r.Context()))
+			if wrong == nil {
+				caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil
+			} else if !errors.Is(wrong, certs.ErrNone) {
+				err = wrong
+			}
+		}
+	}
+	switch {
+	case !g.Token.Given():
+	case g.Token.Allows(r.Header):
+		if err = nil; caller.Name == "" {
+			caller.Name = callerOfToken
+		}
+		if caller.Roles |= Reading; g.TLS == nil {
+			caller.Roles |= certs.Worker
+		}
+	case err != nil && r.Header.Get("Authorization") != "":
+		err = errToken
+	}
+	return caller, err
+}
+
+// Allow returns who makes a request, if that is someone with one of the roles; else a *connect.Error, and the request counts as refused.
+func (g *Gate) Allow(r *http.Request, roles certs.Role) (Caller, error) {
+	caller, err := g.Caller(r)
+	code := connect.CodeUnauthenticated
+	if err == nil {
+		if caller.Roles.Has(roles) {
+			return caller, nil
+		}
+		code, err = connect.CodePermissionDenied, certs.Identity{Name: caller.Name, Roles: caller.shown}.Need(roles)
+		if caller.Name == callerOfToken && roles == certs.Worker {
+			err = errWorker
+		}
+	}
+	g.refuse(r.RemoteAddr, err)
+	return Caller{}, connect.NewError(code, err)
+}
+
+func (g *Gate) refuse(from string, why error) {
+	if g.Refused != nil {
+		g.Refused(from, why)
+	}
+}
+
+// callerKey is where a context has who calls.
+type callerKey struct{}
+
+// CallerOf returns who made the request of a context, by what let it through.
+func CallerOf(ctx context.Context) Caller {
+	caller, _ := ctx.Value(callerKey{}).(Caller)
+	return caller
+}
+
+// As returns a context of a request of someone.
+func As(ctx context.Context, who Caller) context.Context {
+	return context.WithValue(ctx, callerKey{}, who)
+}
+
+// Service lets those through to h, a service, who may call the procedure. Of others nothing but the head is read.
+func (g *Gate) Service(h http.Handler) http.Handler {
+	answer := connect.NewErrorWriter()
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		caller, err := g.Allow(r, rolesFor(r.URL.Path))
+		if err == nil {
+			h.ServeHTTP(w, r.WithContext(As(r.Context(), caller)))
+			return
+		}
+		w.Header().Set("Connection", "close") // else HTTP/1.1 would wait for the body before it answers, and HTTP/2 would stay with the same certificate
+		_ = answer.Write(w, r, err)           // the caller may be gone
+	})
+}
+
+// looks are the procedures that change nothing, and tell nothing of what was computed.
+var looks = map[string]bool{
+	ClusterListJobsProcedure: true, ClusterGetJobProcedure: true, ClusterWatchJobProcedure: true, ClusterListGraphsProcedure: true,
+	ClusterInspectGraphProcedure: true, ClusterListWorkersProcedure: true, ClusterStatusProcedure: true,
+}
+
+// rolesFor are those who may call a procedure.
+func rolesFor(procedure string) certs.Role {
+	switch {
+	case strings.HasPrefix(procedure, "/"+WorkersName+"/"):
+		return certs.Worker
+	case looks[procedure]:
+		return Reading
+	}
+	return Using
+}
+
+// Page lets those through to h who have one of the roles; with metrics also those with the token of metrics.
+func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if metrics && g.Metrics.Given() && g.Metrics.Allows(r.Header) || metrics && !g.Metrics.Given() && g.Open() {
+			h.ServeHTTP(w, r)
+			return
+		}
+		inner := g
+		if metrics && g.Open() { // the token of metrics alone closes it
+			inner = &Gate{Credentials: Credentials{Token: g.Metrics}, Refused: g.Refused}
+		}
+		if _, err := inner.Allow(r, roles); err != nil {
+			http.Error(w, PageText(err), StatusOf(err))
+			return
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// StatusOf is HTTP's status for who was not allowed.
+func StatusOf(err error) int {
+	if connect.CodeOf(err) == connect.CodePermissionDenied {
+		return http.StatusForbidden
+	}
+	return http.StatusUnauthorized
+}
+
+// refusedHeader marks an answer whose text says to a worker why it is refused.
+const refusedHeader = "Superstep-Refused"
+
+// PageText words for who asks with curl why a request was refused.
+func PageText(err error) string {
+	var e *connect.Error
+	switch {
+	case errors.Is(err, errToken):
+		return `a token is missing or wrong: curl -H "Authorization: Bearer $(cat FILE)"`
+	case errors.Is(err, errNobody):
+		return `a certificate is needed, or the token: curl --cert FILE --key FILE, or -H "Authorization: Bearer $(cat FILE)"`
+	case errors.As(err, &e):
+		return e.Message()
+	}
+	return err.Error()
+}
+
+// ErrorLog takes what a server says of its clients: handshakes of TLS that failed are refusals, but for those of callers who just went away; all else goes to log, for
+// debugging.
+func (g *Gate) ErrorLog(to *slog.Logger) *log.Logger {
+	rest := slog.NewLogLogger(to.Handler(), slog.LevelDebug)
+	return log.New(writerFunc(func(line string) {
+		if text, ok := strings.CutPrefix(line, "http: TLS handshake error from "); ok {
+			from, why, _ := strings.Cut(text, ": ")
+			if why = strings.TrimSpace(why); why != "EOF" && !strings.HasSuffix(why, "connection reset by peer") {
+				g.refuse(from, fmt.Errorf("handshake: %s", handshakeText(why)))
+				return
+			}
+		}
+		rest.Print(line)
+	}), "", 0)
+}
+
+// handshakeText says what stands behind the words of crypto/tls that do not.
+func handshakeText(why string) string {
+	switch why {
+	case "remote error: tls: bad certificate":
+		return why + " (it does not trust the certificate shown here)"
+	case "client sent an HTTP request to an HTTPS server":
+		return why + " (it has no TLS)"
+	}
+	return Text(why, MaxText)
+}
+
+type writerFunc func(line string)
+
+func (f writerFunc) Write(p []byte) (int, error) {
+	f(string(p))
+	return len(p), nil
+}
