@@ -10,7 +10,7 @@ import (
 )
 
 // Input lists the stored edges as tuples again: an undirected edge once. Vertices that were removed are not in it. The caller
-// closes it, before the graph. It needs the whole graph in this process.
+// closes it, before the graph. It needs the maps of the whole graph; of partitions that are elsewhere it has no edges.
 func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()

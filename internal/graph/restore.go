@@ -68,6 +68,7 @@ func (r *Restorer) Partition(s Shape, from Arrays) error {
 func (r *Restorer) fits(s Shape) error {
 	g := r.g
 	n := uint64(g.N)
+	first, _ := g.Labels.First()
 	if g.added == nil && s.Added > 0 {
 		g.added = &added{s.Added, s.AddedLabel}
 	}
@@ -78,6 +79,8 @@ func (r *Restorer) fits(s Shape) error {
 		return fmt.Errorf("found partition %d of %d, expected another one", s.Index, len(g.Parts))
 	case s.Grid != g.Options.Grid || s.Vertices != g.N || s.Directed != g.Directed || s.Weights != g.Weights:
 		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid, s.Vertices)
+	case g.Order == nil && !s.Wide && s.First != first:
+		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First, first)
 	case s.Reversed && (!s.Directed || s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
 		return fmt.Errorf("partition %d has blocks of reversed arcs: it needs none", s.Index)
 	case s.Slots < 0 || int64(s.Slots) > 1<<32-64 || s.Slots%64 != 0 || s.ReversedSlots < 0 || int64(s.ReversedSlots) > 1<<32-64 || s.ReversedSlots%64 != 0:

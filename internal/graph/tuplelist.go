@@ -40,6 +40,9 @@ func (t *tupleList) row(p *Partition, l *kernel.Lists, slot uint32) (lo, hi uint
 // find finds where blocks begin.
 func (t *tupleList) find() {
 	for part, p := range t.g.Parts {
+		if p == nil {
+			continue
+		}
 		l := t.lists(part)
 		for w, word := range l.Bits {
 			for ; word != 0; word &= word - 1 {
@@ -70,7 +73,11 @@ func (t *tupleList) Read(i int, b *edges.Block) error {
 	at := t.blocks[i]
 	b.N = 0
 	for part, row := int(at.part), at.row; b.N < want; part, row = part+1, 0 {
-		p, l := t.g.Parts[part], t.lists(part)
+		p := t.g.Parts[part]
+		if p == nil {
+			continue
+		}
+		l := t.lists(part)
 		for w := int(row >> 6); w < len(l.Bits) && b.N < want; w++ {
 			word := l.Bits[w]
 			if w == int(row>>6) {

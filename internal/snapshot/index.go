@@ -123,3 +123,42 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 	}
 	return nil
 }
+
+// OpenShare returns a rank's equal share of the index, in memory of its own.
+func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int, o Options) (_ *Index, err error) {
+	defer mem.Recover(&err)
+	from, to := edges.Part(m.Vertices, rank, ranks)
+	x := &Index{First: from, IDs: make([]uint32, 0, to-from)}
+	next := 0
+	for _, f := range m.Index {
+		err := func() error {
+			arena := new(mem.Arena)
+			defer arena.Close()
+			some, err := openIndex(ctx, s, f, m, arena, o.Team)
+			if err != nil {
+				return err
+			}
+			if some.First != next {
+				return fmt.Errorf("%s: it does not follow the file before it", nameOf(s, f.Name))
+			}
+			next += len(some.IDs)
+			if lo, hi := max(from, some.First)-some.First, min(to, next)-some.First; lo < hi {
+				x.IDs = append(x.IDs, some.IDs[lo:hi]...)
+				if m.Labels == "listed" {
+					x.Labels = append(x.Labels, some.Labels[lo:hi]...)
+				}
+			}
+			return nil
+		}()
+		if err != nil {
+			return nil, err
+		}
+	}
+	if len(x.IDs) != to-from {
+		return nil, fmt.Errorf("%s: found the input ids of %d vertices, expected %d", nameOf(s, ManifestName), next, m.Vertices)
+	}
+	if err := x.check(m.Vertices); err != nil {
+		return nil, fmt.Errorf("%s: %w", nameOf(s, ManifestName), err)
+	}
+	return x, nil
+}

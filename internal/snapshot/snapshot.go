@@ -162,36 +162,55 @@ func together(ctx context.Context, n int, jobs []func(ctx context.Context) error
 }
 
 // Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
-func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (_ *graph.Graph, err error) {
+func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Options) (*graph.Graph, error) {
+	all := make([]int, len(m.Parts))
+	for i := range all {
+		all[i] = i
+	}
+	return OpenPartitions(ctx, s, m, name, all, true, o)
+}
+
+// OpenPartitions opens some partitions of a snapshot. The graph has maps between all its vertices and input ids if withMaps says so.
+func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string, own []int, withMaps bool, o Options) (_ *graph.Graph, err error) {
 	defer mem.Recover(&err)
 	g, err := m.graph(name)
 	if err != nil {
 		return nil, err
 	}
-	arena, done := new(mem.Arena), int64(0)
+	arena := new(mem.Arena)
 	opened := false
 	defer func() {
 		if !opened {
 			arena.Close()
 		}
 	}()
-	if err := maps(ctx, s, m, g, arena, o.Team); err != nil {
-		return nil, err
+	if withMaps {
+		if err := maps(ctx, s, m, g, arena, o.Team); err != nil {
+			return nil, err
+		}
 	}
 	r, err := graph.NewRestorer(g, arena, o.Team)
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range m.Parts {
+	done, total := int64(0), int64(0)
+	for _, i := range own {
+		total += m.Parts[i].Size
+	}
+	for _, i := range own {
+		f := m.Parts[i]
 		p, err := OpenPart(ctx, s, f, m.ID, arena, o.Team)
 		if err != nil {
 			return nil, err
+		}
+		if p.Index != i {
+			return nil, fmt.Errorf("%s: found partition %d, expected %d", nameOf(s, f.Name), p.Index, i)
 		}
 		if err := p.Restore(r); err != nil {
 			return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
 		}
 		if done += f.Size; o.Progress != nil {
-			o.Progress(done, m.Bytes)
+			o.Progress(done, total)
 		}
 	}
 	if g, err = r.Graph(); err != nil {
