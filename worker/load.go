@@ -33,7 +33,7 @@ const (
 )
 
 // loadPartitions loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
-// of the tuples.
+// of the tuples, or opens its partitions of a snapshot that was saved so.
 func loadPartitions(ctx context.Context, group *collective.Group, l *control.Load, threads *parallel.Team, progress func(stage string, done, total int64)) (*localGraph, error) {
 	request, store, err := jobspec.Source(l.Source)
 	if err != nil {
@@ -42,29 +42,50 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	store.Grid, store.Team, request.Team = graph.Grid{Rows: int(l.Rows), Columns: int(l.Columns)}, threads, threads
 	store.Partitions = len(l.Placements)
 	store.Progress, request.Progress = progress, progress
+	owner := layoutOf(l.Placements).Owner
 	var in *edges.RankInput
+	var stored *graph.Graph
+	var share build.Share
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
-		in, err = load.OpenRank(ctx, request, group.Link().Rank(), group.Link().Size())
+		rank, ranks := group.Link().Rank(), group.Link().Size()
+		if stored, share, err = load.OpenShare(ctx, request, store, rank, ranks, owner); err == nil && stored == nil {
+			in, err = load.OpenRank(ctx, request, rank, ranks)
+		}
 		return err
 	})
 	if err != nil {
 		if in != nil {
 			in.Close()
 		}
+		if stored != nil {
+			stored.Close()
+		}
 		return nil, err
+	}
+	if stored != nil {
+		d, err := build.Restored(ctx, group, forBuilding, stored, owner, share)
+		if err != nil {
+			stored.Close()
+			return nil, err
+		}
+		return newLocalGraph(stored, d), nil
 	}
 	if request.IfAny && !in.Edges.Weighted() {
 		store.Weights = edges.Unweighted
 	}
-	g, d, err := build.Graph(ctx, group, forBuilding, in, layoutOf(l.Placements).Owner, store)
+	g, d, err := build.Graph(ctx, group, forBuilding, in, owner, store)
 	if err != nil {
 		return nil, err
 	}
+	return newLocalGraph(g, d), nil
+}
+
+func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 	return &localGraph{Graph: g, directory: d, Refs: mem.NewRefs(func() {
 		g.Close()
 		d.Close()
-	})}, nil
+	})}
 }
 
 // connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or

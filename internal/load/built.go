@@ -83,32 +83,44 @@ func (r Request) adopt(g *graph.Graph, o graph.Options) bool {
 
 // openSnapshot opens a snapshot, without its weights if none are wanted.
 func (r Request) openSnapshot(ctx context.Context) (*graph.Graph, *snapshot.Manifest, error) {
-	if r.Format != "" {
-		return nil, nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name, r.Format)
-	}
-	place, err := snapshot.Find(ctx, r.Name)
+	place, err := r.findSnapshot(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer place.Close()
-	g, err := snapshot.Open(ctx, place.Store, place.Manifest, r.Name, snapshot.Options{Team: r.Team, Progress: r.stage("opening " + r.Name)})
+	g, err := snapshot.Open(ctx, place.Store, place.Manifest, r.Name, r.snapshotOptions())
 	if err != nil {
 		return nil, nil, err
 	}
+	return g, place.Manifest, r.suit(g)
+}
+
+func (r Request) snapshotOptions() snapshot.Options {
+	return snapshot.Options{Team: r.Team, Progress: r.stage("opening " + r.Name)}
+}
+
+// findSnapshot reads a snapshot's manifest. The caller closes the place.
+func (r Request) findSnapshot(ctx context.Context) (*snapshot.Place, error) {
+	if r.Format != "" {
+		return nil, fmt.Errorf("%s: a snapshot has no format: --format %s is of files", r.Name, r.Format)
+	}
+	return snapshot.Find(ctx, r.Name)
+}
+
+// suit takes the weights from a graph that was opened, if none are wanted. It closes and refuses one without what is wanted.
+func (r Request) suit(g *graph.Graph) (err error) {
 	switch {
 	case r.Directed != nil && *r.Directed && !g.Directed:
 		err = fmt.Errorf("%s: found an undirected graph to be taken as directed: a snapshot does not know which way its edges pointed", r.Name)
 	case g.Weights == edges.Unweighted && r.Weights != edges.Unweighted && !r.IfAny:
 		err = r.weightless()
+	case r.Weights == edges.Unweighted && g.Weights != edges.Unweighted:
+		g.WithoutWeights()
 	}
 	if err != nil {
 		g.Close()
-		return nil, nil, err
 	}
-	if r.Weights == edges.Unweighted && g.Weights != edges.Unweighted {
-		g.WithoutWeights()
-	}
-	return g, place.Manifest, nil
+	return err
 }
 
 // inputOf returns the tuples of a snapshot.

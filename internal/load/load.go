@@ -74,6 +74,9 @@ func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput
 		}
 		return s, err
 	}
+	if snapshot.Is(r.Name) {
+		return r.snapshotRank(ctx, rank, ranks)
+	}
 	s, err := graphio.ReadRank(ctx, r.Name, rank, ranks, r.options())
 	if err != nil {
 		return nil, err

@@ -1,0 +1,120 @@
+package load
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/snapshot"
+)
+
+// OpenShare opens a rank's partitions of a snapshot that was saved with the options asked for, and its share of the index, for build.Restored. Of
+// anything else it returns nil: OpenRank then reads the rank's tuples.
+func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int, owner []int) (*graph.Graph, build.Share, error) {
+	if !snapshot.Is(r.Name) {
+		return nil, build.Share{}, nil
+	}
+	place, err := r.findSnapshot(ctx)
+	if err != nil {
+		return nil, build.Share{}, err
+	}
+	defer place.Close()
+	// Whether it fits is told by the manifest alone, so that all ranks do the same.
+	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, nil, false, r.snapshotOptions())
+	if err != nil {
+		return nil, build.Share{}, err
+	}
+	if err := r.suit(g); err != nil {
+		return nil, build.Share{}, err
+	}
+	if r.IfAny && !o.UnitWeights {
+		o.Weights = g.Weights
+	}
+	fits := r.adopt(g, o)
+	g.Close()
+	if !fits {
+		return nil, build.Share{}, nil
+	}
+	var own []int
+	for p, of := range owner {
+		if of == rank {
+			own = append(own, p)
+		}
+	}
+	if g, err = snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, false, r.snapshotOptions()); err != nil {
+		return nil, build.Share{}, err
+	}
+	if err := r.suit(g); err != nil {
+		return nil, build.Share{}, err
+	}
+	r.adopt(g, o)
+	x, err := snapshot.OpenShare(ctx, place.Store, place.Manifest, rank, ranks, r.snapshotOptions())
+	if err != nil {
+		g.Close()
+		return nil, build.Share{}, err
+	}
+	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights, g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels}, nil
+}
+
+// snapshotRank returns the tuples of a rank's share of a snapshot's partitions.
+func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.RankInput, err error) {
+	defer mem.Recover(&err)
+	place, err := r.findSnapshot(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer place.Close()
+	var own []int
+	for p := rank; p < len(place.Parts); p += ranks {
+		own = append(own, p)
+	}
+	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, true, r.snapshotOptions())
+	if err != nil {
+		return nil, err
+	}
+	if err := r.suit(g); err != nil {
+		return nil, err
+	}
+	s := &edges.RankInput{Input: *inputOf(g, place.Manifest)}
+	s.Free = g.Close
+	if r.Directed != nil {
+		s.Directed = *r.Directed
+	}
+	if _, consecutive := g.Labels.First(); consecutive {
+		return s, nil
+	}
+	from, to := edges.Part(g.N, rank, ranks)
+	for v := from; v < to; v++ {
+		s.IDs = append(s.IDs, g.Labels.Of(uint64(v)))
+	}
+	s.Naming, s.Edges, s.Vertices, s.Labels = edges.Listed, named{s.Edges, g.Labels}, 0, edges.Labels{}
+	if g.N > 0 {
+		s.Largest = g.Labels.Of(uint64(g.N - 1))
+	}
+	s.Undeclared = func(context.Context, int, uint64) error { return errIndex }
+	s.Repeated = func(context.Context, int, uint64) error { return errIndex }
+	return s, nil
+}
+
+var errIndex = errors.New("the snapshot's index is not that of its edges")
+
+// named is a list of tuples whose endpoints are input ids.
+type named struct {
+	edges.List
+	labels edges.Labels
+}
+
+// Read is edges.List.Read.
+func (n named) Read(i int, b *edges.Block) error {
+	if err := n.List.Read(i, b); err != nil {
+		return err
+	}
+	for j := range b.N {
+		b.U[j], b.V[j] = n.labels.Of(b.U[j]), n.labels.Of(b.V[j])
+	}
+	return nil
+}
