@@ -46,19 +46,22 @@ type graphLoad struct {
 func (a *app) loadGraph() *cobra.Command {
 	l := &graphLoad{app: a}
 	cmd := &cobra.Command{
-		Use:   "load NAME --graph FILE|GENERATOR --master ADDR",
-		Short: "Load a graph across the workers, for many jobs",
+		Use:     "load NAME --graph FILE|GENERATOR|SNAPSHOT --master ADDR",
+		Aliases: []string{"open"},
+		Short:   "Load a graph across the workers, for many jobs",
 		Long: `Load a graph across the workers, for many jobs, and wait until it is there. It is the workers that read a file: they must
 see it under the same name. Weights are kept, as float64, where the input has some; a generator makes none unless --weights
-says which. An interrupt ends the loading.`,
+says which. Of a snapshot (superstep graphs save) each worker opens its partitions, with the grid that was saved. An interrupt ends the
+loading.`,
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs load k20 --graph kronecker:scale=20 --weights float64
-  superstep graphs load roads --graph /data/roads.mtx --grid 4x1 --json`,
+  superstep graphs load roads --graph /data/roads.mtx --grid 4x1 --json
+  superstep graphs open k22 --graph s3://graphs/k22/`,
 		Args: exactly(1, "a name for the graph"),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&l.graph, "graph", "g", "", "the `GRAPH`: a file that the workers see, or a generator such as kronecker:scale=18")
+	cmd.Flags().StringVarP(&l.graph, "graph", "g", "", "the `GRAPH`: a file or snapshot that the workers see, or a generator such as kronecker:scale=18")
 	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
@@ -83,7 +86,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
 	l.run.onCluster = true
-	if request.Rows, request.Columns, err = l.run.partitions(graph.Of); err != nil {
+	if request.Rows, request.Columns, err = l.run.partitionsOf(ctx, l.graph, graph.Of); err != nil {
 		return err
 	}
 	if err := l.run.cluster.awaited(l.run.flags, l.run.workers); err != nil {
