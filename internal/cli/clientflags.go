@@ -42,6 +42,8 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 	}
 	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT; $"+masterVariable+" says it too")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" says it too")
+	fromEnvironment(cmd.Flags(), "master", masterVariable)
+	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)
 	f.tls.define(cmd, true)
 	nothing(cmd, "master")
 }

@@ -67,6 +67,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	m.withInput.define(cmd)
+	configFlag(cmd)
 	nothing(cmd, "listen", "lease", "command-timeout", "retries")
 	return cmd
 }

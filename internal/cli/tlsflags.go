@@ -34,6 +34,9 @@ func (f *tlsFlags) define(cmd *cobra.Command, environment bool) {
 			text += "; $" + variable + " says it too"
 		}
 		cmd.Flags().StringVar(to, tlsFlagNames[i], usual, text)
+		if environment {
+			fromEnvironment(cmd.Flags(), tlsFlagNames[i], variable)
+		}
 	}
 	flag(&f.Cert, 0, "the `FILE` with the certificate of this end, for TLS", certVariable)
 	flag(&f.Key, 1, "the `FILE` with the key of --tls-cert", keyVariable)

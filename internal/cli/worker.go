@@ -75,6 +75,7 @@ processes /healthz and /readyz.`,
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
 	w.withInput.define(cmd)
+	configFlag(cmd)
 	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join", "window")
 	return cmd
 }

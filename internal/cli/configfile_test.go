@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// configured is a command with a flag of each type.
+type configured struct {
+	listen, log string
+	lease       time.Duration
+	retries     int
+	insecure    bool
+	roots       []string
+}
+
+func (c *configured) command() *cobra.Command {
+	cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
+	cmd.Flags().StringVar(&c.listen, "listen", "", "at `ADDR`")
+	cmd.Flags().StringVar(&c.log, "log", "", "to `FILE`")
+	cmd.Flags().DurationVar(&c.lease, "lease", time.Second, "for `TIME`")
+	cmd.Flags().IntVar(&c.retries, "retries", 2, "`N` times")
+	cmd.Flags().BoolVar(&c.insecure, "insecure-token", false, "so")
+	cmd.Flags().StringArrayVar(&c.roots, "data-root", nil, "below `DIR`")
+	hidden := false
+	cmd.Flags().BoolVar(&hidden, "end-with-stdin", false, "")
+	_ = cmd.Flags().MarkHidden("end-with-stdin")
+	fromEnvironment(cmd.Flags(), "log", "SUPERSTEP_TEST_LOG")
+	configFlag(cmd)
+	return cmd
+}
+
+func TestConfigFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "f.yaml")
+	run := func(text string, args ...string) (*configured, error) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := &configured{}
+		cmd := c.command()
+		cmd.SetArgs(append([]string{"--config", file}, args...))
+		return c, cmd.Execute()
+	}
+	t.Setenv("SUPERSTEP_TEST_LOG", "")
+	c, err := run("# all of it\nlisten: 10.0.0.1:7700 # here\nlog: \"a b\"\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root:\n  - /graphs\n  - /a,b\n")
+	if err != nil || c.listen != "10.0.0.1:7700" || c.log != "a b" || c.lease != 5*time.Second || c.retries != 7 || !c.insecure || strings.Join(c.roots, " ") != "/graphs /a,b" {
+		t.Errorf("found %+v, %v", c, err)
+	}
+	if c, err = run("listen: a:1\nlease: 5s\ndata-root: /x\n", "--lease", "3s", "--data-root", "/y"); err != nil || c.lease != 3*time.Second || c.listen != "a:1" || strings.Join(c.roots, " ") != "/y" {
+		t.Errorf("beside flags: %+v, %v", c, err)
+	}
+	t.Setenv("SUPERSTEP_TEST_LOG", "elsewhere")
+	if c, err = run("log: here\n"); err != nil || c.log != "" { // as the definition of the flag has it from there
+		t.Errorf("beside the environment: %+v, %v", c, err)
+	}
+	for _, empty := range []string{"", "\n", "# nothing\n", "---\n"} {
+		if _, err := run(empty); err != nil {
+			t.Errorf("%q: %v", empty, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"listen: a:1\nlisen: b\n":               `f.yaml:2:1: found the key "lisen", expected one of data-root, insecure-token, lease, listen, log, retries`,
+		"config: x\n":                           `f.yaml:1:1: found the key "config"`,
+		"end-with-stdin: true\n":                `f.yaml:1:1: found the key "end-with-stdin"`,
+		"listen: a:1\nlease: 3s\nlisten: b:2\n": `f.yaml:3:1: mapping key "listen" already defined at [1:1]`,
+		"listen: 7700\n":                        `f.yaml:1:9: listen: found "7700", expected a text; one that looks like something else wants quotes`,
+		"listen: true\n":                        `f.yaml:1:9: listen: found "true", expected a text`,
+		"listen:\n":                             `listen: found nothing, expected a text`,
+		"listen: [a, b]\n":                      `f.yaml:1:9: listen: found a list, expected a text`,
+		"listen: {a: b}\n":                      `f.yaml:1:9: listen: found keys with values, expected a text`,
+		"lease: 5\n":                            `f.yaml:1:8: lease: found "5", expected a time, such as 30s`,
+		"lease: soon\n":                         `f.yaml:1:8: lease: found "soon", expected TIME: time: invalid duration "soon"`,
+		"retries: \"7\"\n":                      `f.yaml:1:10: retries: found the text "7", expected a number`,
+		"retries: 1.5\n":                        `f.yaml:1:10: retries: found "1.5", expected a number`,
+		"insecure-token: yes\n":                 `f.yaml:1:17: insecure-token: found the text "yes", expected true or false`,
+		"data-root: [a, 7]\n":                   `f.yaml:1:16: data-root: found "7", expected a text, or a list of texts`,
+		"- listen\n":                            `f.yaml:1:1: found a list, expected the names of flags`,
+		"listen\n":                              `f.yaml:1:1: found the text "listen", expected the names of flags`,
+		"listen: a:1\n---\nlease: 3s\n":         `f.yaml:3:6: found a second document`,
+		"listen: &x a:1\nlog: *x\n":             `f.yaml:1:9: listen: found an anchor, an alias or a tag`,
+		"listen: \"a\nlease: 1s\n":              `f.yaml:1:9: `,
+		"\tlisten: a\n":                         `f.yaml:1:7: tab character`,
+		"7: a\n":                                `f.yaml:1:1: found a key that is no text`,
+		"listen: \"\"\n":                        `--listen: found nothing, expected a value`,
+		"listen: a\x00b\n":                      `f.yaml:1: found byte 0x00`,
+		strings.Repeat("#", maxConfig+1):        `expected 65536 at most`,
+	} {
+		if _, err := run(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.60q: found %v, expected %s", text, err, want)
+		}
+	}
+}
+
+// FuzzConfig: whatever a file has, it is settings of flags that there are, or an error; and never the end.
+func FuzzConfig(f *testing.F) {
+	f.Add([]byte("listen: 10.0.0.1:7700\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root: [a, b]\n"))
+	f.Add([]byte("listen: &x |\n  a\nlog: *x\n<<: {lease: 1s}\n"))
+	f.Add([]byte("? a\n: b\n--- !!str x\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := &configured{}
+		flags := c.command().Flags()
+		settings, err := readConfig(flags, "f", data)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "f:") {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		for _, s := range settings {
+			if flags.Lookup(s.flag.Name) != s.flag || !strings.HasPrefix(s.at, "f") || len(s.values) == 0 && s.flag.Value.Type() != "stringArray" {
+				t.Errorf("found %+v", s)
+			}
+			_ = s.set(flags)
+		}
+	})
+}
