@@ -5,6 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -34,6 +35,9 @@ func (k *plain[M]) Reset() {
 		k.best[i] = k.identity
 	}
 }
+
+// Best is the best messages as they lie in memory.
+func (k *plain[M]) Best() []byte { return wire.Bytes(k.best) }
 
 // heard reports whether any vertex of a list sent.
 func heard(list []uint32, present []uint64) bool {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -52,6 +53,9 @@ func (k *minPlusSenderKernel[W]) Reset() {
 		k.best[i] = infinity
 	}
 }
+
+// Best is the least distances as they lie in memory.
+func (k *minPlusSenderKernel[W]) Best() []byte { return wire.Bytes(k.best) }
 
 func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arrival[W] {
 	return scratch

@@ -1,6 +1,7 @@
 package bsp
 
 import (
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -19,6 +20,31 @@ type Facts struct {
 	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.
 	Ways  []delivery.Load `json:",omitempty"`
 	Rates delivery.Rates
+	// Standing is how far these partitions are, if they go on from a checkpoint.
+	Standing *Standing `json:",omitempty"`
+}
+
+// Standing is where partitions stand that go on from a checkpoint: counts over them, as reports have them after a superstep.
+type Standing struct {
+	Superstep                                    int // that comes next
+	Active, Unfinished, UnfinishedEdges          int
+	Senders, SenderEdges, BackSenders, BackEdges int
+	Sends, Requests                              int
+	Print                                        uint64 // of the graph: checkpoint.Graph
+}
+
+// Add adds what other partitions counted.
+func (s *Standing) Add(o *Standing) {
+	s.Active += o.Active
+	s.Unfinished += o.Unfinished
+	s.UnfinishedEdges += o.UnfinishedEdges
+	s.Senders += o.Senders
+	s.SenderEdges += o.SenderEdges
+	s.BackSenders += o.BackSenders
+	s.BackEdges += o.BackEdges
+	s.Sends += o.Sends
+	s.Requests += o.Requests
+	s.Print += o.Print
 }
 
 // Command is the coordinator's command to every partition for one superstep.
@@ -36,6 +62,8 @@ type Command struct {
 	// Ways has a bit for each direction in which a program of direction Either has sent messages to neighbours: 1 out, 2 in.
 	Ways   uint8
 	Totals []kernel.Cell
+	// Save says that partitions save the state in which they begin the superstep, for a checkpoint.
+	Save bool
 	// Summarize stands for no superstep: the program has ended, and partitions report a Summary of their values.
 	Summarize bool
 }
@@ -53,6 +81,8 @@ type Report struct {
 	Changed *Changed
 	// Summary is what was asked for by Command.Summarize.
 	Summary *trace.Summary
+	// Stored is what has become of parts of checkpoints since the last report of any of the process's partitions.
+	Stored []checkpoint.Stored
 }
 
 // Changed is what a driver needs to know of a graph that the program has changed: the counts of the whole graph, those ids included that no

@@ -5,6 +5,7 @@ import (
 	"math"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -42,14 +43,19 @@ type coordinator struct {
 // coordinating is a program with a Coordinate.
 type coordinating interface{ Coordinate(c *pregel.Coordinator) }
 
-// begin decides on superstep 0.
-func (c *coordinator) begin() (*Command, *Outcome) {
+// forget forgets the run before.
+func (c *coordinator) forget() {
 	c.command = Command{Totals: c.totals}
 	c.outcome = Outcome{}
 	c.reload()
 	c.policy.Begin()
 	c.view.Halted, c.view.Stopped, c.view.Phase = false, false, 0
 	c.aggregates.Reset(c.totals)
+}
+
+// begin decides on superstep 0.
+func (c *coordinator) begin() (*Command, *Outcome) {
+	c.forget()
 	c.sum = trace.Partition{Active: int(c.vertices)}
 	if c.mutates {
 		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
@@ -62,6 +68,37 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 		c.callCoordinate()
 	}
 	return &c.command, &c.outcome
+}
+
+// resume decides on the superstep that a checkpoint comes before, as next did when that was saved.
+func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *Outcome, error) {
+	c.forget()
+	if err := c.aggregates.Decode(m.State.Aggregates, c.totals); err != nil {
+		return nil, nil, err
+	}
+	c.sum = trace.Partition{
+		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges, Senders: at.Senders, SenderEdges: at.SenderEdges,
+		BackSenders: at.BackSenders, BackEdges: at.BackEdges, Sends: at.Sends,
+	}
+	c.requests = at.Requests
+	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = m.Superstep, m.State.Messages, m.State.Sent, m.State.Bytes
+	c.command.Superstep = m.Superstep - 1
+	if c.limit > 0 && c.first+m.Superstep >= c.limit {
+		c.outcome.Done = true
+		return &c.command, &c.outcome, nil
+	}
+	c.advance()
+	c.view.Phase, c.command.Phase = m.State.Phase, m.State.Phase
+	return &c.command, &c.outcome, nil
+}
+
+// advance commands the superstep that delivers what the last one left.
+func (c *coordinator) advance() {
+	c.command.Superstep++
+	c.command.SenderEdges = c.sum.SenderEdges
+	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.ids)
+	c.command.Change = c.requests > 0
+	c.command.Scheme = c.choose()
 }
 
 // next takes the reports of a superstep and decides on the one after it.
@@ -89,11 +126,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 		o.Done = true
 		return &c.command, o
 	}
-	c.command.Superstep++
-	c.command.SenderEdges = c.sum.SenderEdges
-	c.command.Sends, c.command.Finished = c.sum.Sends > 0, c.sum.Unfinished < int(c.ids)
-	c.command.Change = c.requests > 0
-	c.command.Scheme = c.choose()
+	c.advance()
 	c.callCoordinate()
 	return &c.command, o
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -29,7 +30,10 @@ type Partitions interface {
 
 // Program is what a driver knows of a vertex program.
 type Program struct {
-	Name       string
+	Name string
+	// Types are its types in words, and Internal, if not nil, encodes its own state, for checkpoints.
+	Types      []string
+	Internal   func() ([]byte, error)
 	Combiner   string // as errors name it
 	List       bool   // it gets every message, and has no combiner
 	Sized      bool   // messages are of different sizes
@@ -66,6 +70,10 @@ type Options struct {
 	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. If it did
 	// not converge, the program does not run.
 	Before func(ctx context.Context) (Outcome, []float64, error)
+	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
+	Checkpoints *checkpoint.Keeper
+	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
+	Spec []byte
 }
 
 // Progress is how far a run is.
@@ -88,7 +96,11 @@ type Driver struct {
 	summary     *trace.Summary
 	summaryTime time.Duration
 
-	before           Outcome // of what came before the program in the same run
+	program          checkpoint.Program
+	internal         func() ([]byte, error)
+	from             *checkpoint.Manifest // that the next run goes on from, or nil
+	standing         *Standing            // of all partitions then
+	before           Outcome              // of what came before the program in the same run
 	sums             transport.Balance
 	accounts         []*transport.Account
 	times            []float64
@@ -113,6 +125,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
 	}}
+	d.program, d.internal = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Internal
 	if err := d.Refit(facts); err != nil {
 		return nil, err
 	}
@@ -220,7 +233,14 @@ func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	c, ran, began := &d.c, 0, time.Now()
-	for command, outcome := c.begin(); !outcome.Done; {
+	command, outcome, err := d.first()
+	if err != nil {
+		return err
+	}
+	for !outcome.Done {
+		if err := d.save(command); err != nil {
+			return err
+		}
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
 		if err != nil {
@@ -231,6 +251,9 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		ran++ // also if it turns out to be empty, and does not count
 		if err := d.balance(reports); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
+		}
+		if err := d.stored(reports); err != nil {
+			return err
 		}
 		superstep, scheme := command.Superstep, command.Scheme
 		if d.recorder != nil {

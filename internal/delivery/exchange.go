@@ -110,7 +110,7 @@ func (x *Exchange[M]) Begin(superstep int) {
 	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
 	x.superstep, x.round, x.early = superstep, 0, nil
 	if superstep == 0 {
-		x.forgetAhead()
+		x.Forget()
 	}
 }
 

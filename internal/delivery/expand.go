@@ -59,8 +59,8 @@ func (x *Exchange[M]) expanding(reversed bool) (transport.Kind, []column[M]) {
 	return kind, *columns
 }
 
-// forgetAhead forgets what was sent ahead in another run.
-func (x *Exchange[M]) forgetAhead() {
+// Forget forgets what was sent ahead in another run. Begin does it for superstep 0.
+func (x *Exchange[M]) Forget() {
 	for _, columns := range x.columns {
 		for i := range columns {
 			columns[i].next, columns[i].superstep = 0, 0

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -44,6 +45,8 @@ type Program interface {
 	Column(name string) (kernel.Property, error)
 	// ValidateGraph refuses a graph, known by name, that the program does not want.
 	ValidateGraph(name string, about pregel.GraphInfo) error
+	// Keepable returns why there are no checkpoints of its runs, or nil.
+	Keepable() error
 	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not want. Bind asks it of the program that is
 	// bound; who binds the phases of a plan asks it of the plan's program before.
 	Fits(g *graph.Graph) error
@@ -64,6 +67,7 @@ type Bound interface {
 
 	Facts() *bsp.Facts
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
+	Restore(ctx context.Context, from *checkpoint.Reader) error
 	bsp.Partitions
 	Aggregates() bsp.Aggregates
 
@@ -204,14 +208,14 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return bsp.New(e.methods.describe(), o.driver(nil), facts)
+	return bsp.New(e.methods.describe(o.Deterministic), o.driver(nil), facts)
 }
 
 // describe returns what a driver needs of the program.
-func (m *methods[V, M]) describe() *bsp.Program {
+func (m *methods[V, M]) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
-		Mutates: m.mutates(),
+		Mutates: m.mutates(), Types: m.keptTypes(deterministic), Internal: m.internal(),
 	}
 	if m.combiner != nil {
 		p.Combiner = m.combiner.String()

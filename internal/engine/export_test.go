@@ -15,7 +15,7 @@ import (
 func (j *Job[V, M]) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
 	o := j.options
 	o.Trace = to
-	d, err := bsp.New(j.methods.describe(), o.driver(j.graph), []*bsp.Facts{facts})
+	d, err := bsp.New(j.methods.describe(o.Deterministic), o.driver(j.graph), []*bsp.Facts{facts})
 	if err != nil {
 		panic(err)
 	}

@@ -30,7 +30,7 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
-		Summary: j.summarizes(),
+		Summary: j.summarizes(), Standing: j.standing,
 	}
 	if r.back != nil {
 		f.Ways = []delivery.Load{f.Load, f.Load}

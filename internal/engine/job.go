@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +14,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -44,6 +42,8 @@ type Job[V, M any] struct {
 	phases  phases      // of the program's plan, which the driver runs before it
 	process processStats
 	seconds float64 // of the last run
+	// standing is where the partitions stand that go on from a checkpoint, until the run begins.
+	standing *bsp.Standing
 
 	// Of the run, from Begin to End. group is nil if the graph has one partition.
 	running context.Context
@@ -83,6 +83,11 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if j.options.Job == "" {
 		j.options.Job = j.name
 	}
+	if o.Parts != nil || o.From != nil {
+		if err := m.keepable(); err != nil {
+			return nil, err
+		}
+	}
 	if m.plan != nil {
 		if err := j.preparePhases(); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
@@ -117,7 +122,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		if m.plan != nil {
 			o.Before = j.before
 		}
-		if j.driver, err = bsp.New(m.describe(), o, []*bsp.Facts{j.Facts()}); err != nil {
+		if j.driver, err = bsp.New(m.describe(j.options.Deterministic), o, []*bsp.Facts{j.Facts()}); err != nil {
 			j.Close()
 			return nil, err
 		}
@@ -190,7 +195,7 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 		r.changing.create = m.mutations != nil && m.mutations.Mutations().CreateOnMessage
 	}
 	if j.driver != nil {
-		j.driver.Restart(m.describe())
+		j.driver.Restart(m.describe(j.options.Deterministic))
 	}
 	j.fresh = false
 	return nil
@@ -224,6 +229,12 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	defer j.End()
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
+	if from := j.options.From; from != nil {
+		j.options.From = nil // another run begins anew
+		if err := j.goOn(ctx, from); err != nil {
+			return nil, err
+		}
+	}
 	o, err := j.driver.Run(ctx, j)
 	if ctx.Err() != nil {
 		return nil, fmt.Errorf("%s: superstep %d: %w", j.name, j.driver.Superstep(), context.Cause(ctx))
@@ -234,129 +245,6 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	}
 	j.seconds = (time.Since(start) - j.driver.ObserverOverhead() - j.driver.SummaryTime()).Seconds()
 	return o, err
-}
-
-// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at their endpoints; endpoint is nil if
-// there is one partition. broken is called when a partition fails or the run is stopped: it must end all waiting at the endpoints.
-// ctx is the run's, which lasts until End, Close, or the next Begin.
-func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
-	j.End()
-	if !j.fresh {
-		if err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil }); err != nil {
-			return err
-		}
-	}
-	j.fresh = false
-	j.stop.Store(false)
-	j.running, j.broken = ctx, broken
-	j.stopped = afterFunc(ctx, j.halt) // which may run at once
-	if endpoint != nil {
-		j.group = j.start(ctx, endpoint, broken)
-	} else {
-		j.beginStats()
-	}
-	return nil
-}
-
-// halt makes the superstep that runs end soon.
-func (j *Job[V, M]) halt() {
-	j.stop.Store(true)
-	if j.broken != nil {
-		j.broken()
-	}
-}
-
-// Superstep runs a command on the partitions of this process. The reports are valid until the next call. When a partition fails or
-// ctx ends, the error is the first cause among these partitions.
-func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
-	if j.running == nil {
-		return nil, errors.New("a superstep before the run began")
-	}
-	if j.driver != nil {
-		return j.superstep(ctx, c) // the driver has a goroutine for it
-	}
-	return j.contained(ctx, c)
-}
-
-// contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
-func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
-	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
-		reports, err = j.superstep(ctx, c)
-		return err
-	})
-	if errors.Is(err, parallel.ErrExited) {
-		err = cmp.Or(j.Failed(), err)
-	}
-	return reports, err
-}
-
-// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the program.
-func (j *Job[V, M]) Failed() error {
-	reports := make([]*bsp.Report, len(j.runners))
-	for i, r := range j.runners {
-		reports[i] = &r.report
-	}
-	return firstError(reports)
-}
-
-func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
-	if ctx != j.running {
-		defer afterFunc(ctx, j.halt)()
-	}
-	if c.Superstep == 0 {
-		for _, r := range j.runners {
-			r.reset()
-			r.watchMessages(ctx)
-		}
-	}
-	if j.group != nil {
-		reports = j.group.step(c)
-	} else {
-		reports = j.runAlone(ctx, c)
-	}
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return reports, firstError(reports)
-}
-
-// End ends the run, if there is one.
-func (j *Job[V, M]) End() {
-	if j.running == nil {
-		return
-	}
-	if j.group != nil {
-		j.group.stop()
-	}
-	j.stopped()
-	j.running, j.group = nil, nil
-}
-
-// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
-// cancelled could stop the next run.
-func afterFunc(ctx context.Context, f func()) (stop func()) {
-	done := make(chan struct{})
-	stopped := context.AfterFunc(ctx, func() {
-		defer close(done)
-		f()
-	})
-	return func() {
-		if !stopped() {
-			<-done
-		}
-	}
-}
-
-// connect returns the partitions' endpoints for a run, and a function that ends all waiting at them.
-func (j *Job[V, M]) connect() (endpoint func(int) transport.Endpoint, broken func()) {
-	switch {
-	case len(j.runners) == 1:
-		return nil, nil
-	case j.options.Connect != nil:
-		return j.options.Connect()
-	}
-	local := transport.NewLocal(len(j.runners))
-	return local.Endpoint, local.Close
 }
 
 // Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead and SummaryTime.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -57,6 +58,13 @@ type Options struct {
 	// Trusted says that the program never calls runtime.Goexit: a run needs no goroutine to survive that, which costs 10 µs, a search
 	// of Graph500 in a tiny component a fifth.
 	Trusted bool
+	// Parts, if not nil, stores the parts of checkpoints that the partitions of this process save. Checkpoints, where the run is driven, decides
+	// when they do, and makes checkpoints of the parts; Spec is what these say that the run was asked to do.
+	Parts       *checkpoint.Writer
+	Checkpoints *checkpoint.Keeper
+	Spec        []byte
+	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
+	From *checkpoint.Reader
 	// Summary has reports tell of the values that the run ends with, if the program says what (Group, Score, Reached).
 	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.
@@ -70,7 +78,7 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Checkpoints: o.Checkpoints, Spec: o.Spec,
 	}
 	if g != nil {
 		s.Graph = g.Name

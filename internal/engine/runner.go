@@ -71,7 +71,8 @@ type runner[V, M any] struct {
 	command *bsp.Command
 	report  bsp.Report
 	alone   [1]*bsp.Report
-	inEdges int // along which messages may come to all owned vertices
+	printed uint64 // see print, once it was asked for
+	inEdges int    // along which messages may come to all owned vertices
 	stop    *atomic.Bool
 	failure atomic.Pointer[bsp.ProgramError]
 }
@@ -189,6 +190,9 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 		if err := r.countBase(ctx); err != nil {
 			return err
 		}
+	}
+	if c.Save {
+		r.save(c)
 	}
 	m := r.job.methods
 	if m.before != nil {

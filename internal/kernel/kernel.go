@@ -97,6 +97,12 @@ type Lifter[M any] interface {
 	Lift(from uint64, m M) (M, bool)
 }
 
+// Remembering is a kernel that, in a monotone program, knows the best message that each slot has had.
+type Remembering interface {
+	// Best is these messages, by slot, as they lie in memory; nil where the kernel leaves out none. It may be written to.
+	Best() []byte
+}
+
 // Pull is a traversal from receivers to senders.
 type Pull struct {
 	*Lists

@@ -1,0 +1,137 @@
+// Package checkpoint keeps the state of a run as it was before a superstep, so that the run can go on from there: in another process, with
+// another number of partitions, on another grid. docs/design/checkpoints.md says what belongs to it and why.
+//
+// A checkpoint is a part for each partition and one manifest, which names the parts with their sizes and checksums. The manifest is stored
+// last, by Store.PutIfAbsent: a checkpoint whose manifest is there is whole, and what has none does not count.
+//
+//	partitions --Part--> Writer (each process) --Stored--> reports --> Keeper (where the run is driven) --Manifest--> store
+//	store --Manifest, Part--> Reader (each process) --> partitions
+package checkpoint
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Part is the state of one partition before a superstep, as named sections whose bytes the engine makes and reads.
+type Part struct {
+	Partition, Of int // it has the vertices whose numbers are Partition, Partition+Of, ...
+	Superstep     int
+	Vertices      int
+	Sections      []Section
+	// Print is a sum over the partition's vertices, by which another graph is known from the one that the run was on.
+	Print uint64
+	// Copied is how long the run stood still for the copy.
+	Copied time.Duration
+}
+
+// Section is a piece of a partition's state.
+type Section struct {
+	Name string
+	Data []byte
+}
+
+// Add adds a section.
+func (p *Part) Add(name string, data []byte) { p.Sections = append(p.Sections, Section{name, data}) }
+
+// Section returns the bytes of a section, and whether it is there.
+func (p *Part) Section(name string) ([]byte, bool) {
+	for _, s := range p.Sections {
+		if s.Name == name {
+			return s.Data, true
+		}
+	}
+	return nil, false
+}
+
+// Bytes is how many bytes the sections have.
+func (p *Part) Bytes() (n int64) {
+	for _, s := range p.Sections {
+		n += int64(len(s.Data))
+	}
+	return n
+}
+
+// Stored says how a part was stored, or why not.
+type Stored struct {
+	Superstep int    `json:"-"`
+	Partition int    `json:"partition"`
+	Name      string `json:"name"`
+	Size      int64  `json:"size"`
+	Raw       int64  `json:"raw"` // bytes before compression
+	SHA256    string `json:"sha256"`
+	Print     uint64 `json:"print"`
+	// Copied and Wrote are the seconds that the run stood still for the part, and that compressing and storing it took beside the run.
+	Copied float64 `json:"copied"`
+	Wrote  float64 `json:"wrote"`
+	// Failed says why the part was not stored.
+	Failed string `json:"-"`
+}
+
+// Manifest is the object that makes parts a checkpoint.
+type Manifest struct {
+	Format    int       `json:"format"`
+	Superstep int       `json:"superstep"` // that comes next
+	Created   time.Time `json:"created"`
+	Run       string    `json:"run"` // whose parts they are; it is in their names
+
+	Program Program  `json:"program"`
+	Graph   Graph    `json:"graph"`
+	State   State    `json:"state"`
+	Parts   []Stored `json:"parts"` // by partition
+	// Job is what the run was asked to do, as who asked for it reads it.
+	Job json.RawMessage `json:"job,omitempty"`
+}
+
+// Program is what must be the same in a program that goes on from a checkpoint.
+type Program struct {
+	Name     string   `json:"name"`
+	Types    []string `json:"types"`              // of values, messages, aggregators, columns: each in words, to compare
+	Internal []byte   `json:"internal,omitempty"` // the program's own state, if it encodes itself
+}
+
+// Graph is what must be the same of the graph.
+type Graph struct {
+	Name     string `json:"name"`
+	Vertices uint64 `json:"vertices"`
+	Arcs     uint64 `json:"arcs"`
+	Grid     string `json:"grid"`
+	Print    uint64 `json:"print"` // the sum over all parts
+}
+
+// State is what the coordinator knows.
+type State struct {
+	Phase      int       `json:"phase"`
+	Messages   int       `json:"messages"`
+	Sent       int       `json:"sent"`
+	Bytes      int       `json:"bytes"`
+	Aggregates []byte    `json:"aggregates,omitempty"` // totals, as processes send them to each other
+	Seconds    []float64 `json:"seconds"`              // of the supersteps before, the last MaxSeconds of them
+}
+
+// format is the version of manifests and parts that this version writes, and the only one that it reads.
+const format = 1
+
+// MaxSeconds bounds State.Seconds.
+const MaxSeconds = 100_000
+
+// Differs returns in words how a program differs from the one that wrote a checkpoint, or "".
+func (p *Program) Differs(now *Program) string {
+	if p.Name != now.Name {
+		return fmt.Sprintf("it is of program %s, and this is %s", p.Name, now.Name)
+	}
+	for i := range max(len(p.Types), len(now.Types)) {
+		was, is := "nothing", "nothing"
+		if i < len(p.Types) {
+			was = p.Types[i]
+		}
+		if i < len(now.Types) {
+			is = now.Types[i]
+		}
+		if was != is {
+			return fmt.Sprintf("the program has changed: the checkpoint has %s, where it has %s now", was, is)
+		}
+	}
+	return ""
+}

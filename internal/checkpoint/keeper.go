@@ -1,0 +1,207 @@
+package checkpoint
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Policy says when checkpoints are taken.
+type Policy struct {
+	// Every is after how many supersteps, Interval after how long. Without either it is after the interval of Young (1974), sqrt(2 C M), of what a
+	// checkpoint costs, C, and the mean time between failures, M.
+	Every    int
+	Interval time.Duration
+	MTBF     time.Duration // 0 is DefaultMTBF
+	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be broken.
+	Keep int
+	// Strict ends the run when two checkpoints in a row fail.
+	Strict bool
+}
+
+// DefaultMTBF is the mean time between failures that is assumed of a run's machines together.
+const DefaultMTBF = 24 * time.Hour
+
+// bytesASecond is how fast a first checkpoint is assumed to be, before one was measured.
+const bytesASecond = 100e6
+
+// interval returns the time from one checkpoint to the next, when one costs so much.
+func (p *Policy) interval(cost time.Duration) time.Duration {
+	if p.Interval > 0 {
+		return p.Interval
+	}
+	mtbf := p.MTBF
+	if mtbf <= 0 {
+		mtbf = DefaultMTBF
+	}
+	return time.Duration(math.Sqrt(2*cost.Seconds()*mtbf.Seconds()) * float64(time.Second))
+}
+
+// Keeper decides when a run's checkpoints are taken, and commits and prunes them. It belongs to whoever drives the run, whose goroutine calls
+// its methods. Make it with NewKeeper.
+type Keeper struct {
+	store  store.Store
+	policy Policy
+	warn   func(string)
+	news   func(Event)
+	now    func() time.Time
+
+	cost    time.Duration // of the last checkpoint, or the estimate
+	last    time.Time     // when the last one began
+	at      int           // before which superstep
+	pending *Manifest     // whose parts are awaited
+	missing int
+	failed  string // why the pending one will not be
+	row     int    // failures in a row
+	raw     int64
+
+	ctx    context.Context
+	end    context.CancelFunc
+	work   sync.WaitGroup
+	result chan error // of the commit under way, nil if none is
+}
+
+// Event is what happened to a checkpoint.
+type Event struct {
+	Superstep int     `json:"superstep"`
+	Failed    string  `json:"failed,omitempty"`
+	Bytes     int64   `json:"bytes"`     // as stored
+	Raw       int64   `json:"raw_bytes"` // before compression
+	Copied    float64 `json:"copied"`    // seconds that the slowest partition stood still
+	Wrote     float64 `json:"wrote"`     // seconds, beside the run, of the slowest process about
+	Interval  float64 `json:"interval"`  // seconds to the next one, 0 if it goes by supersteps
+}
+
+// NewKeeper makes the keeper of a run. estimate is how many bytes its state has, about; warn is told of checkpoints that failed, and news of
+// all, by any goroutine.
+func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news func(Event)) *Keeper {
+	if p.Keep <= 0 {
+		p.Keep = 2
+	}
+	k := &Keeper{store: s, policy: p, warn: warn, news: news, now: time.Now}
+	k.cost = time.Duration(float64(estimate) / bytesASecond * float64(time.Second))
+	k.ctx, k.end = context.WithCancel(context.Background())
+	return k
+}
+
+// Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it goes on.
+func (k *Keeper) Begin(superstep int) { k.last, k.at, k.pending, k.row = k.now(), superstep, nil, 0 }
+
+// Due reports whether the state before a superstep is to be saved.
+func (k *Keeper) Due(superstep int) bool {
+	if k.pending != nil || superstep <= k.at {
+		return false
+	}
+	if k.policy.Every > 0 {
+		return superstep-k.at >= k.policy.Every
+	}
+	return k.now().Sub(k.last) >= k.policy.interval(k.cost)
+}
+
+// Expect says that the partitions save their states for a checkpoint, of which m has all but the parts.
+func (k *Keeper) Expect(m *Manifest, partitions int) {
+	m.Parts = make([]Stored, partitions)
+	for i := range m.Parts {
+		m.Parts[i].Partition = -1
+	}
+	k.pending, k.missing, k.failed = m, partitions, ""
+	k.last, k.at = k.now(), m.Superstep
+}
+
+// Stored takes what partitions report of their parts. It returns an error if the run must not go on without checkpoints.
+func (k *Keeper) Stored(all []Stored) error {
+	for _, s := range all {
+		m := k.pending
+		if m == nil || s.Superstep != m.Superstep || s.Partition < 0 || s.Partition >= len(m.Parts) || m.Parts[s.Partition].Partition >= 0 {
+			continue
+		}
+		m.Parts[s.Partition] = s
+		m.Graph.Print += s.Print
+		if s.Failed != "" && k.failed == "" {
+			k.failed = fmt.Sprintf("partition %d: %s", s.Partition, s.Failed)
+		}
+		if k.missing--; k.missing > 0 {
+			continue
+		}
+		if k.failed != "" {
+			return k.ended(fmt.Errorf("%s", k.failed))
+		}
+		k.result = make(chan error, 1)
+		result := k.result
+		k.work.Go(func() {
+			ctx, cancel := context.WithTimeout(k.ctx, StoreWithin)
+			defer cancel()
+			result <- commit(ctx, k.store, m)
+		})
+	}
+	select {
+	case err := <-k.result:
+		k.result = nil
+		return k.ended(err)
+	default:
+		return nil
+	}
+}
+
+// ended takes how the pending checkpoint ended.
+func (k *Keeper) ended(err error) error {
+	m := k.pending
+	k.pending = nil
+	e := Event{Superstep: m.Superstep}
+	for _, s := range m.Parts {
+		e.Bytes, e.Raw = e.Bytes+s.Size, e.Raw+s.Raw
+		e.Copied, e.Wrote = max(e.Copied, s.Copied), max(e.Wrote, s.Wrote)
+	}
+	if err != nil {
+		e.Failed = err.Error()
+		k.row++
+		k.news(e)
+		k.warn(fmt.Sprintf("the checkpoint before superstep %d was not stored, and the run goes on: %v", m.Superstep, err))
+		if k.policy.Strict && k.row > 1 {
+			return fmt.Errorf("two checkpoints in a row were not stored, the last one because of: %w", err)
+		}
+		return nil
+	}
+	k.row, k.raw = 0, e.Raw
+	k.cost = time.Duration((e.Copied + e.Wrote) * float64(time.Second))
+	if k.policy.Every == 0 {
+		e.Interval = k.policy.interval(k.cost).Seconds()
+	}
+	k.news(e)
+	before := m.Superstep
+	k.work.Go(func() {
+		ctx, cancel := context.WithTimeout(k.ctx, StoreWithin)
+		defer cancel()
+		if err := Prune(ctx, k.store, k.policy.Keep, before); err != nil && k.ctx.Err() == nil {
+			k.warn(fmt.Sprintf("older checkpoints stay: %v", err))
+		}
+	})
+	return nil
+}
+
+// Close ends the keeper. A checkpoint whose manifest is on its way may still come to be. Where the run is done, nothing is to go on from, and
+// all its checkpoints are removed.
+func (k *Keeper) Close(done bool) {
+	if !done {
+		// A commit is waited for, for as long as a store may take to answer once.
+		stop := time.AfterFunc(closeWithin, k.end)
+		k.work.Wait()
+		stop.Stop()
+		k.end()
+		return
+	}
+	k.end()
+	k.work.Wait()
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := Prune(ctx, k.store, 0, math.MaxInt); err != nil {
+		k.warn(fmt.Sprintf("the checkpoints of a run that is done stay: %v", err))
+	}
+}
+
+// closeWithin is how long the end of a run waits for its store.
+const closeWithin = 20 * time.Second

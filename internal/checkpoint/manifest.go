@@ -1,0 +1,285 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Objects of a checkpoint: the manifest, and the parts of a run in a folder of their own, so that the folder of a run that was cut off is known by
+// what no manifest names.
+//
+//	checkpoint-000000120.json
+//	parts/000000120-RUN/00003-of-00008
+const (
+	manifestPrefix = "checkpoint-"
+	manifestSuffix = ".json"
+	partsFolder    = "parts"
+	maxManifest    = 64 << 20
+)
+
+// ManifestName is the name of the manifest of the checkpoint before a superstep.
+func ManifestName(superstep int) string {
+	return fmt.Sprintf("%s%09d%s", manifestPrefix, superstep, manifestSuffix)
+}
+
+func partName(superstep int, run string, partition, of int) string {
+	return path.Join(partsFolder, fmt.Sprintf("%09d-%s", superstep, run), fmt.Sprintf("%05d-of-%05d", partition, of))
+}
+
+// ErrNone says that a place has no checkpoint.
+var ErrNone = errors.New("it has no checkpoint")
+
+// read reads a manifest.
+func read(ctx context.Context, s store.Store, name string) (*Manifest, error) {
+	data, err := store.Get(ctx, s, name, maxManifest)
+	if err != nil {
+		return nil, err
+	}
+	m, err := parseManifest(data)
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", strings.TrimSuffix(s.String(), "/"), name, err)
+	}
+	return m, nil
+}
+
+// sealed is a manifest as it is stored: with the checksum of its own text.
+type sealed struct {
+	Checkpoint json.RawMessage `json:"checkpoint"`
+	SHA256     string          `json:"sha256"`
+}
+
+func (m *Manifest) text() ([]byte, error) {
+	inner, err := json.Marshal(m)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(sealed{inner, sum(inner)})
+}
+
+func sum(data []byte) string {
+	h := sha256.Sum256(data)
+	return hex.EncodeToString(h[:])
+}
+
+func parseManifest(data []byte) (*Manifest, error) {
+	var s sealed
+	if err := json.Unmarshal(data, &s); err != nil {
+		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
+	}
+	if found := sum(s.Checkpoint); found != s.SHA256 {
+		return nil, fmt.Errorf("its checksum is %.16s, expected %.16q: it is broken", found, s.SHA256)
+	}
+	m := &Manifest{}
+	if err := json.Unmarshal(s.Checkpoint, m); err != nil {
+		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
+	}
+	if m.Format != format {
+		return nil, fmt.Errorf("its format is %d: this version reads %d", m.Format, format)
+	}
+	if m.Superstep < 1 || len(m.Parts) == 0 {
+		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep, len(m.Parts))
+	}
+	if len(m.State.Seconds) > m.Superstep || m.State.Phase < 0 {
+		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d", len(m.State.Seconds), m.Superstep, m.State.Phase)
+	}
+	for i, p := range m.Parts {
+		if p.Partition != i || p.Size < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partsFolder+"/") {
+			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name, p.Partition, p.Size)
+		}
+	}
+	return m, nil
+}
+
+// Listed is a checkpoint as List finds it: its manifest, or what is wrong with that.
+type Listed struct {
+	Name     string
+	Manifest *Manifest
+	Err      error
+}
+
+// List returns the checkpoints of a place, the newest first.
+func List(ctx context.Context, s store.Store) (all []Listed, err error) {
+	for o, err := range s.List(ctx, manifestPrefix) {
+		if err != nil {
+			return nil, err
+		}
+		if !strings.HasSuffix(o.Name, manifestSuffix) {
+			continue
+		}
+		l := Listed{Name: o.Name}
+		l.Manifest, l.Err = read(ctx, s, o.Name)
+		if l.Err != nil && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		all = append(all, l)
+	}
+	slices.SortFunc(all, func(a, b Listed) int { return cmp.Compare(b.Name, a.Name) })
+	return all, nil
+}
+
+// Find returns the checkpoint of a name or, if that is empty, the newest one whose manifest is in order and whose parts are there with their sizes;
+// warn is told of those that were passed over.
+func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*Manifest, error) {
+	if name != "" {
+		m, err := read(ctx, s, name)
+		if err == nil {
+			err = present(ctx, s, m)
+		}
+		return m, err
+	}
+	all, err := List(ctx, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range all {
+		if l.Err == nil {
+			l.Err = present(ctx, s, l.Manifest)
+		}
+		if l.Err == nil {
+			return l.Manifest, nil
+		}
+		warn(fmt.Sprintf("checkpoint %s is passed over: %v", l.Name, l.Err))
+	}
+	return nil, fmt.Errorf("%s: %w", s, ErrNone)
+}
+
+// present reports whether the parts of a checkpoint are there with their sizes.
+func present(ctx context.Context, s store.Store, m *Manifest) error {
+	found := map[string]int64{}
+	for o, err := range s.List(ctx, path.Dir(m.Parts[0].Name)+"/") {
+		if err != nil {
+			return err
+		}
+		found[o.Name] = o.Size
+	}
+	for _, p := range m.Parts {
+		switch size, ok := found[p.Name]; {
+		case !ok:
+			return fmt.Errorf("part %s is missing", p.Name)
+		case size != p.Size:
+			return fmt.Errorf("part %s has %d bytes, expected %d", p.Name, size, p.Size)
+		}
+	}
+	return nil
+}
+
+// Reader reads the parts of a checkpoint.
+type Reader struct {
+	store.Store
+	*Manifest
+}
+
+// Part reads a part, and returns an error unless it is as it was written.
+func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
+	want := &r.Parts[i]
+	failed := func(err error) error {
+		return fmt.Errorf("%s/%s: %w", strings.TrimSuffix(r.Store.String(), "/"), want.Name, err)
+	}
+	o, err := store.Stat(ctx, r.Store, want.Name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Size != want.Size {
+		return nil, failed(fmt.Errorf("found %d bytes, expected %d", o.Size, want.Size))
+	}
+	data := make([]byte, o.Size)
+	if err := r.GetRange(ctx, o, 0, data); err != nil {
+		return nil, err
+	}
+	if found := sum(data); found != want.SHA256 {
+		return nil, failed(fmt.Errorf("its checksum is %.16s, expected %.16s: it is broken", found, want.SHA256))
+	}
+	p, err := decode(data)
+	if err == nil && (p.Partition != i || p.Of != len(r.Parts) || p.Superstep != r.Superstep) {
+		err = fmt.Errorf("found partition %d of %d before superstep %d, expected %d of %d before %d", p.Partition, p.Of, p.Superstep, i, len(r.Parts), r.Superstep)
+	}
+	if err != nil {
+		return nil, failed(err)
+	}
+	return p, nil
+}
+
+// Verify reads all parts of a checkpoint.
+func (r *Reader) Verify(ctx context.Context) error {
+	for i := range r.Parts {
+		if _, err := r.Part(ctx, i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
+func commit(ctx context.Context, s store.Store, m *Manifest) error {
+	m.Format, m.Created = format, time.Now().UTC()
+	text, err := m.text()
+	if err != nil {
+		return err
+	}
+	name := ManifestName(m.Superstep)
+	err = s.PutIfAbsent(ctx, name, text)
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if was, err := read(ctx, s, name); err == nil && present(ctx, s, was) == nil {
+		return nil
+	}
+	if err := s.Delete(ctx, name); err != nil {
+		return err
+	}
+	return s.PutIfAbsent(ctx, name, text)
+}
+
+// Prune removes all checkpoints but the newest keep, each manifest before its parts, and parts that belong to none and come before superstep
+// before.
+func Prune(ctx context.Context, s store.Store, keep, before int) error {
+	all, err := List(ctx, s)
+	if err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	good := 0
+	for _, l := range all {
+		if l.Err == nil && good < keep {
+			good++
+			for _, p := range l.Manifest.Parts {
+				kept[p.Name] = true
+			}
+			continue
+		}
+		if l.Err != nil && good < keep {
+			continue // nobody knows what it was: it stays until there are better ones
+		}
+		if err := s.Delete(ctx, l.Name); err != nil {
+			return err
+		}
+	}
+	var old []string
+	for o, err := range s.List(ctx, partsFolder+"/") {
+		if err != nil {
+			return err
+		}
+		var superstep int
+		if _, err := fmt.Sscanf(o.Name, partsFolder+"/%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
+			old = append(old, o.Name)
+		}
+	}
+	for _, name := range old {
+		if err := s.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

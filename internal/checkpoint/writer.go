@@ -1,0 +1,123 @@
+package checkpoint
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Writer stores the parts of a process's partitions beside the run. Make it with NewWriter.
+type Writer struct {
+	store  store.Store
+	run    string
+	within time.Duration
+
+	ctx   context.Context
+	end   context.CancelCauseFunc
+	ended sync.WaitGroup
+	queue chan *Part
+
+	mu     sync.Mutex
+	stored []Stored
+	under  sync.WaitGroup // parts under way
+}
+
+// StoreWithin is how long storing a part may take. A store that does not answer must not hold the next checkpoint for ever.
+const StoreWithin = 10 * time.Minute
+
+// most is how many parts of a process may wait to be stored: all of one checkpoint, as the next begins when it has ended.
+const most = 4096
+
+// NewWriter makes the writer of a process's parts; run is in their names, and is not that of an earlier writer to the store.
+func NewWriter(s store.Store, run string) *Writer {
+	w := &Writer{store: s, run: run, within: StoreWithin, queue: make(chan *Part, most)}
+	w.ctx, w.end = context.WithCancelCause(context.Background())
+	w.ended.Go(w.write)
+	return w
+}
+
+// Write takes a part, which is the writer's from then on.
+func (w *Writer) Write(p *Part) {
+	w.under.Add(1)
+	select {
+	case w.queue <- p:
+	default:
+		w.under.Done()
+		w.told(Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: "too many parts wait to be stored"})
+	}
+}
+
+// Fail says that a part could not be made.
+func (w *Writer) Fail(p *Part, err error) {
+	w.told(Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: err.Error()})
+}
+
+// Stored returns what has become of parts since the last call.
+func (w *Writer) Stored() []Stored {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	all := w.stored
+	w.stored = nil
+	return all
+}
+
+// Flush waits until all parts that were given have been stored, or not.
+func (w *Writer) Flush() { w.under.Wait() }
+
+// Close ends the writer. What is not stored yet is given up.
+func (w *Writer) Close() {
+	if w == nil {
+		return
+	}
+	w.end(errClosed)
+	w.ended.Wait()
+}
+
+var errClosed = errors.New("the run has ended")
+
+func (w *Writer) write() {
+	for {
+		select {
+		case <-w.ctx.Done():
+			return
+		case p := <-w.queue:
+			w.told(w.one(p))
+			w.under.Done()
+		}
+	}
+}
+
+func (w *Writer) told(s Stored) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stored = append(w.stored, s)
+}
+
+// one stores a part.
+func (w *Writer) one(p *Part) (s Stored) {
+	began := time.Now()
+	s = Stored{
+		Superstep: p.Superstep, Partition: p.Partition, Name: partName(p.Superstep, w.run, p.Partition, p.Of), Raw: p.Bytes(), Print: p.Print,
+		Copied: p.Copied.Seconds(),
+	}
+	data, err := encode(p)
+	if err == nil {
+		s.Size, s.SHA256 = int64(len(data)), sum(data)
+		ctx, cancel := context.WithTimeoutCause(w.ctx, w.within, fmt.Errorf("storing took longer than %v", w.within))
+		err = w.store.Put(ctx, s.Name, bytes.NewReader(data), s.Size)
+		if err != nil && ctx.Err() != nil {
+			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
+		}
+		cancel()
+	}
+	if err != nil {
+		s.Failed = err.Error()
+	}
+	s.Wrote = time.Since(began).Seconds()
+	return s
+}

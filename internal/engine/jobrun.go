@@ -1,0 +1,137 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"errors"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at their endpoints; endpoint is nil if
+// there is one partition. broken is called when a partition fails or the run is stopped: it must end all waiting at the endpoints.
+// ctx is the run's, which lasts until End, Close, or the next Begin.
+func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
+	j.End()
+	if !j.fresh {
+		if err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil }); err != nil {
+			return err
+		}
+	}
+	j.fresh, j.standing = false, nil
+	j.stop.Store(false)
+	j.running, j.broken = ctx, broken
+	j.stopped = afterFunc(ctx, j.halt) // which may run at once
+	if endpoint != nil {
+		j.group = j.start(ctx, endpoint, broken)
+	} else {
+		j.beginStats()
+	}
+	return nil
+}
+
+// halt makes the superstep that runs end soon.
+func (j *Job[V, M]) halt() {
+	j.stop.Store(true)
+	if j.broken != nil {
+		j.broken()
+	}
+}
+
+// Superstep runs a command on the partitions of this process. The reports are valid until the next call. When a partition fails or
+// ctx ends, the error is the first cause among these partitions.
+func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+	if j.running == nil {
+		return nil, errors.New("a superstep before the run began")
+	}
+	if j.driver != nil {
+		return j.superstep(ctx, c) // the driver has a goroutine for it
+	}
+	return j.contained(ctx, c)
+}
+
+// contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
+func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
+		reports, err = j.superstep(ctx, c)
+		return err
+	})
+	if errors.Is(err, parallel.ErrExited) {
+		err = cmp.Or(j.Failed(), err)
+	}
+	return reports, err
+}
+
+// Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the program.
+func (j *Job[V, M]) Failed() error {
+	reports := make([]*bsp.Report, len(j.runners))
+	for i, r := range j.runners {
+		reports[i] = &r.report
+	}
+	return firstError(reports)
+}
+
+func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+	if ctx != j.running {
+		defer afterFunc(ctx, j.halt)()
+	}
+	if c.Superstep == 0 {
+		for _, r := range j.runners {
+			r.reset()
+			r.watchMessages(ctx)
+		}
+	}
+	if j.group != nil {
+		reports = j.group.step(c)
+	} else {
+		reports = j.runAlone(ctx, c)
+	}
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	if w := j.options.Parts; w != nil && len(reports) > 0 {
+		reports[0].Stored = w.Stored()
+	}
+	return reports, firstError(reports)
+}
+
+// End ends the run, if there is one.
+func (j *Job[V, M]) End() {
+	if j.running == nil {
+		return
+	}
+	if j.group != nil {
+		j.group.stop()
+	}
+	j.stopped()
+	j.running, j.group = nil, nil
+}
+
+// afterFunc is context.AfterFunc, but stop waits until f, if it was started, has returned. Otherwise the f of a run that was
+// cancelled could stop the next run.
+func afterFunc(ctx context.Context, f func()) (stop func()) {
+	done := make(chan struct{})
+	stopped := context.AfterFunc(ctx, func() {
+		defer close(done)
+		f()
+	})
+	return func() {
+		if !stopped() {
+			<-done
+		}
+	}
+}
+
+// connect returns the partitions' endpoints for a run, and a function that ends all waiting at them.
+func (j *Job[V, M]) connect() (endpoint func(int) transport.Endpoint, broken func()) {
+	switch {
+	case len(j.runners) == 1:
+		return nil, nil
+	case j.options.Connect != nil:
+		return j.options.Connect()
+	}
+	local := transport.NewLocal(len(j.runners))
+	return local.Endpoint, local.Close
+}

@@ -1,0 +1,429 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then the one that the checkpoint comes before. The
+// run that made it may have had another number of partitions.
+func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error {
+	now := checkpoint.Program{Name: j.name, Types: j.methods.keptTypes(j.options.Deterministic)}
+	if differs := from.Program.Differs(&now); differs != "" {
+		return fmt.Errorf("the checkpoint before superstep %d: %s", from.Superstep, differs)
+	}
+	if from.Graph.Vertices != uint64(j.graph.N) || from.Graph.Arcs != j.graph.Arcs {
+		return fmt.Errorf("the checkpoint before superstep %d is of a graph of %d vertices and %d arcs: this one has %d and %d",
+			from.Superstep, from.Graph.Vertices, from.Graph.Arcs, j.graph.N, j.graph.Arcs)
+	}
+	if k, ok := Inner(j.methods.program).(Keeping); ok {
+		if err := k.UnmarshalBinary(from.Program.Internal); err != nil {
+			return fmt.Errorf("%s: its own state: %w", j.name, err)
+		}
+	}
+	restored := make([]*restoring[V, M], len(j.runners))
+	for i, r := range j.runners {
+		r.reset()
+		r.watchMessages(ctx)
+		r.exchange.Forget()
+		restored[i] = r.restore(len(from.Parts))
+	}
+	for i := range from.Parts {
+		wanted := false
+		for _, r := range restored {
+			wanted = wanted || r.wants(i)
+		}
+		if !wanted {
+			continue
+		}
+		p, err := from.Part(ctx, i)
+		if err != nil {
+			return err
+		}
+		for _, r := range restored {
+			if !r.wants(i) {
+				continue
+			}
+			if err := r.take(p); err != nil {
+				return fmt.Errorf("%s: part %s: %w", from.Store, from.Parts[i].Name, err)
+			}
+		}
+	}
+	j.standing = &bsp.Standing{Superstep: from.Superstep}
+	for _, r := range restored {
+		if err := r.end(); err != nil {
+			return fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
+		}
+		r.stands(j.standing)
+	}
+	return nil
+}
+
+// goOn readies the run that Begin has begun to go on from a checkpoint.
+func (j *Job[V, M]) goOn(ctx context.Context, from *checkpoint.Reader) error {
+	if err := j.Restore(ctx, from); err != nil {
+		return err
+	}
+	return j.driver.GoOn(from.Manifest, []*bsp.Facts{j.facts()})
+}
+
+// restoring takes the state of one partition from the parts of a checkpoint.
+type restoring[V, M any] struct {
+	*runner[V, M]
+	of      int // parts
+	values  int // that have come
+	columns []restoringColumn
+}
+
+// restoringColumn is what was sent to all neighbours.
+type restoringColumn struct {
+	present []uint64
+	pieces  []piece
+}
+
+// piece is what of a part's messages belongs to the partition.
+type piece struct {
+	data []byte
+	n    int
+	from []uint32 // places among the part's messages
+	to   []uint32 // their senders, here
+}
+
+func (r *runner[V, M]) restore(parts int) *restoring[V, M] {
+	to := &restoring[V, M]{runner: r, of: parts, columns: make([]restoringColumn, len(r.columns))}
+	for i := range to.columns {
+		to.columns[i].present = make([]uint64, bitmap.Words(r.part.Owned))
+	}
+	clear(r.active)
+	clear(r.finished)
+	return to
+}
+
+// wants reports whether vertices of a part may be the partition's.
+func (r *restoring[V, M]) wants(part int) bool { return r.of != r.part.Of || part == r.part.Index }
+
+// each calls f for every vertex of a part that is the partition's: there the k-th, here local.
+func (r *restoring[V, M]) each(p *checkpoint.Part, f func(k int, local uint32)) {
+	if p.Of == r.part.Of {
+		for k := range p.Vertices {
+			f(k, uint32(k))
+		}
+		return
+	}
+	of := uint64(r.part.Of)
+	for k := range p.Vertices {
+		id := uint64(k)*uint64(p.Of) + uint64(p.Partition)
+		if id%of == uint64(r.part.Index) {
+			f(k, uint32(id/of))
+		}
+	}
+}
+
+// take takes what a part has of the partition.
+func (r *restoring[V, M]) take(p *checkpoint.Part) error {
+	n := r.job.graph.N
+	if owned := (n - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(owned, 0) {
+		return fmt.Errorf("%w: %d vertices of partition %d of %d, expected %d", errState, p.Vertices, p.Partition, p.Of, owned)
+	}
+	data, _ := p.Section(sectionValues)
+	values, err := unpackSlice[V](data, p.Vertices)
+	if err != nil {
+		return fmt.Errorf("values: %w", err)
+	}
+	active, err := bitsOf(p, sectionActive)
+	if err != nil {
+		return err
+	}
+	finished, err := bitsOf(p, sectionFinished)
+	if err != nil {
+		return err
+	}
+	r.each(p, func(k int, local uint32) {
+		r.values++
+		r.runner.values[local] = values[k]
+		if bitmap.Get(active, uint32(k)) {
+			bitmap.Set(r.active, local)
+		}
+		if bitmap.Get(finished, uint32(k)) {
+			bitmap.Set(r.finished, local)
+		}
+	})
+	for i := range r.columns {
+		if err := r.takeColumn(p, i); err != nil {
+			return err
+		}
+	}
+	if err := r.takeSends(p); err != nil {
+		return fmt.Errorf("messages to single vertices: %w", err)
+	}
+	return r.takeProperties(p)
+}
+
+func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
+	data, ok := p.Section(section)
+	if words := bitmap.Words(p.Vertices); !ok || len(data) != 8*words {
+		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", errState, section, len(data), 8*words)
+	}
+	set := wire.Slice[uint64](data)
+	if last := p.Vertices & 63; last != 0 && set[len(set)-1]&^bitmap.Low(last) != 0 {
+		return nil, fmt.Errorf("%w: section %s has bits beyond %d vertices", errState, section, p.Vertices)
+	}
+	return set, nil
+}
+
+// takeColumn notes what vertices sent to all their neighbours; the messages go to the kernel when all parts are there.
+func (r *restoring[V, M]) takeColumn(p *checkpoint.Part, i int) error {
+	c, suffix := &r.columns[i], ""
+	if i > 0 {
+		suffix = ofBack
+	}
+	sent, err := bitsOf(p, sectionSent+suffix)
+	if err != nil {
+		return err
+	}
+	if best, size := r.runner.columns[i].best(); best != nil {
+		data, _ := p.Section(sectionBest + suffix)
+		if len(data) != p.Vertices*size {
+			return fmt.Errorf("%w: %d bytes for the best messages of %d vertices", errState, len(data), p.Vertices)
+		}
+		r.each(p, func(k int, local uint32) { copy(best[int(local)*size:(int(local)+1)*size], data[k*size:]) })
+	}
+	piece := piece{n: bitmap.Count(sent)}
+	piece.data, _ = p.Section(sectionMessages + suffix)
+	r.each(p, func(k int, local uint32) {
+		if bitmap.Get(sent, uint32(k)) {
+			bitmap.Set(c.present, local)
+			piece.to = append(piece.to, local)
+			piece.from = append(piece.from, uint32(k))
+		}
+	})
+	// From the senders' places in the part to those of their messages.
+	ranks := bitmap.Rank(sent, make([]uint32, len(sent)))
+	for i, k := range piece.from {
+		piece.from[i] = ranks.Of(k)
+	}
+	c.pieces = append(c.pieces, piece)
+	return nil
+}
+
+// end gives the kernels the messages, and counts.
+func (r *restoring[V, M]) end() error {
+	if r.values != r.part.Owned {
+		return fmt.Errorf("%w: the values of %d vertices of partition %d, expected %d", errState, r.values, r.part.Index, r.part.Owned)
+	}
+	for i, c := range r.runner.columns {
+		if err := c.restore(&r.columns[i]); err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
+	}
+	for w := range r.active {
+		if r.active[w]&r.finished[w] != 0 {
+			return fmt.Errorf("%w: a vertex that is finished and awake", errState)
+		}
+	}
+	r.recount()
+	p := &r.report
+	p.Senders, p.SenderEdges, p.BackSenders, p.BackEdges = 0, 0, 0, 0
+	for i, c := range r.runner.columns {
+		senders, edges := 0, 0
+		for w, word := range c.write.Words[:len(r.active)] {
+			senders += bitmap.Count([]uint64{word})
+			edges += degrees(c.outDegrees, c.outEqual, w, word)
+		}
+		p.Senders, p.SenderEdges = p.Senders+senders, p.SenderEdges+edges
+		if i > 0 {
+			p.BackSenders, p.BackEdges = senders, edges
+		}
+	}
+	p.Sends = r.threads[0].outbox.Count
+	r.check()
+	return nil
+}
+
+// stands adds where the partition stands.
+func (r *restoring[V, M]) stands(s *bsp.Standing) {
+	p := &r.report
+	s.Add(&bsp.Standing{
+		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
+		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Print: r.print(),
+	})
+}
+
+// restore makes messages those that were sent in the superstep before.
+func (c *column[M]) restore(from *restoringColumn) error {
+	n := bitmap.Count(from.present)
+	c.write.Clear()
+	for w, word := range from.present {
+		if word != 0 {
+			c.write.Words[w] = word
+			c.write.Mark(w)
+		}
+	}
+	size := c.kernel.Traits().Bytes
+	if size == 0 || n == 0 {
+		return nil
+	}
+	ranks := bitmap.Rank(from.present, make([]uint32, len(from.present)))
+	packed := kernel.Packed{N: n}
+	var sample kernel.Packed // which tells how the kernel keeps messages
+	c.kernel.PackNext(bitmap.NewFrontier(make([]uint64, len(c.write.Words))), bitmap.NewList(nil), &sample)
+	if sample.Ref == nil {
+		packed.Raw = make([]byte, n*size)
+		for _, p := range from.pieces {
+			if len(p.data) != p.n*size {
+				return fmt.Errorf("%w: %d bytes for %d messages of %d", errState, len(p.data), p.n, size)
+			}
+			for i, at := range p.from {
+				to := int(ranks.Of(p.to[i]))
+				copy(packed.Raw[to*size:(to+1)*size], p.data[int(at)*size:])
+			}
+		}
+	} else {
+		t := reflect.TypeOf(sample.Ref)
+		all := reflect.MakeSlice(t, n, n)
+		for _, p := range from.pieces {
+			some, err := unpackBlocks(p.data, t, p.n)
+			if err != nil {
+				return err
+			}
+			for i, at := range p.from {
+				all.Index(int(ranks.Of(p.to[i]))).Set(some.Index(int(at)))
+			}
+		}
+		packed.Ref = all.Interface()
+	}
+	c.kernel.Unpack(&packed, from.present, 0) // into the side that is read
+	c.kernel.Swap()
+	return nil
+}
+
+// takeSends takes the messages to the partition's vertices: they are sent from here to here.
+func (r *restoring[V, M]) takeSends(p *checkpoint.Part) error {
+	to, _ := p.Section(sectionTo)
+	from, _ := p.Section(sectionFrom)
+	data, _ := p.Section(sectionSends)
+	n := len(to) / 8
+	messages, err := unpackSlice[M](data, n)
+	o := r.threads[0].outbox
+	switch {
+	case err != nil:
+		return err
+	case len(to)%8 != 0, o.KeepSenders && len(from) != len(to):
+		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", errState, len(to), len(from))
+	}
+	of, own := uint64(r.part.Of), r.part.Index
+	for i, m := range messages {
+		id := binary.LittleEndian.Uint64(to[8*i:])
+		if id >= uint64(r.job.graph.N) {
+			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.job.graph.N)
+		}
+		if r.of == r.part.Of { // as it was
+			q := id % of
+			o.To[q], o.Msg[q] = append(o.To[q], uint32(id/of)), append(o.Msg[q], m)
+			if o.KeepSenders {
+				o.From[q] = append(o.From[q], binary.LittleEndian.Uint64(from[8*i:]))
+			}
+		} else if id%of == uint64(own) {
+			o.To[own], o.Msg[own] = append(o.To[own], uint32(id/of)), append(o.Msg[own], m)
+			if o.KeepSenders {
+				o.From[own] = append(o.From[own], binary.LittleEndian.Uint64(from[8*i:]))
+			}
+		} else {
+			continue
+		}
+		o.Count++
+	}
+	return nil
+}
+
+// takeProperties takes the values of the program's columns.
+func (r *restoring[V, M]) takeProperties(p *checkpoint.Part) error {
+	var rows *restoringRows
+	for _, c := range r.job.methods.properties {
+		var err error
+		if c.OfEdges {
+			if rows == nil {
+				rows, err = r.rowsOf(p)
+			}
+			if err == nil {
+				err = rows.take(c, p, r.properties[c.Number])
+			}
+		} else {
+			data, _ := p.Section(sectionColumn + c.Name)
+			var storage any
+			if storage, err = unpackProperty(c, data, p.Vertices); err == nil {
+				to, from := reflect.ValueOf(r.properties[c.Number]), reflect.ValueOf(storage)
+				if p.Of == r.part.Of {
+					reflect.Copy(to, from)
+				} else {
+					r.each(p, func(k int, local uint32) { to.Index(int(local)).Set(from.Index(k)) })
+				}
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// restoringRows are runs of edges with properties: where they lie in a part, and here.
+type restoringRows struct {
+	edges int // of the part
+	runs  []struct{ from, to, n int }
+}
+
+func (r *restoring[V, M]) rowsOf(p *checkpoint.Part) (*restoringRows, error) {
+	rows := &restoringRows{}
+	if !r.part.Grid.Flat() {
+		return nil, noEdges(r.part.Grid)
+	}
+	for i, l := range r.rows() {
+		data, ok := p.Section(sectionRows + fmt.Sprint(i))
+		if !ok || len(data) != 4*p.Vertices {
+			return nil, fmt.Errorf("%w: %d bytes for the degrees of %d vertices", errState, len(data), p.Vertices)
+		}
+		degrees := wire.Slice[uint32](data)
+		starts := make([]int, len(degrees))
+		for k, d := range degrees {
+			starts[k] = rows.edges
+			rows.edges += int(d)
+		}
+		var err error
+		r.each(p, func(k int, local uint32) {
+			lo, hi := l.Row(local)
+			if d := degrees[k]; d != hi-lo {
+				err = errors.New("the lists of edges are not as they were")
+			} else if d > 0 {
+				rows.runs = append(rows.runs, struct{ from, to, n int }{starts[k], int(l.Offset + lo), int(d)})
+			}
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return rows, nil
+}
+
+// take copies a property's values of the runs.
+func (rows *restoringRows) take(c kernel.Property, p *checkpoint.Part, storage any) error {
+	data, _ := p.Section(sectionEdges + c.Name)
+	from, err := unpackProperty(c, data, rows.edges)
+	if err != nil {
+		return err
+	}
+	source, to := reflect.ValueOf(from), reflect.ValueOf(storage)
+	for _, run := range rows.runs {
+		reflect.Copy(to.Slice(run.to, run.to+run.n), source.Slice(run.from, run.from+run.n))
+	}
+	return nil
+}

@@ -1,0 +1,266 @@
+package engine
+
+import (
+	"encoding"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math/bits"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64 vertices; values lie by rising vertex, as in memory if
+// they hold no pointers, else as packBlocks has them.
+const (
+	sectionValues   = "values"
+	sectionActive   = "active"   // bits
+	sectionFinished = "finished" // bits
+	sectionSent     = "sent"     // bits: who sent to all neighbours; with " back", to in-neighbours
+	sectionMessages = "messages" // theirs, as the kernel's column has them
+	sectionBest     = "best"     // of a monotone program: the best message that each vertex has had
+	sectionTo       = "to"       // receivers of messages to single vertices
+	sectionFrom     = "from"     // their senders, where the order counts
+	sectionSends    = "sends"    // these messages
+	sectionRows     = "rows"     // how many edges with properties each vertex has, 4 bytes each; with a number, of the second lists
+	sectionColumn   = "column "  // and its name: of vertices
+	sectionEdges    = "edges "   // and its name: of edges
+	ofBack          = " back"
+)
+
+// Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program without these methods nothing is
+// kept but its parameters.
+type Keeping interface {
+	encoding.BinaryMarshaler
+	encoding.BinaryUnmarshaler
+}
+
+// keepable returns why runs of a program have no checkpoints, or nil.
+func (m *methods[V, M]) keepable() error {
+	errs := []error{pack.Carried(reflect.TypeFor[V]()), pack.Carried(reflect.TypeFor[M]())}
+	if mem.PointerFree[V]() {
+		errs[0] = nil
+	}
+	if mem.PointerFree[M]() {
+		errs[1] = nil
+	}
+	for _, a := range m.aggregates {
+		errs = append(errs, pack.Carried(a.Type))
+	}
+	for _, c := range m.properties {
+		if c.Bytes == nil {
+			errs = append(errs, pack.Carried(c.Type))
+		}
+	}
+	switch {
+	case m.plan != nil:
+		errs = append(errs, errors.New("it runs by a plan of phases"))
+	case m.mutates():
+		errs = append(errs, errors.New("it changes the graph"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return fmt.Errorf("%s: there are no checkpoints of it: %w", programName(m.program), err)
+	}
+	return nil
+}
+
+func (e *erased[V, M]) Keepable() error { return e.methods.keepable() }
+
+// keptTypes are the program's types in words: what goes on from a checkpoint has the same.
+func (m *methods[V, M]) keptTypes(deterministic bool) []string {
+	describe := func(t reflect.Type, raw bool) string { return pack.Describe(t, raw) }
+	all := []string{
+		"values of type " + describe(reflect.TypeFor[V](), mem.PointerFree[V]()),
+		"messages of type " + describe(reflect.TypeFor[M](), mem.PointerFree[M]()),
+		"direction " + m.direction.String(),
+	}
+	if m.combiner != nil {
+		all = append(all, "combiner "+m.combiner.String())
+	} else {
+		all = append(all, "all messages")
+	}
+	if deterministic {
+		all = append(all, "a deterministic run")
+	} else {
+		all = append(all, "a run that is not deterministic")
+	}
+	if _, ok := Inner(m.program).(Keeping); ok {
+		all = append(all, "a state of its own")
+	}
+	var named []string
+	for _, a := range m.aggregates {
+		named = append(named, fmt.Sprintf("aggregator %s of type %s", a.Name, describe(a.Type, false)))
+	}
+	for _, c := range m.properties {
+		of := "vertices"
+		if c.OfEdges {
+			of = "edges"
+		}
+		named = append(named, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, describe(c.Type, c.Bytes != nil)))
+	}
+	return append(all, named...)
+}
+
+// internal encodes the program's own state, if it has one.
+func (m *methods[V, M]) internal() func() ([]byte, error) {
+	if k, ok := Inner(m.program).(Keeping); ok {
+		return k.MarshalBinary
+	}
+	return nil
+}
+
+// save copies the state of the partition as it is before a superstep, to be stored beside the run.
+func (r *runner[V, M]) save(c *bsp.Command) {
+	began := time.Now()
+	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: c.Superstep, Vertices: r.part.Owned, Print: r.print()}
+	err := r.saveInto(p)
+	if p.Copied = time.Since(began); err != nil {
+		r.job.options.Parts.Fail(p, err)
+		return
+	}
+	r.job.options.Parts.Write(p)
+}
+
+func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
+	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
+	values, err := packSlice(r.values[:owned])
+	if err != nil {
+		return fmt.Errorf("values: %w", err)
+	}
+	p.Add(sectionValues, values)
+	p.Add(sectionActive, slices.Clone(wire.Bytes(r.active[:words])))
+	p.Add(sectionFinished, slices.Clone(wire.Bytes(r.finished[:words])))
+	for i, c := range r.columns {
+		suffix := ""
+		if i > 0 {
+			suffix = ofBack
+		}
+		if err := c.save(p, owned, suffix); err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
+	}
+	if err := r.saveSends(p); err != nil {
+		return fmt.Errorf("messages to single vertices: %w", err)
+	}
+	rows := false
+	for _, c := range r.job.methods.properties {
+		name := sectionColumn + c.Name
+		if c.OfEdges {
+			if name = sectionEdges + c.Name; !rows {
+				rows = true
+				r.saveRows(p)
+			}
+		}
+		data, err := packProperty(c, r.properties[c.Number])
+		if err != nil {
+			return fmt.Errorf("column %s: %w", c.Name, err)
+		}
+		p.Add(name, data)
+	}
+	return nil
+}
+
+// save adds the messages to all neighbours that are to be delivered.
+func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string) error {
+	words := bitmap.Words(owned)
+	p.Add(sectionSent+suffix, slices.Clone(wire.Bytes(c.write.Words[:words])))
+	if best, size := c.best(); best != nil {
+		p.Add(sectionBest+suffix, slices.Clone(best[:owned*size]))
+	}
+	if c.kernel.Traits().Bytes == 0 {
+		return nil
+	}
+	whole := make([]uint64, words)
+	bitmap.Fill(whole, owned)
+	packed := kernel.Packed{N: bitmap.Count(c.write.Words[:words])}
+	c.kernel.PackNext(c.write, bitmap.NewList(whole), &packed)
+	data := packed.Raw
+	if packed.Ref != nil {
+		var err error
+		if data, err = packBlocks(reflect.ValueOf(packed.Ref)); err != nil {
+			return err
+		}
+	}
+	p.Add(sectionMessages+suffix, data)
+	return nil
+}
+
+// best is what the kernel of a monotone program remembers of each slot, and the bytes of one; nil of others.
+func (c *column[M]) best() (all []byte, size int) {
+	if k, ok := c.kernel.(kernel.Remembering); ok {
+		if all = k.Best(); len(all) > 0 {
+			return all, len(all) / (len(c.write.Words) << 6)
+		}
+	}
+	return nil, 0
+}
+
+// saveSends adds the messages to single vertices that are to be delivered.
+func (r *runner[V, M]) saveSends(p *checkpoint.Part) error {
+	var to, from []byte
+	var messages []M
+	of := uint64(r.part.Of)
+	for _, o := range r.outboxes {
+		for q, list := range o.To {
+			for _, local := range list {
+				to = binary.LittleEndian.AppendUint64(to, uint64(local)*of+uint64(q))
+			}
+			for _, id := range o.From[q] {
+				from = binary.LittleEndian.AppendUint64(from, id)
+			}
+			messages = append(messages, o.Msg[q]...)
+		}
+	}
+	if len(messages) == 0 {
+		return nil
+	}
+	data, err := packSlice(messages)
+	p.Add(sectionTo, to)
+	p.Add(sectionFrom, from)
+	p.Add(sectionSends, data)
+	return err
+}
+
+// rows are the lists of edges that have properties, one after the other, as pregel.EdgeColumn counts their edges.
+func (r *runner[V, M]) rows() []*kernel.EdgeLists {
+	s := r.threads[0].State()
+	if r.job.direction == pregel.Either {
+		return []*kernel.EdgeLists{s.Out[0], s.In[0]}
+	}
+	return s.Edges
+}
+
+func (r *runner[V, M]) saveRows(p *checkpoint.Part) {
+	for i, l := range r.rows() {
+		degrees := make([]byte, 0, 4*r.part.Owned)
+		for v := range uint32(r.part.Owned) {
+			lo, hi := l.Row(v)
+			degrees = binary.LittleEndian.AppendUint32(degrees, hi-lo)
+		}
+		p.Add(sectionRows+fmt.Sprint(i), degrees)
+	}
+}
+
+// print returns a sum over the owned vertices by which graphs are told apart: of numbers, input ids and degrees.
+func (r *runner[V, M]) print() uint64 {
+	if r.printed == 0 {
+		for v := range uint32(r.part.Owned) {
+			id := r.part.Global(v)
+			x := uint64(id)*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(r.label(id)*0xc2b2ae3d27d4eb4f, 31)
+			x ^= (uint64(r.outDegrees[v])<<32 | uint64(r.inDegrees[v])) * 0x165667b19e3779f9
+			x = (x ^ x>>29) * 0xbf58476d1ce4e5b9
+			r.printed += x ^ x>>32
+		}
+	}
+	return r.printed
+}

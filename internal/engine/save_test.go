@@ -1,0 +1,154 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// A run that goes on from a checkpoint, on other partitions, ends as the run that was not disturbed.
+
+// keeping runs a program and keeps its checkpoints, nearly all of those that there can be.
+func keeping[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting) (store.Store, []V, *bsp.Outcome) {
+	t.Helper()
+	place, err := store.OpenDir(t.TempDir())
+	check(t, err)
+	s.o.Parts = checkpoint.NewWriter(place, "run")
+	defer s.o.Parts.Close()
+	k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 1, Keep: 1000}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
+	defer k.Close(false)
+	s.o.Checkpoints = k
+	s.o.Progress = func(bsp.Progress) { s.o.Parts.Flush() }
+	values, o := run(t, g, p, s)
+	return place, values, o
+}
+
+// goOn has a run go on from a checkpoint.
+func goOn[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting, place store.Store, m *checkpoint.Manifest) ([]V, *bsp.Outcome) {
+	t.Helper()
+	s.o.From = &checkpoint.Reader{Store: place, Manifest: m}
+	return run(t, g, p, s)
+}
+
+// resumed compares runs that go on from checkpoints of a run in one setting, in that and in others.
+func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights, others []setting, program func() pregel.Program[V, M]) {
+	t.Helper()
+	all := shapes(seed)
+	shape := all[len(all)-1-int(seed)%2*9]
+	g := shape.loadAs(t, s, kind)
+	want, ended := run(t, g, program(), s)
+	place, values, o := keeping(t, g, program(), s)
+	same := func(what string, got []V, o *bsp.Outcome) {
+		t.Helper()
+		if o.Supersteps != ended.Supersteps || o.Messages != ended.Messages || o.Converged != ended.Converged {
+			t.Fatalf("%s, %v, %s: %d supersteps, %d messages, expected %d and %d", shape.name, s, what, o.Supersteps, o.Messages, ended.Supersteps, ended.Messages)
+		}
+		for v := range want {
+			if fmt.Sprint(got[v]) != fmt.Sprint(want[v]) {
+				t.Fatalf("%s, %v, %s: vertex %d is %v, expected %v", shape.name, s, what, v, got[v], want[v])
+			}
+		}
+	}
+	same("with checkpoints", values, o)
+	found, err := checkpoint.List(t.Context(), place)
+	check(t, err)
+	if len(found) == 0 && ended.Supersteps > 4 {
+		t.Fatalf("%s, %v: no checkpoint of %d supersteps", shape.name, s, ended.Supersteps)
+	}
+	rng := rand.New(rand.NewPCG(seed, 9))
+	for i, l := range found {
+		check(t, l.Err)
+		if i > 0 && rng.IntN(len(found)) > 2 {
+			continue
+		}
+		got, o := goOn(t, g, program(), s, place, l.Manifest)
+		same("from "+l.Name, got, o)
+		other := others[rng.IntN(len(others))]
+		if other.o.Deterministic = s.o.Deterministic; other.o.Deterministic {
+			other.grid, other.o.Delivery, other.o.Uncombined = graph.Grid{}, delivery.ChooseAuto, false
+		}
+		got, o = goOn(t, shape.loadAs(t, other, kind), program(), other, place, l.Manifest)
+		same(fmt.Sprintf("from %s in %v", l.Name, other), got, o)
+	}
+}
+
+func TestARunGoesOnFromACheckpoint(t *testing.T) {
+	ways := rerunWays(true)
+	t.Run("Sum", func(t *testing.T) {
+		for i, s := range ways {
+			p := chaos[int64]{
+				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, combiner: combiners.Sum[int64](),
+				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+			}
+			form := (i + i/4) % 4
+			if form == 3 && p.direction == pregel.Either {
+				p.direction = pregel.In
+			}
+			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, int64] { return rerunForms(p)[form] })
+		}
+	})
+	t.Run("Func", func(t *testing.T) {
+		for i, s := range ways {
+			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
+				return rerunForms(chaos[string]{
+					seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
+					to: func(_ at[string], h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
+				})[i%3]
+			})
+		}
+	})
+	t.Run("list", func(t *testing.T) {
+		for i, s := range ways {
+			if s.o.Delivery == delivery.ChooseBlockPull {
+				continue // lists are pushed there
+			}
+			p := chaos[int64]{
+				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
+				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+			}
+			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{p}) })
+		}
+	})
+	t.Run("columns", func(t *testing.T) {
+		for i, s := range rerunWays(false) {
+			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[string, int64] {
+				return columned{looker{script{func(v talker, _ int64) {
+					say(v, "%d", visits.Of(v))
+					visits.Set(v, visits.Of(v)+1)
+					for e := range v.Edges() {
+						cost.Set(e, cost.Of(e)+1)
+						say(v, "%g", cost.Of(e))
+					}
+					if v.Superstep() == 8 {
+						v.VoteToHalt()
+					}
+				}}, pregel.Direction(i % 4)}}
+			})
+		}
+	})
+}
+
+func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
+	ways := rerunWays(true)
+	for i, s := range ways {
+		seed := uint64(i)
+		resumed(t, s, seed, edges.Float64, ways, func() pregel.Program[float64, float64] { return algorithms.SSSP[float64]{} })
+		resumed(t, s, seed, 0, ways, func() pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
+		resumed(t, s, seed, 0, ways, func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
+		if s.parts > 1 && s.grid.Rows < 2 {
+			s.o = engine.Options{Deterministic: true, Serial: i%2 == 0}
+			resumed(t, s, seed, 0, rerunWays(false), func() pregel.Program[float64, float64] { return algorithms.PageRank{Iterations: 12} })
+		}
+	}
+}
