@@ -84,6 +84,14 @@ type Manifest struct {
 	Job json.RawMessage `json:"job,omitempty"`
 }
 
+// Bytes is how many bytes the parts have as they are stored.
+func (m *Manifest) Bytes() (n int64) {
+	for _, p := range m.Parts {
+		n += p.Size
+	}
+	return n
+}
+
 // Program is what must be the same in a program that goes on from a checkpoint.
 type Program struct {
 	Name     string   `json:"name"`

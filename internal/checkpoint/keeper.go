@@ -189,6 +189,9 @@ func (k *Keeper) Close(done bool) {
 	if !done {
 		// A commit is waited for, for as long as a store may take to answer once.
 		stop := time.AfterFunc(closeWithin, k.end)
+		if k.result != nil {
+			_ = k.ended(<-k.result) // the run has ended: it goes on or not for other reasons
+		}
 		k.work.Wait()
 		stop.Stop()
 		k.end()

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -17,15 +17,14 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// Objects of a checkpoint: the manifest, and the parts of a run in a folder of their own, so that the folder of a run that was cut off is known by
-// what no manifest names.
+// Objects of a checkpoint: the manifest, and parts, whose names have the run that wrote them: one that goes on writes others.
 //
 //	checkpoint-000000120.json
-//	parts/000000120-RUN/00003-of-00008
+//	part-000000120-RUN-00003-of-00008
 const (
 	manifestPrefix = "checkpoint-"
 	manifestSuffix = ".json"
-	partsFolder    = "parts"
+	partPrefix     = "part-"
 	maxManifest    = 64 << 20
 )
 
@@ -35,7 +34,7 @@ func ManifestName(superstep int) string {
 }
 
 func partName(superstep int, run string, partition, of int) string {
-	return path.Join(partsFolder, fmt.Sprintf("%09d-%s", superstep, run), fmt.Sprintf("%05d-of-%05d", partition, of))
+	return fmt.Sprintf("%s%09d-%s-%05d-of-%05d", partPrefix, superstep, run, partition, of)
 }
 
 // ErrNone says that a place has no checkpoint.
@@ -78,6 +77,9 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
 	}
+	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, data) { // the checksum is of what is within
+		return nil, errors.New("it is no manifest of a checkpoint, or is broken")
+	}
 	if found := sum(s.Checkpoint); found != s.SHA256 {
 		return nil, fmt.Errorf("its checksum is %.16s, expected %.16q: it is broken", found, s.SHA256)
 	}
@@ -95,7 +97,7 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d", len(m.State.Seconds), m.Superstep, m.State.Phase)
 	}
 	for i, p := range m.Parts {
-		if p.Partition != i || p.Size < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partsFolder+"/") {
+		if p.Partition != i || p.Size < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partPrefix) {
 			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name, p.Partition, p.Size)
 		}
 	}
@@ -158,7 +160,7 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 // present reports whether the parts of a checkpoint are there with their sizes.
 func present(ctx context.Context, s store.Store, m *Manifest) error {
 	found := map[string]int64{}
-	for o, err := range s.List(ctx, path.Dir(m.Parts[0].Name)+"/") {
+	for o, err := range s.List(ctx, fmt.Sprintf("%s%09d-", partPrefix, m.Superstep)) {
 		if err != nil {
 			return err
 		}
@@ -267,12 +269,12 @@ func Prune(ctx context.Context, s store.Store, keep, before int) error {
 		}
 	}
 	var old []string
-	for o, err := range s.List(ctx, partsFolder+"/") {
+	for o, err := range s.List(ctx, partPrefix) {
 		if err != nil {
 			return err
 		}
 		var superstep int
-		if _, err := fmt.Sscanf(o.Name, partsFolder+"/%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
+		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
 			old = append(old, o.Name)
 		}
 	}

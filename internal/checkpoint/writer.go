@@ -66,8 +66,21 @@ func (w *Writer) Stored() []Stored {
 	return all
 }
 
-// Flush waits until all parts that were given have been stored, or not.
-func (w *Writer) Flush() { w.under.Wait() }
+// Flush waits until all parts that were given have been stored, or not, for a while.
+func (w *Writer) Flush() {
+	stored := make(chan struct{})
+	go func() {
+		w.under.Wait()
+		close(stored)
+	}()
+	select {
+	case <-stored:
+	case <-time.After(flushWithin):
+	}
+}
+
+// flushWithin is how long the end of a run waits for parts. What the goroutine of Flush waits for ends with the writer.
+const flushWithin = 20 * time.Second
 
 // Close ends the writer. What is not stored yet is given up.
 func (w *Writer) Close() {
@@ -84,6 +97,10 @@ func (w *Writer) write() {
 	for {
 		select {
 		case <-w.ctx.Done():
+			for range len(w.queue) {
+				<-w.queue
+				w.under.Done()
+			}
 			return
 		case p := <-w.queue:
 			w.told(w.one(p))

@@ -145,6 +145,7 @@ type runFlags struct {
 	superstepTimeout        time.Duration
 	json                    string
 	columns                 []columnFile
+	keep                    checkpointFlags
 	seeFlags
 	flags *pflag.FlagSet
 

@@ -29,6 +29,8 @@ type result interface {
 	write(ctx context.Context, w io.Writer) error
 	// figures fills in a report.
 	figures(report *runReport)
+	// finished says that it is where it belongs: nothing is to be computed again.
+	finished()
 	close()
 }
 
@@ -39,10 +41,16 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 		if name, ok := changed(f.flags, append([]string{"token-file", "retry-for", "stack"}, tlsFlagNames...)); ok {
 			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
 		}
+		if name, ok := changed(f.flags, ofKeeping); ok && f.keep.place == "" {
+			return usagef("--%s is of checkpoints: --checkpoint says where they are kept", name)
+		}
 		return nil
 	}
 	if name, ok := changed(f.flags, []string{"http", "http-linger", "http-token-file"}); ok {
 		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
+	}
+	if name, ok := changed(f.flags, append([]string{"checkpoint"}, ofKeeping...)); ok {
+		return usagef("--%s is of a run in this process: on a cluster superstep master --checkpoints says where they are kept", name)
 	}
 	if f.flags.Changed("threads") {
 		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")

@@ -85,6 +85,8 @@ type localResult struct {
 	bound             engine.Bound
 	outcome           *bsp.Outcome
 	loadTime, runTime time.Duration
+	kept              *kept // nil if no checkpoints are
+	done              bool  // what it computed is where it belongs
 }
 
 func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool) (_ result, err error) {
@@ -117,6 +119,11 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
 	}}
 	o.Progress = func(p bsp.Progress) { l.seen.superstep(p, int64(o.MaxSupersteps)) }
+	keep := &l.flags.keep
+	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*stateOfVertex, l.seen.warn); err != nil {
+		return nil, err
+	}
+	o.From = keep.from
 	if r.bound, err = program.Bind(r.graph, o); err != nil {
 		return nil, err
 	}
@@ -129,6 +136,11 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	r.runTime = time.Since(began) - r.bound.SummaryTime()
 	return r, err
 }
+
+// stateOfVertex is how many bytes a checkpoint has for a vertex, about, before the first one tells: a value and a message.
+const stateOfVertex = 16
+
+func (r *localResult) finished() { r.done = r.outcome.Converged }
 
 func (r *localResult) verify(ctx context.Context) error {
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
@@ -182,13 +194,17 @@ func (r *localResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := gridOf(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
+	p.Checkpoints = r.kept.report()
 }
 
 func (r *localResult) close() {
 	if r.bound != nil {
 		r.bound.Close()
 	}
-	r.loaded.close()
+	r.kept.end(r.done)
+	if r.loaded != nil {
+		r.loaded.close()
+	}
 }
 
 // loaded is a graph in this process, on which a program runs or by which a result is verified.

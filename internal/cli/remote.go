@@ -232,6 +232,8 @@ func (r *remoteResult) figures(p *runReport) {
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }
 
+func (r *remoteResult) finished() {}
+
 func (r *remoteResult) close() {}
 
 // followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.

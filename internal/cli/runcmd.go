@@ -76,6 +76,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "`SEED` of the random numbers that a program draws (default 0)")
 	nothing(cmd, "max-supersteps", "seed")
+	r.run.keep.define(cmd)
 	r.run.cluster.defineDetach(cmd)
 	cmd.Flags().BoolVar(&r.run.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.run.cluster.completeAnyGraph)
@@ -96,6 +97,11 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if r.run.columns, err = splitColumns(r.column); err != nil {
 		return err
 	}
+	return r.perform(ctx, spec)
+}
+
+// perform runs the job and writes what it computes.
+func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 	for _, c := range r.run.columns {
 		if c.path == r.output {
 			return usagef("--column %s and --output are both %s", c.name, c.path)
@@ -110,7 +116,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 			return err
 		}
 		defer computed.close()
-		report := &runReport{Algorithm: name, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value}
+		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value}
 		if r.verify {
 			if err := computed.verify(ctx); err != nil {
 				return err
@@ -121,6 +127,7 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 		if err := r.app.save(ctx, r.output, r.run.threads, computed.write); err != nil {
 			return err
 		}
+		computed.finished()
 		computed.figures(report)
 		report.WriteTime += time.Since(began).Seconds()
 		seen.done()
@@ -141,6 +148,9 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
 	}
 	if err := r.run.limits(); err != nil {
+		return nil, err
+	}
+	if err := r.run.keep.check(); err != nil {
 		return nil, err
 	}
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, r.graph, graph.Of); err != nil {
@@ -209,6 +219,7 @@ type runReport struct {
 	Delivery      string            `json:"delivery"`
 	Verified      *bool             `json:"verified,omitempty"`
 	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"`
+	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
 	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"` // both of a program that changes the graph
 	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`
 }
@@ -242,6 +253,11 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
+	if c := p.Checkpoints; c != nil && c.Taken == 0 {
+		fmt.Fprintln(w, "checkpoints: none was due, or ready in time")
+	} else if c != nil {
+		fmt.Fprintf(w, "checkpoints: %d, the last of %s before superstep %d, %.3f s of standing still\n", c.Taken, mem.Text(c.Bytes), c.Last, c.Copied)
+	}
 	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
 		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n", things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
 			counted(loaded.Vertices), counted(loaded.Arcs))

@@ -9,6 +9,7 @@ import (
 	"io"
 	"io/fs"
 	"iter"
+	"os"
 	"strings"
 )
 
@@ -53,6 +54,20 @@ func Open(place string) (Store, error) {
 		return openS3(place)
 	}
 	return OpenDir(place)
+}
+
+// Existing is Open of a place that is there already: a directory is not made.
+func Existing(place string) (Store, error) {
+	if !IsS3(place) {
+		info, err := os.Stat(place)
+		if err != nil {
+			return nil, err
+		}
+		if !info.IsDir() {
+			return nil, fmt.Errorf("%s is a file, expected a directory", place)
+		}
+	}
+	return Open(place)
 }
 
 // Stat returns the object of a name, or fs.ErrNotExist.

@@ -1,0 +1,277 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// part makes a part of so many vertices.
+func part(superstep, partition, of, vertices int) *Part {
+	p := &Part{Partition: partition, Of: of, Superstep: superstep, Vertices: vertices, Print: uint64(partition + 1)}
+	rng := rand.New(rand.NewPCG(uint64(superstep), uint64(partition)))
+	values := make([]byte, 8*vertices)
+	for i := range values {
+		values[i] = byte(rng.Uint32() >> (i % 8 * 3)) // some of it can be compressed
+	}
+	p.Add("values", values)
+	p.Add("active", make([]byte, vertices/8))
+	p.Add("nothing", nil)
+	return p
+}
+
+func TestAPartIsReadAsItWasWritten(t *testing.T) {
+	for _, vertices := range []int{0, 1, 1000, 1 << 19} {
+		data, err := encode(part(3, 1, 4, vertices))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := decode(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := part(3, 1, 4, vertices)
+		for i := range want.Sections {
+			if string(got.Sections[i].Data) != string(want.Sections[i].Data) {
+				t.Fatalf("%d vertices: section %s differs", vertices, want.Sections[i].Name)
+			}
+			got.Sections[i].Data, want.Sections[i].Data = nil, nil
+		}
+		if !reflect.DeepEqual(want, got) {
+			t.Fatalf("found %+v, expected %+v", got, want)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	data, err := encode(part(3, 1, 4, 100))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = decode(data) })
+}
+
+func FuzzManifest(f *testing.F) {
+	m := &Manifest{Format: format, Superstep: 3, Parts: []Stored{{Name: "part-1"}}}
+	text, err := m.text()
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Fuzz(func(_ *testing.T, data []byte) { _, _ = parseManifest(data) })
+}
+
+// keep makes a checkpoint of two parts.
+func keep(t *testing.T, s store.Store, k *Keeper, superstep int) {
+	t.Helper()
+	w := NewWriter(s, "run")
+	defer w.Close()
+	k.Expect(&Manifest{Superstep: superstep, Program: Program{Name: "p"}}, 2)
+	for i := range 2 {
+		w.Write(part(superstep, i, 2, 100))
+	}
+	w.Flush()
+	if err := k.Stored(w.Stored()); err != nil {
+		t.Fatal(err)
+	}
+	k.work.Wait()
+	if err := k.Stored(nil); err != nil {
+		t.Fatal(err)
+	}
+	k.work.Wait()
+}
+
+func openDir(t *testing.T) (store.Store, string) {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := store.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, dir
+}
+
+func names(t *testing.T, dir string) string {
+	t.Helper()
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []string
+	for _, f := range files {
+		all = append(all, f.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+func TestOlderCheckpointsArePruned(t *testing.T) {
+	s, dir := openDir(t)
+	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
+	for superstep := 1; superstep <= 4; superstep++ {
+		keep(t, s, k, superstep)
+	}
+	want := "checkpoint-000000003.json checkpoint-000000004.json part-000000003-run-00000-of-00002 part-000000003-run-00001-of-00002 " +
+		"part-000000004-run-00000-of-00002 part-000000004-run-00001-of-00002"
+	if got := names(t, dir); got != want {
+		t.Fatalf("found %s, expected %s", got, want)
+	}
+	k.Close(true)
+	if got := names(t, dir); got != "" {
+		t.Fatalf("found %s at the end of a run that is done", got)
+	}
+}
+
+// Whatever byte of a checkpoint is another, it is found, and the one before is used.
+func TestABrokenCheckpointIsFound(t *testing.T) {
+	s, dir := openDir(t)
+	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
+	keep(t, s, k, 1)
+	keep(t, s, k, 2)
+	k.Close(false)
+	use := func() (*Manifest, error) {
+		m, err := Find(t.Context(), s, "", func(string) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m, (&Reader{s, m}).Verify(t.Context())
+	}
+	if m, err := use(); err != nil || m.Superstep != 2 {
+		t.Fatal(m.Superstep, err)
+	}
+	broke := 0
+	for _, name := range []string{"checkpoint-000000002.json", "part-000000002-run-00000-of-00002", "part-000000002-run-00001-of-00002"} {
+		path := filepath.Join(dir, name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		try := func(what string, data []byte) {
+			t.Helper()
+			broke++
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if m, err := use(); err == nil && m.Superstep == 2 {
+				t.Fatalf("%s, %s: it is taken to be in order", name, what)
+			}
+		}
+		for i := range whole {
+			other := append([]byte(nil), whole...)
+			other[i] ^= 1 << (i % 8)
+			try(fmt.Sprintf("bit %d of byte %d", i%8, i), other)
+		}
+		for n := 0; n < len(whole); n += 7 {
+			try(fmt.Sprintf("cut to %d bytes", n), whole[:n])
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if m, _ := use(); m.Superstep == 2 {
+			t.Fatalf("%s is missing, and nobody sees it", name)
+		}
+		if err := os.WriteFile(path, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d broken checkpoints, all found", broke)
+}
+
+// full is a store that stores nothing while it is.
+type full struct {
+	store.Store
+	full bool
+}
+
+func (f *full) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+	if f.full {
+		return errors.New("no space left")
+	}
+	return f.Store.Put(ctx, name, data, size)
+}
+
+func TestACheckpointThatFailsIsToldAndTheLastStays(t *testing.T) {
+	for _, strict := range []bool{false, true} {
+		place, _ := openDir(t)
+		s := &full{Store: place}
+		var told []string
+		k := NewKeeper(s, Policy{Every: 1, Strict: strict}, 0, func(text string) { told = append(told, text) }, func(Event) {})
+		k.Begin(0)
+		keep(t, s, k, 1)
+		s.full = true
+		w := NewWriter(s, "run")
+		for superstep := 2; superstep <= 3; superstep++ {
+			if !k.Due(superstep) {
+				t.Fatalf("none is due before superstep %d", superstep)
+			}
+			k.Expect(&Manifest{Superstep: superstep}, 1)
+			w.Write(part(superstep, 0, 1, 10))
+			w.Flush()
+			if err := k.Stored(w.Stored()); (err != nil) != (strict && superstep == 3) {
+				t.Fatalf("strict %t, superstep %d: %v", strict, superstep, err)
+			}
+		}
+		w.Close()
+		k.Close(false)
+		if len(told) == 0 || !strings.Contains(told[0], "the checkpoint before superstep 2 was not stored, and the run goes on: partition 0: no space left") {
+			t.Fatalf("told: %q", told)
+		}
+		if m, err := Find(t.Context(), s, "", func(string) {}); err != nil || m.Superstep != 1 {
+			t.Fatal(m, err)
+		}
+	}
+}
+
+func TestWhenACheckpointIsDue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := Policy{MTBF: 1000 * time.Second}
+		k := NewKeeper(nil, p, 2*bytesASecond, nil, nil) // it is taken to cost 2 s
+		k.Begin(0)
+		<-time.After(63 * time.Second)
+		if k.Due(5) {
+			t.Fatal("due after 63 s, where sqrt(2*2*1000) is 63.2")
+		}
+		<-time.After(time.Second)
+		if !k.Due(6) || k.Due(0) {
+			t.Fatal("not due after 64 s, or before superstep 0")
+		}
+		k.Expect(&Manifest{Superstep: 6}, 1)
+		if <-time.After(time.Hour); k.Due(7) {
+			t.Fatal("due while one is pending")
+		}
+	})
+}
+
+// A store that does not answer holds neither the next checkpoint for ever nor the end of the run.
+func TestAStoreThatDoesNotAnswer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		place := hanging{}
+		w := NewWriter(place, "run")
+		w.Write(part(2, 0, 1, 10))
+		<-time.After(StoreWithin)
+		synctest.Wait()
+		if s := w.Stored(); len(s) != 1 || !strings.Contains(s[0].Failed, "storing took longer than 10m0s") {
+			t.Fatalf("%+v", s)
+		}
+		w.Write(part(3, 0, 1, 10))
+		w.Close()
+	})
+}
+
+type hanging struct{ store.Store }
+
+func (hanging) Put(ctx context.Context, _ string, _ io.ReaderAt, _ int64) error {
+	<-ctx.Done()
+	return ctx.Err()
+}

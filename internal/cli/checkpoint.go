@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// checkpointFlags say where a run in this process keeps checkpoints, and when it takes them.
+type checkpointFlags struct {
+	place  string
+	every  string
+	mtbf   time.Duration
+	strict bool
+	stay   bool
+
+	policy checkpoint.Policy
+	// Of a run that goes on: the checkpoint, and the place of those to come if it is another.
+	from *checkpoint.Reader
+}
+
+func (f *checkpointFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.place, "checkpoint", "", "keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, from which superstep resume goes on")
+	f.defineWhen(cmd)
+	cmd.Flags().BoolVar(&f.stay, "keep-checkpoints", false, "keep the last checkpoints when the run is done, too")
+}
+
+// defineWhen defines when checkpoints are taken.
+func (f *checkpointFlags) defineWhen(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long, such as 30s (default: by what one costs and --mtbf)")
+	cmd.Flags().DurationVar(&f.mtbf, "mtbf", checkpoint.DefaultMTBF, "the mean `TIME` between failures, of which the time from one checkpoint to the next is made")
+	cmd.Flags().BoolVar(&f.strict, "checkpoint-strict", false, "fail when two checkpoints in a row cannot be stored, instead of going on with a warning")
+	nothing(cmd, "checkpoint-every", "mtbf")
+}
+
+// ofKeeping are the flags that want --checkpoint.
+var ofKeeping = []string{"checkpoint-every", "mtbf", "checkpoint-strict", "keep-checkpoints"}
+
+// check reads the flags.
+func (f *checkpointFlags) check() error {
+	f.policy = checkpoint.Policy{MTBF: f.mtbf, Strict: f.strict}
+	if f.mtbf <= 0 {
+		return usagef("--mtbf: found %v, expected a time, such as 24h", f.mtbf)
+	}
+	if f.every == "" {
+		return nil
+	}
+	if n, err := strconv.Atoi(f.every); err == nil && n > 0 {
+		f.policy.Every = n
+		return nil
+	}
+	d, err := time.ParseDuration(f.every)
+	if err != nil || d <= 0 {
+		return usagef("--checkpoint-every: found %q, expected a number of supersteps, such as 10, or a time, such as 30s", f.every)
+	}
+	f.policy.Interval = d
+	return nil
+}
+
+// kept is what keeps the checkpoints of a run.
+type kept struct {
+	app    *app
+	flags  *checkpointFlags
+	keeper *checkpoint.Keeper
+	writer *checkpoint.Writer
+
+	mu     sync.Mutex
+	events []checkpoint.Event
+}
+
+// keep opens the place of checkpoints, and has the run with these options keep some there; nil if that is not wanted. about is how many bytes its
+// state has.
+func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *control.JobSpec, about int64, warn func(string)) (*kept, error) {
+	if f.place == "" {
+		return nil, nil
+	}
+	s, err := store.Open(f.place)
+	if err != nil {
+		return nil, fmt.Errorf("--checkpoint: %w", err)
+	}
+	if f.from == nil || f.from.Store.String() != s.String() {
+		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
+		case err == nil:
+			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
+				f.place, old.Program.Name, old.Superstep)
+		case !errors.Is(err, checkpoint.ErrNone):
+			return nil, fmt.Errorf("--checkpoint: %w", err)
+		}
+	}
+	saved, err := specForLater(spec)
+	if err != nil {
+		return nil, err
+	}
+	k := &kept{app: a, flags: f, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
+	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
+	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
+	return k, nil
+}
+
+// specForLater is a job as one that goes on from its checkpoint reads it, wherever it is started.
+func specForLater(spec *control.JobSpec) ([]byte, error) {
+	s := &control.JobSpec{
+		Program: spec.Program, Parameters: spec.Parameters, Source: spec.Source, Options: spec.Options, Rows: spec.Rows, Columns: spec.Columns,
+	}
+	if s.Source != nil && !generate.IsGenerator(s.Source.Input) {
+		path, err := graphio.Absolute(s.Source.Input)
+		if err != nil {
+			return nil, err
+		}
+		s.Source = proto.CloneOf(s.Source)
+		s.Source.Input = path
+	}
+	return protojson.Marshal(s)
+}
+
+func (k *kept) add(e checkpoint.Event) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.events = append(k.events, e)
+}
+
+// end ends the keeping: of a run that is done, checkpoints go.
+func (k *kept) end(done bool) {
+	if k == nil {
+		return
+	}
+	if !done { // the parts that are on their way may make one more
+		k.writer.Flush()
+		if err := k.keeper.Stored(k.writer.Stored()); err != nil {
+			k.app.notices().say(slog.LevelWarn, err.Error())
+		}
+	}
+	k.writer.Close()
+	k.keeper.Close(done && !k.flags.stay)
+	if last := k.last(); !done && last > 0 {
+		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.place), last))
+	}
+}
+
+// last is before which superstep the last checkpoint was taken, 0 if there is none.
+func (k *kept) last() (superstep int) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, e := range k.events {
+		if e.Failed == "" {
+			superstep = e.Superstep
+		}
+	}
+	return superstep
+}
+
+// report is what reports say of checkpoints, or nil.
+func (k *kept) report() *checkpointReport {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	r := &checkpointReport{Place: k.flags.place}
+	for _, e := range k.events {
+		if e.Failed != "" {
+			r.Failed++
+			continue
+		}
+		r.Taken, r.Last, r.Bytes = r.Taken+1, e.Superstep, e.Bytes
+		r.Copied, r.Wrote = r.Copied+e.Copied, r.Wrote+e.Wrote
+	}
+	return r
+}
+
+// checkpointReport sums up the checkpoints of a run.
+type checkpointReport struct {
+	Place  string  `json:"place"`
+	Taken  int     `json:"taken"`
+	Failed int     `json:"failed"`
+	Last   int     `json:"last_superstep"` // that comes after the last one
+	Bytes  int64   `json:"bytes"`          // of the last one
+	Copied float64 `json:"copy_seconds"`   // that the run stood still for all of them
+	Wrote  float64 `json:"write_seconds"`  // beside the run
+}

@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/encoding/protojson"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// aPlace is what commands about checkpoints want.
+const aPlace = "the place of checkpoints, or one of them: PLACE/checkpoint-000000120.json"
+
+// resume is `superstep resume`.
+func (a *app) resume() *cobra.Command {
+	r := &runCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "resume PLACE",
+		Short: "Go on from a checkpoint",
+		Long: `Go on from the newest checkpoint of a place that is in order, or from the one that is named, as superstep run --checkpoint has made
+it. The run goes on with its parameters, on its graph, which is loaded again; threads, partitions and delivery may be others. With other
+parameters (-p) it is another run, which keeps no checkpoints unless --checkpoint names another place for them. The program may have been
+built anew: it is refused where its types are not those of the checkpoint.`,
+		Example: `  superstep run pagerank --graph web.txt.gz -p iterations=500 --checkpoint ckpt
+  superstep resume ckpt --output ranks.txt
+  superstep resume ckpt/checkpoint-000000120.json -p damping=0.9 --partitions 4`,
+		Args: exactly(1, aPlace),
+		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "another value of a parameter, `KEY=VALUE`; may be given again")
+	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
+	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
+	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	r.run.define(cmd, columnOf)
+	_ = cmd.Flags().MarkHidden("deterministic")
+	_ = cmd.Flags().MarkHidden("workers")
+	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, those before the checkpoint included (default: as before)")
+	nothing(cmd, "max-supersteps")
+	r.run.keep.define(cmd)
+	return cmd
+}
+
+// openPlace opens the place of checkpoints, and finds the one that is meant: a name, or the newest.
+func openPlace(place string) (s store.Store, name string, err error) {
+	if base := path.Base(place); strings.HasPrefix(base, "checkpoint-") && strings.HasSuffix(base, ".json") {
+		place, name = strings.TrimSuffix(strings.TrimSuffix(place, base), "/"), base
+		if place == "" {
+			place = "."
+		}
+	}
+	if s, err = store.Existing(place); err != nil {
+		return nil, "", err
+	}
+	return s, name, nil
+}
+
+func (r *runCommand) goOn(ctx context.Context, place string) error {
+	if name, ok := changed(r.run.flags, []string{"deterministic", "workers"}); ok {
+		return usagef("--%s: a run goes on as it began", name)
+	}
+	if err := r.run.limits(); err != nil {
+		return err
+	}
+	if err := r.run.keep.check(); err != nil {
+		return err
+	}
+	s, name, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	warnings := r.app.progress()
+	m, err := checkpoint.Find(ctx, s, name, warnings.warn)
+	warnings.done()
+	if err != nil {
+		return err
+	}
+	spec := &control.JobSpec{}
+	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(m.Job, spec); err != nil || spec.Source == nil {
+		return fmt.Errorf("%s/%s does not say what was run: %w", s, checkpoint.ManifestName(m.Superstep), err)
+	}
+	if err := r.asBefore(spec, m); err != nil {
+		return err
+	}
+	keep := &r.run.keep
+	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
+	if keep.place == "" && len(r.params) == 0 {
+		keep.place = s.String()
+	}
+	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+		return err
+	}
+	return r.perform(ctx, spec)
+}
+
+// asBefore completes what a run goes on with.
+func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) error {
+	r.graph = spec.Source.Input
+	spec.KeepResult, spec.Unsorted = r.output != "" || r.verify, !r.sorted
+	given, err := r.app.splitParameters(spec.Program, r.params)
+	if err != nil {
+		return err
+	}
+	if spec.Parameters == nil {
+		spec.Parameters = map[string]string{}
+	}
+	for name, value := range given {
+		spec.Parameters[name] = value
+	}
+	if spec.Options == nil {
+		spec.Options = &control.RunOptions{}
+	}
+	now := r.run.options()
+	now.Deterministic, now.Seed = spec.Options.Deterministic, spec.Options.Seed
+	if !r.run.flags.Changed("max-supersteps") {
+		now.MaxSupersteps = spec.Options.MaxSupersteps
+	}
+	if !r.run.flags.Changed("delivery") {
+		now.Delivery = ""
+	}
+	spec.Options = now
+	if !r.run.flags.Changed("partitions") && r.run.grid == "" {
+		if g, err := graph.ParseGrid(m.Graph.Grid); err == nil {
+			spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
+			return nil
+		}
+	}
+	spec.Rows, spec.Columns, err = r.run.partitions(graph.Of)
+	return err
+}
+
+// checkpoints is `superstep checkpoints`.
+func (a *app) checkpoints() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "checkpoints list|show|verify",
+		Short: "List, show and verify the checkpoints of a place",
+		Long: `List, show and verify the checkpoints of a place, a directory or s3://BUCKET/PREFIX, as superstep run --checkpoint makes them.
+superstep resume goes on from one.`,
+		Example: `  superstep checkpoints list ckpt
+  superstep checkpoints show ckpt
+  superstep checkpoints verify s3://runs/pagerank`,
+		SuggestionsMinimumDistance: 2,
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	about := func(use, short, example string, run func(ctx context.Context, place string) error) *cobra.Command {
+		return &cobra.Command{
+			Use: use + " PLACE", Short: short, Example: "  superstep checkpoints " + example, Args: exactly(1, aPlace),
+			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
+		}
+	}
+	cmd.AddCommand(
+		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
+		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
+		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.verifyCheckpoints),
+	)
+	return cmd
+}
+
+func (a *app) listCheckpoints(ctx context.Context, place string) error {
+	s, _, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	all, err := checkpoint.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	for _, l := range all {
+		if l.Err != nil {
+			fmt.Fprintf(t, "%s\tbroken: %s\n", l.Name, visible(l.Err.Error()))
+			continue
+		}
+		m := l.Manifest
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Program.Name), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+	}
+	return t.Flush()
+}
+
+func (a *app) showCheckpoint(ctx context.Context, place string) error {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	p := a.progress()
+	m, err := checkpoint.Find(ctx, s, name, p.warn)
+	p.done()
+	if err != nil {
+		return err
+	}
+	showManifest(a.out, s, m)
+	return nil
+}
+
+func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
+	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
+	fmt.Fprintf(w, "program %s, before superstep %d, taken %s\n", visible(m.Program.Name), m.Superstep, m.Created.Format(time.DateTime))
+	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
+	for _, t := range m.Program.Types {
+		fmt.Fprintf(w, "  %s\n", visible(t))
+	}
+	for _, p := range m.Parts {
+		fmt.Fprintf(w, "  %s: %s, of %s, sha256 %.16s\n", p.Name, mem.Text(p.Size), mem.Text(p.Raw), p.SHA256)
+	}
+}
+
+func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	all, err := checkpoint.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	looked, broken := 0, 0
+	for _, l := range all {
+		if name != "" && l.Name != name {
+			continue
+		}
+		looked++
+		if l.Err == nil {
+			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if l.Err != nil {
+			broken++
+			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
+			continue
+		}
+		fmt.Fprintf(a.out, "%s: %s, as written\n", l.Name, things(len(l.Manifest.Parts), "part", "parts"))
+	}
+	switch {
+	case looked == 0 && name != "":
+		return fmt.Errorf("%s: it has no %s", s, name)
+	case looked == 0:
+		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	case broken > 0:
+		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return nil
+}
