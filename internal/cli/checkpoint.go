@@ -141,7 +141,7 @@ func (k *kept) end(done bool) {
 	if k == nil {
 		return
 	}
-	if !done { // the parts that are on their way may make one more
+	if !done || k.flags.stay { // the parts that are on their way may make one more
 		k.writer.Flush()
 		if err := k.keeper.Stored(k.writer.Stored()); err != nil {
 			k.app.notices().say(slog.LevelWarn, err.Error())
