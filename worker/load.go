@@ -48,6 +48,9 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	var share build.Share
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
+		if err := allowed(ctx, request.Name); err != nil {
+			return err
+		}
 		rank, ranks := group.Link().Rank(), group.Link().Size()
 		if stored, share, err = load.OpenShare(ctx, request, store, rank, ranks, owner); err == nil && stored == nil {
 			in, err = load.OpenRank(ctx, request, rank, ranks)
@@ -118,7 +121,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 	defer threads.Close()
 	var g *localGraph
 	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = loadPartitions(ctx, group, l, threads, t.progress)
+		g, err = loadPartitions(x.options.confine(ctx), group, l, threads, t.progress)
 	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {

@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
+	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -35,6 +36,8 @@ type Options struct {
 	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. The master has the same, of
 	// the same build.
 	Programs []pregel.Registered
+	// DataRoots are the directories below which the files are that jobs may name; none: any that the process can read.
+	DataRoots []string
 	// Name is what the cluster calls the worker; by default the host's name and the process's number. Site is a label for where it
 	// is, such as a rack.
 	Name, Site string
@@ -73,6 +76,7 @@ type Config struct {
 	// Token is that of the file, if it was read, and TLS has the certificates of those.
 	Token control.Token
 	TLS   *certs.Files
+	roots files.Roots // DataRoots, checked
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
@@ -140,6 +144,9 @@ func (o *Config) complete() (err error) {
 	}
 	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
 		return err
+	}
+	if o.roots, err = files.NewRoots(o.DataRoots); err != nil {
+		return fmt.Errorf("DataRoots: %w", err)
 	}
 	if o.Registry == nil {
 		var problems []error

@@ -39,6 +39,7 @@ type workerCommand struct {
 	withInput  inputEnd
 
 	insecureToken bool
+	roots         []string
 }
 
 func (a *app) worker() *cobra.Command {
@@ -61,6 +62,8 @@ processes /healthz and /readyz.`,
 	cmd.Flags().SortFlags = false
 	w.client.define(cmd)
 	insecureFlag(cmd.Flags(), &w.insecureToken)
+	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name files below `DIR` alone; several times for several (default: any that this process can read)")
+	_ = cmd.MarkFlagDirname("data-root")
 	cmd.Flags().StringVar(&w.name, "name", "", "be called `NAME` (default: the host's name and the process's number)")
 	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for where the worker is, such as a rack")
 	cmd.Flags().StringVar(&w.listen, "listen", "", "answer at `ADDR`, HOST:PORT, what is counted and whether the worker is ready; off for nowhere (default: a free port of the address that reaches the master)")
@@ -139,7 +142,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	o := worker.Config{
 		Options: worker.Options{
 			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value,
-			Window: window, Log: log, InsecureToken: w.insecureToken,
+			Window: window, Log: log, InsecureToken: w.insecureToken, DataRoots: w.roots,
 		},
 		Token: token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 	}
@@ -153,6 +156,9 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		if w.join != "" {
 			group.Join(w.join)
 		}
+	}
+	if len(w.roots) == 0 && !control.Loopback(listener.Addr().String()) {
+		log.Warn("jobs may name any file that this process can read: --data-root confines them")
 	}
 	working, err := worker.New(o)
 	if err != nil {

@@ -83,7 +83,7 @@ const requestSize = 4 << 20
 // openInput opens a file of the system or an object.
 func openInput(ctx context.Context, path string) (input, error) {
 	if !store.IsS3(path) {
-		return openFile(path)
+		return store.RootsOf(ctx).OpenFile(path, toRead)
 	}
 	s, o, err := find(ctx, path)
 	if err != nil {

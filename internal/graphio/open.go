@@ -11,6 +11,8 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // headSize is how much of a file is looked at to tell its format.
@@ -25,6 +27,7 @@ var (
 // file is an input file, open, and its content as a stream. Whoever reads a plain regular file may also go by offset.
 type file struct {
 	path  string
+	roots store.Roots // that it is below, if it must be
 	f     input
 	info  fs.FileInfo
 	codec codec
@@ -78,7 +81,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 		_ = f.Close()
 		return nil, err
 	}
-	in := &file{path: path, f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular(), progress: &r.progress}
+	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular(), progress: &r.progress}
 	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had enough.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	if in.regular && info.Size() == 0 { // files of /proc say so, and have something in them
@@ -178,7 +181,7 @@ func (f *file) unchanged() error {
 		}
 		return err
 	}
-	now, err := os.Stat(f.path)
+	now, err := f.roots.Stat(f.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return f.changed("no file any more")
 	}

@@ -8,7 +8,8 @@ import (
 )
 
 // openFile opens a file to read it.
-func openFile(path string) (*os.File, error) { return os.Open(path) }
+// toRead is how a file is opened to read it.
+const toRead = os.O_RDONLY
 
 // openPipe opens a pipe to write to it.
 func openPipe(_ context.Context, path string) (*os.File, error) {

@@ -11,10 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openFile opens a file to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
-func openFile(path string) (*os.File, error) {
-	return os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
-}
+// toRead is how a file is opened to read it. A pipe that nobody has opened to write to is not waited for; that is awaitWriter's.
+const toRead = os.O_RDONLY | unix.O_NONBLOCK
 
 // readerPace is how long a pipe without a reader is left before it is tried again.
 const readerPace = 20 * time.Millisecond

@@ -38,11 +38,11 @@ func Find(ctx context.Context, name string) (*Place, error) {
 		place = "."
 	}
 	if !store.IsS3(place) {
-		if _, err := os.Stat(filepath.Join(place, ManifestName)); os.IsNotExist(err) { // else the directory would be made
+		if _, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName)); os.IsNotExist(err) { // else the directory would be made
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
 		}
 	}
-	p, err := At(place)
+	p, err := at(store.RootsOf(ctx), place)
 	if err != nil {
 		return nil, err
 	}
@@ -54,8 +54,10 @@ func Find(ctx context.Context, name string) (*Place, error) {
 }
 
 // At returns a place to which a snapshot is to be saved. The caller closes it.
-func At(place string) (*Place, error) {
-	s, err := store.Open(place)
+func At(place string) (*Place, error) { return at(nil, place) }
+
+func at(roots store.Roots, place string) (*Place, error) {
+	s, err := roots.Open(place)
 	if err != nil {
 		return nil, err
 	}
