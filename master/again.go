@@ -31,6 +31,7 @@ func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 	j.state, j.placements, j.stopping, j.lost = control.JobState_JOB_STATE_QUEUED, nil, false, false
 	j.reason = fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1)
 	c.queued = slices.Insert(c.queued, 0, j.id)
+	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 	return true
 }

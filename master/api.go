@@ -64,6 +64,9 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			held = true
 		}
 		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key, confirmTime(r))
+		if err == nil && !found {
+			s.commits.made = j
+		}
 		return j, err
 	})
 	if err != nil {
@@ -126,7 +129,7 @@ func (s *Server) suits(spec *control.JobSpec) error {
 // job answers with a job that something was done to.
 func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], error) {
 	var about *control.Job
-	err := s.event(func() error {
+	err := s.commit(func() error {
 		j, err := do()
 		if err != nil {
 			return err
@@ -134,6 +137,8 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 		about = s.describe(j)
 		if r := s.runs[j.id]; r != nil {
 			r.complete(about)
+		} else if j.about != nil {
+			about.Panic, about.Stack, about.Aggregators = j.about.Panic, j.about.Stack, j.about.Aggregators
 		}
 		return nil
 	})
@@ -292,7 +297,7 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	}
 	var g *graph
 	var ended chan struct{}
-	err := s.event(func() error {
+	err := s.commit(func() error {
 		err := s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
 		g = s.cluster.graphs[r.Msg.Name]
 		return err
@@ -355,7 +360,7 @@ func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.Insp
 // DropGraph frees a graph.
 func (s *Server) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
 	var about *control.Graph
-	err := s.event(func() error {
+	err := s.commit(func() error {
 		g, err := s.cluster.dropGraph(r.Msg.Name)
 		if err == nil {
 			about = describeGraph(g)

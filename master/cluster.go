@@ -17,6 +17,7 @@ type rules struct {
 	keep      time.Duration // workers that are lost are shown for so long
 	left      time.Duration // workers that left
 	running   int           // jobs at a time
+	settle    time.Duration // after a restart workers may take so long to come back, before anything begins
 	retries   int           // how often a job that lost a worker begins again
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
@@ -59,10 +60,16 @@ type cluster struct {
 	cuts    map[pair]bool     // of workers that do not reach each other
 	probed  time.Duration     // when that was looked into last
 
+	changed     []change        // what the next run of the master would find otherwise
+	known       bool            // all graphs of earlier runs are: what others offer was dropped
+	expected    map[string]bool // workers of before the restart that are not back
+	interrupted int             // jobs that the restart has
+
 	last    uint64 // incarnation given
 	floor   uint64 // incarnations up to here have been forgotten
 	jobsEnd int    // that have ended since the start
-	number  int    // of the last job
+	number  int    // of the last job of this run
+	numbers uint64 // of the last job of all runs
 	loads   uint64 // number of the last load of a graph
 	refused int    // workers
 	lost    int    // workers
@@ -70,7 +77,7 @@ type cluster struct {
 }
 
 func newCluster(r rules) *cluster {
-	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}, cuts: map[pair]bool{}}
+	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
 }
 
 // effect is something that the state machine wants done.
@@ -138,6 +145,7 @@ func (e graphTurned) String() string {
 }
 
 func (c *cluster) graphTurned(g *graph) {
+	c.changed = append(c.changed, change{graph: g.name})
 	c.emit(graphTurned{graph: g, state: g.state, reason: g.reason})
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"regexp"
@@ -57,12 +58,24 @@ const (
 // columnID is what clients call what they send: rand.Text.
 var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed.
-func newSentColumns(r *results, now func() time.Time) (*sentColumns, error) {
-	if err := r.root.RemoveAll(columnsName); err != nil {
+// newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed but for those that its jobs name,
+// so often.
+func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
+	c := &sentColumns{root: r.root, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
+	entries, err := fs.ReadDir(r.root.FS(), columnsName)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("columns: %w", err)
 	}
-	return &sentColumns{root: r.root, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}, nil
+	for _, e := range entries {
+		name := path.Join(columnsName, e.Name())
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && named[e.Name()] > 0 {
+			c.all[e.Name()] = &sentColumn{name: name, bytes: info.Size(), whole: true, touched: now(), jobs: named[e.Name()]}
+			c.bytes += info.Size()
+		} else if err := r.root.RemoveAll(name); err != nil {
+			return nil, fmt.Errorf("columns: %w", err)
+		}
+	}
+	return c, nil
 }
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.

@@ -166,6 +166,9 @@ func (s *Server) load(ctx context.Context, g *graph) {
 		Master: g.load.master, Number: g.load.number,
 	}, func(int, *control.Report) {})
 	s.awaitExit(ctx, err)
+	if s.ending() {
+		return
+	}
 	_ = s.event(func() error {
 		if err != nil {
 			s.stopLoading(g.name, team, err)

@@ -21,7 +21,8 @@ func (c *cluster) confirm(now time.Duration, id string) (*job, error) {
 		return nil, noJob(id)
 	}
 	if j.confirmBy != 0 && j.state == control.JobState_JOB_STATE_QUEUED {
-		j.confirmBy, j.reason = 0, ""
+		j.confirmBy, j.confirm, j.reason = 0, 0, ""
+		c.changed = append(c.changed, change{job: j.id})
 		c.schedule(now)
 	}
 	return j, nil

@@ -12,7 +12,7 @@ import (
 
 // TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the master's attention, is no job.
 func TestSubmitOfAClientThatIsGone(t *testing.T) {
-	s, err := New(Config{Options: Options{Data: t.TempDir()}})
+	s, err := New(Config{})
 	if err != nil {
 		t.Fatal(err)
 	}

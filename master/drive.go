@@ -62,9 +62,13 @@ func (r *run) heard(d *control.DriveReport, search string) {
 
 // end keeps what the aggregators of the job's program ended with.
 func (r *run) end(e *control.RunEnd) {
-	var shown []*control.Aggregator
-	for _, a := range e.Aggregators {
-		shown = append(shown, &control.Aggregator{Name: a.Name, Json: a.Json})
+	r.set(func(a *control.Job) { a.Aggregators, r.aggregators = shown(e.Aggregators), e.Aggregators })
+}
+
+// shown leaves the values of aggregators out.
+func shown(all []*control.Aggregator) (without []*control.Aggregator) {
+	for _, a := range all {
+		without = append(without, &control.Aggregator{Name: a.Name, Json: a.Json})
 	}
-	r.set(func(a *control.Job) { a.Aggregators, r.aggregators = shown, e.Aggregators })
+	return without
 }

@@ -222,6 +222,7 @@ func (c *cluster) dropGraph(name string) (*graph, error) {
 // forgetGraph takes a graph out of the catalog.
 func (c *cluster) forgetGraph(g *graph) {
 	delete(c.graphs, g.name)
+	c.changed = append(c.changed, change{graph: g.name})
 	g.state, g.reason = control.GraphState_GRAPH_STATE_FAILED, "it was dropped"
 	c.emit(graphTurned{graph: g, state: g.state, reason: g.reason, gone: true})
 }

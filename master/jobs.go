@@ -14,6 +14,7 @@ import (
 // job is a job and how far it is.
 type job struct {
 	id         string
+	number     uint64 // rises from job to job
 	key        string // of the call that made it
 	spec       *control.JobSpec
 	state      control.JobState
@@ -27,13 +28,15 @@ type job struct {
 
 	submitted, started, ended time.Duration
 
+	confirm   time.Duration // how long its client has to confirm it, if it has not
 	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
 
-	stopping  bool     // the run was told to stop, for reason
-	lost      bool     // because a worker was lost
-	cancelled bool     // by someone
-	ending    bool     // the workers are told to free what they hold of it
-	losses    []string // why the attempts before this one ended: each lost a worker
+	stopping  bool         // the run was told to stop, for reason
+	lost      bool         // because a worker was lost
+	cancelled bool         // by someone
+	ending    bool         // the workers are told to free what they hold of it
+	about     *control.Job // of an earlier run of the master in which it has ended
+	losses    []string     // why the attempts before this one ended: each lost a worker
 }
 
 // active reports whether a run of the job is under way.
@@ -88,11 +91,17 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, 
 	if len(c.queued) >= c.queue {
 		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
 	}
-	c.number++
-	j := &job{id: fmt.Sprint(c.jobPrefix, c.number), key: key, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now}
+	id := ""
+	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix
+		c.number++
+		id = fmt.Sprint(c.jobPrefix, c.number)
+	}
+	c.numbers++
+	j := &job{id: id, number: c.numbers, key: key, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now, confirm: confirm}
 	if confirm > 0 {
 		j.confirmBy = now + confirm
 	}
+	c.changed = append(c.changed, change{job: id})
 	c.jobs[j.id] = j
 	if key != "" {
 		c.keys[key] = j.id
@@ -107,6 +116,14 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, 
 // schedule loads what has to be loaded again, and starts waiting jobs, oldest first, while there is room; one whose graph is not there yet, or whose client has
 // not confirmed it, lets others pass.
 func (c *cluster) schedule(now time.Duration) {
+	if reason := c.settling(now); reason != "" {
+		for _, id := range c.queued {
+			if c.jobs[id].confirmBy == 0 {
+				c.wait(c.jobs[id], reason)
+			}
+		}
+		return
+	}
 	c.reload()
 	running := 0
 	for _, id := range c.order {
@@ -181,6 +198,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 		}
 	}
 	j.state = control.JobState_JOB_STATE_LOADING
+	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 	c.emit(startJob{j})
 	return true
@@ -256,6 +274,7 @@ func (c *cluster) cancel(now time.Duration, id, reason string) (*job, error) {
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, reason)
 	case j.active() && j.lost: // it would begin again
 		j.cancelled, j.lost, j.reason = true, false, reason
+		c.changed = append(c.changed, change{job: j.id})
 	case j.active():
 		c.stop(now, j, reason, true)
 	}
@@ -272,12 +291,16 @@ func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
 		return
 	}
 	j.stopping, j.cancelled, j.reason = true, cancelled, reason
+	if cancelled {
+		c.changed = append(c.changed, change{job: j.id})
+	}
 	c.emit(stopJob{j.id, reason})
 }
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
 	c.unqueue(j)
 	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
+	c.changed = append(c.changed, change{job: j.id})
 	c.jobsEnd++
 	c.turned(j)
 	remembered := 0
@@ -288,6 +311,7 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 		}
 		if remembered++; remembered > c.ended {
 			delete(c.keys, c.jobs[id].key)
+			c.changed = append(c.changed, change{job: id})
 			delete(c.jobs, id)
 			c.order = slices.Delete(c.order, i, i+1)
 		}

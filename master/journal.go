@@ -36,8 +36,9 @@ type journal struct {
 	far     progress
 }
 
-func newJournal() *journal {
-	return &journal{next: 1, changed: make(chan struct{}), over: make(chan struct{})}
+// newJournal makes a journal whose events are numbered from the next after first.
+func newJournal(first uint64) *journal {
+	return &journal{next: first + 1, changed: make(chan struct{}), over: make(chan struct{})}
 }
 
 // append adds an event; last, if it is the last.
@@ -148,7 +149,7 @@ func (j *journal) after(sequence uint64) ([]*control.JobEvent, <-chan struct{}, 
 func (s *Server) note(e jobTurned) {
 	j := s.journals[e.job.id]
 	if j == nil {
-		j = newJournal()
+		j = newJournal(s.firstEvent)
 		s.journals[e.job.id] = j
 	}
 	about := s.describe(e.job)
@@ -203,6 +204,9 @@ func (s *Server) describe(j *job) *control.Job {
 	d := &control.Job{}
 	if r := s.runs[j.id]; r != nil {
 		d = r.figures()
+	} else if j.about != nil {
+		d = proto.CloneOf(j.about)
+		d.Panic, d.Stack, d.Aggregators = nil, "", shown(j.about.Aggregators)
 	}
 	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads = j.rows, j.columns, j.threads

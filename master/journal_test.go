@@ -33,7 +33,7 @@ func counted(t *testing.T, j *journal) int {
 
 // TestJournalKeepsWithinItsBounds writes large and small events: the newest are there, within the bytes and the number.
 func TestJournalKeepsWithinItsBounds(t *testing.T) {
-	j := newJournal()
+	j := newJournal(0)
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		n := random.IntN(200)
@@ -59,7 +59,7 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 		j.append(eventOf(keepAfterBytes/2), false)
 	}
 	j.append(eventOf(9), true)
-	trimEnded([]*journal{j, newJournal()}, keepEndedBytes)
+	trimEnded([]*journal{j, newJournal(0)}, keepEndedBytes)
 	if n := counted(t, j); n > keepAfterBytes || len(j.events) != 2 {
 		t.Errorf("of a job that has ended %d bytes in %d events are kept", n, len(j.events))
 	}
@@ -70,10 +70,10 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 
 // TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how the job ended.
 func TestJournalOfOneLargeEvent(t *testing.T) {
-	j := newJournal()
+	j := newJournal(0)
 	j.append(eventOf(1), false)
 	j.append(eventOf(2*keepAfterBytes), true)
-	trimEnded([]*journal{j, newJournal()}, keepEndedBytes)
+	trimEnded([]*journal{j, newJournal(0)}, keepEndedBytes)
 	if counted(t, j); len(j.events) != 1 || j.events[0].Sequence != 2 {
 		t.Errorf("%d events are kept", len(j.events))
 	}
@@ -82,7 +82,7 @@ func TestJournalOfOneLargeEvent(t *testing.T) {
 // TestLogLinesDisplaceNoRecords: a program that logs a lot is still told of by all its supersteps, to those who watch it or come soon
 // after its end.
 func TestLogLinesDisplaceNoRecords(t *testing.T) {
-	j := newJournal()
+	j := newJournal(0)
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{}}}
 	const supersteps = 1000
 	for range supersteps {
@@ -114,7 +114,7 @@ func TestLogLinesDisplaceNoRecords(t *testing.T) {
 		}
 	}
 	check("at the end", supersteps, keepEvents)
-	next := []*journal{j, newJournal()}
+	next := []*journal{j, newJournal(0)}
 	trimEnded(next[:1], keepEndedBytes)
 	check("of the newest job", supersteps, keepEvents)
 	trimEnded(next, keepEndedBytes)
@@ -128,7 +128,7 @@ func TestLogLinesDisplaceNoRecords(t *testing.T) {
 func TestJournalsOfEndedJobs(t *testing.T) {
 	var all []*journal
 	for range 10 {
-		j := newJournal()
+		j := newJournal(0)
 		for range 9 {
 			j.append(eventOf(1000), false)
 		}

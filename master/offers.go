@@ -25,7 +25,7 @@ func idOf(o *control.Offer) loadID { return loadID{o.GetLoad().GetMaster(), o.Ge
 // has it again, and one whose share it no longer has fails. What fits nothing is not on the list that the worker gets: it
 // frees that.
 func (c *cluster) offered(now time.Duration, w *worker, offers []*control.Offer) {
-	if !w.met && now <= c.hold {
+	if !w.met && !c.known && now <= c.hold {
 		for _, o := range offers {
 			c.adopt(w, o)
 		}
@@ -59,7 +59,7 @@ func (c *cluster) unmet(now time.Duration) bool {
 			return false
 		}
 	}
-	return now <= c.hold
+	return now <= c.hold && !c.known
 }
 
 // adopt enters the graph of an offer that a worker makes when it first attaches to this run of the master: an earlier run loaded

@@ -37,7 +37,8 @@ type Options struct {
 	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. Workers have the same, of the
 	// same build.
 	Programs []pregel.Registered
-	// Data is the directory where results are kept; by default one that is removed at the end.
+	// Data is the directory where results are kept, and the queue, the list of jobs and the catalog for the next master with the same
+	// directory; by default results are in one that is removed at the end, and the rest is nowhere.
 	Data string
 	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
 	// earlier masters in Data too. Defaults are the constants.

@@ -8,7 +8,7 @@ import (
 
 // TestProgressOfWorkers adds up how far the workers are, stage by stage, until the job turns.
 func TestProgressOfWorkers(t *testing.T) {
-	j := newJournal()
+	j := newJournal(0)
 	found := func(since uint64, stage string, done, total uint64) uint64 {
 		t.Helper()
 		p, version := j.progress(since)

@@ -37,12 +37,15 @@ func (c *cluster) giveUp(g *graph, reason string) {
 
 // loadAgain frees what workers hold of a graph, and has it loaded again when that is done and a worker is there.
 func (c *cluster) loadAgain(g *graph, reason string) {
-	g.state, g.reason, g.again = control.GraphState_GRAPH_STATE_WAITING, reason+"; it is to be loaded again", true
+	g.state, g.reason, g.again = control.GraphState_GRAPH_STATE_WAITING, reason+toLoadAgain, true
 	g.report.Bytes, g.why = 0, reason
 	c.graphTurned(g)
 	c.dropShares(g)
 	g.missing = map[string]bool{}
 }
+
+// toLoadAgain ends the reason of a graph that waits for that.
+const toLoadAgain = "; it is to be loaded again"
 
 // reload begins to load the graphs that have lost a share. While a worker is about to come back, which does not take longer than a lease, they
 // wait for it.

@@ -96,9 +96,15 @@ func (r *run) coordinate(ctx context.Context) {
 		r.set(func(a *control.Job) { a.Panic = control.NewPanic(here) })
 	}
 	s := r.server
+	if s.ending() {
+		return
+	}
 	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch, err); return nil })
 	r.cleanUp(err)
 	s.awaitExit(ctx, err)
+	if s.ending() {
+		return
+	}
 	_ = s.event(func() error {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)
@@ -108,6 +114,9 @@ func (r *run) coordinate(ctx context.Context) {
 		return nil
 	})
 }
+
+// ending reports whether the master stops and the next goes on with what runs: then it is not the end of a run.
+func (s *Server) ending() bool { return s.database != nil && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server

@@ -23,13 +23,15 @@ import (
 
 // Other bounds.
 const (
-	maxQueue    = 1000
-	maxEnded    = 1000
-	keepGone    = 10 * time.Minute // after the time to come back
-	keepLeft    = time.Minute
-	ticks       = 20 // in a lease
-	cleanUp     = 5 * time.Second
-	shutdownFor = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
+	maxQueue = 1000
+	maxEnded = 1000
+	keepGone = 10 * time.Minute // after the time to come back
+	keepLeft = time.Minute
+	ticks    = 20 // in a lease
+	cleanUp  = 5 * time.Second
+
+	settleLeases = 4                      // that workers have to come back, before anything begins
+	shutdownFor  = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
 )
 
 // Server is a master: the I/O around a cluster's state machine. Make it with New, run it with Serve.
@@ -53,7 +55,11 @@ type Server struct {
 
 	meetings atomic.Uint64 // of workers, to load graphs
 
+	database   *database // or nil
+	firstEvent uint64    // of journals: the number before the first
+
 	mu       sync.Mutex
+	commits  commits
 	cluster  *cluster
 	sessions map[string]*session
 	stops    map[string]context.CancelCauseFunc // of runs and loads
@@ -78,10 +84,11 @@ func New(o Config) (*Server, error) {
 		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
 		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
+		commits: commits{wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
 	s.gate = s.newGate()
 	s.cluster = newCluster(rules{
-		lease: o.Lease, grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded,
+		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded,
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
 	})
 	run, lock, err := number(&o)
@@ -90,18 +97,30 @@ func New(o Config) (*Server, error) {
 	}
 	s.lock, s.cluster.last, s.cluster.loads = lock, firstNumber(run), firstNumber(run)
 	s.meetings.Store(firstNumber(run))
+	var before saved
+	if o.Data != "" {
+		s.firstEvent = firstNumber(run)
+		if s.database, err = openDatabase(o.Data, before.take); err != nil {
+			s.unlock()
+			return nil, err
+		}
+	}
 	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
 		s.unlock()
 		return nil, err
 	}
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
-		s.columns, err = newSentColumns(s.results, o.Now)
+		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
 	}
 	if err != nil {
 		s.results.close()
+		s.unlock()
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
+	if s.database != nil {
+		s.restore(&before)
+	}
 	return s, nil
 }
 
@@ -131,6 +150,19 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.observed(mux)
 	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
+	if s.database != nil {
+		go s.write()
+		defer func() {
+			close(s.commits.end)
+			<-s.commits.ended
+		}()
+		_ = s.commit(func() error { // what an earlier run has left
+			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
+				s.log.Info("goes on after an earlier master", "jobs", jobs, "waiting", len(s.cluster.queued), "graphs", graphs)
+			}
+			return nil
+		})
+	}
 	s.health.Ready()
 	served := make(chan error, 1)
 	go func() { served <- control.Serve(server, l, s.options.TLS) }()
@@ -178,6 +210,7 @@ func (s *Server) tick() {
 					s.cluster.unheard(gap - period)
 				}
 				last = now
+				s.rewrite(now)
 				s.tickSessions()
 				s.cluster.tick(now)
 				return nil
@@ -220,17 +253,6 @@ func (s *Server) hints() {
 			return
 		}
 	}
-}
-
-// event lets something happen to the state, and does what the state machine wants done. None of that waits.
-func (s *Server) event(happen func() error) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	err := happen()
-	for _, e := range s.cluster.take() {
-		s.effect(e)
-	}
-	return err
 }
 
 func (s *Server) effect(e effect) {

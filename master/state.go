@@ -58,6 +58,7 @@ func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
 func (s *Server) unlock() {
+	s.database.close()
 	if s.lock != nil {
 		_ = s.lock.Close()
 	}

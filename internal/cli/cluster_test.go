@@ -100,7 +100,7 @@ func (c *processes) startMaster(listen string) error {
 	}
 	p := c.running["master"]
 	said := soon(func() bool {
-		rest, ok := strings.CutPrefix(p.said.String(), "master at ")
+		_, rest, ok := strings.Cut("\n"+p.said.String(), "\nmaster at ")
 		if ok {
 			c.address, _, ok = strings.Cut(rest, ";")
 		}

@@ -55,7 +55,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
-	cmd.Flags().StringVar(&m.data, "data", "", "keep results below `DIR` (default: a directory that goes with the master)")
+	cmd.Flags().StringVar(&m.data, "data", "", "keep results, the queue and the catalog in `DIR`, from which the next master goes on (default: a directory that goes with the master)")
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know")
 	m.tls.define(cmd, false)
 	insecureFlag(cmd.Flags(), &m.insecureToken)

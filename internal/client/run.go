@@ -52,6 +52,9 @@ func (c *Client) Wait(ctx context.Context, id string, each func(*control.JobEven
 	last := uint64(0)
 	err = c.Follow(ctx, id, func(e *control.JobEvent) error {
 		if e.GetProgress() == nil { // that of progress is the last event's
+			if e.Sequence>>32 != last>>32 { // the master was started anew
+				last = e.Sequence >> 32 << 32
+			}
 			missed += e.Sequence - last - 1
 			last = e.Sequence
 		}

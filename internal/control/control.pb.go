@@ -6652,8 +6652,10 @@ func (x *WatchJobRequest) GetPast() bool {
 }
 
 type JobEvent struct {
-	state    protoimpl.MessageState `protogen:"open.v1"`
-	Sequence uint64                 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"` // from 1; a gap means that events are no longer kept
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// sequence rises; a gap means that events are no longer kept. The lower 32 bits count from 1 in each run of the master, the upper ones
+	// are the run's number if its state is durable, else 0.
+	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// Types that are valid to be assigned to Body:
 	//
 	//	*JobEvent_Job
@@ -8062,6 +8064,184 @@ func (x *StatusResponse) GetStale() uint64 {
 	return 0
 }
 
+// JobRecord is a job as the next run of the master finds it.
+type JobRecord struct {
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	Job                 *Job                   `protobuf:"bytes,1,opt,name=job,proto3" json:"job,omitempty"`        // as it was; of one that has ended with its figures
+	Number              uint64                 `protobuf:"varint,2,opt,name=number,proto3" json:"number,omitempty"` // by which jobs are in order
+	Key                 string                 `protobuf:"bytes,3,opt,name=key,proto3" json:"key,omitempty"`
+	ConfirmMilliseconds uint64                 `protobuf:"varint,4,opt,name=confirm_milliseconds,json=confirmMilliseconds,proto3" json:"confirm_milliseconds,omitempty"` // its client has so long to confirm it; 0: it has, or need not
+	Losses              []string               `protobuf:"bytes,5,rep,name=losses,proto3" json:"losses,omitempty"`                                                       // why attempts have ended that lost a worker
+	Cancelled           bool                   `protobuf:"varint,6,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                                                // it was told to end, for the job's reason
+	Placements          []*Placement           `protobuf:"bytes,7,rep,name=placements,proto3" json:"placements,omitempty"`                                               // of the attempt under way
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
+}
+
+func (x *JobRecord) Reset() {
+	*x = JobRecord{}
+	mi := &file_control_proto_msgTypes[98]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JobRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JobRecord) ProtoMessage() {}
+
+func (x *JobRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[98]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
+func (*JobRecord) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{98}
+}
+
+func (x *JobRecord) GetJob() *Job {
+	if x != nil {
+		return x.Job
+	}
+	return nil
+}
+
+func (x *JobRecord) GetNumber() uint64 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *JobRecord) GetKey() string {
+	if x != nil {
+		return x.Key
+	}
+	return ""
+}
+
+func (x *JobRecord) GetConfirmMilliseconds() uint64 {
+	if x != nil {
+		return x.ConfirmMilliseconds
+	}
+	return 0
+}
+
+func (x *JobRecord) GetLosses() []string {
+	if x != nil {
+		return x.Losses
+	}
+	return nil
+}
+
+func (x *JobRecord) GetCancelled() bool {
+	if x != nil {
+		return x.Cancelled
+	}
+	return false
+}
+
+func (x *JobRecord) GetPlacements() []*Placement {
+	if x != nil {
+		return x.Placements
+	}
+	return nil
+}
+
+// GraphRecord is a graph of the catalog as the next run of the master finds it.
+type GraphRecord struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Load          *Load                  `protobuf:"bytes,1,opt,name=load,proto3" json:"load,omitempty"`
+	Rows          uint32                 `protobuf:"varint,2,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid that was asked for; 0: none was
+	Columns       uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"`
+	State         GraphState             `protobuf:"varint,4,opt,name=state,proto3,enum=superstep.control.v1.GraphState" json:"state,omitempty"`
+	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
+	Report        *LoadReport            `protobuf:"bytes,6,opt,name=report,proto3" json:"report,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GraphRecord) Reset() {
+	*x = GraphRecord{}
+	mi := &file_control_proto_msgTypes[99]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GraphRecord) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GraphRecord) ProtoMessage() {}
+
+func (x *GraphRecord) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[99]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
+func (*GraphRecord) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{99}
+}
+
+func (x *GraphRecord) GetLoad() *Load {
+	if x != nil {
+		return x.Load
+	}
+	return nil
+}
+
+func (x *GraphRecord) GetRows() uint32 {
+	if x != nil {
+		return x.Rows
+	}
+	return 0
+}
+
+func (x *GraphRecord) GetColumns() uint32 {
+	if x != nil {
+		return x.Columns
+	}
+	return 0
+}
+
+func (x *GraphRecord) GetState() GraphState {
+	if x != nil {
+		return x.State
+	}
+	return GraphState_GRAPH_STATE_UNSPECIFIED
+}
+
+func (x *GraphRecord) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *GraphRecord) GetReport() *LoadReport {
+	if x != nil {
+		return x.Report
+	}
+	return nil
+}
+
 type Step_End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -8070,7 +8250,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8082,7 +8262,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8106,7 +8286,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8118,7 +8298,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8807,7 +8987,24 @@ const file_control_proto_rawDesc = "" +
 	"\x0erefused_tokens\x18\n" +
 	" \x01(\x04R\rrefusedTokens\x12!\n" +
 	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
-	"\x05stale\x18\f \x01(\x04R\x05stale*\xc3\x01\n" +
+	"\x05stale\x18\f \x01(\x04R\x05stale\"\x8c\x02\n" +
+	"\tJobRecord\x12+\n" +
+	"\x03job\x18\x01 \x01(\v2\x19.superstep.control.v1.JobR\x03job\x12\x16\n" +
+	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x10\n" +
+	"\x03key\x18\x03 \x01(\tR\x03key\x121\n" +
+	"\x14confirm_milliseconds\x18\x04 \x01(\x04R\x13confirmMilliseconds\x12\x16\n" +
+	"\x06losses\x18\x05 \x03(\tR\x06losses\x12\x1c\n" +
+	"\tcancelled\x18\x06 \x01(\bR\tcancelled\x12?\n" +
+	"\n" +
+	"placements\x18\a \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
+	"placements\"\xf5\x01\n" +
+	"\vGraphRecord\x12.\n" +
+	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x12\x12\n" +
+	"\x04rows\x18\x02 \x01(\rR\x04rows\x12\x18\n" +
+	"\acolumns\x18\x03 \x01(\rR\acolumns\x126\n" +
+	"\x05state\x18\x04 \x01(\x0e2 .superstep.control.v1.GraphStateR\x05state\x12\x16\n" +
+	"\x06reason\x18\x05 \x01(\tR\x06reason\x128\n" +
+	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
@@ -8868,7 +9065,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 105)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -8972,14 +9169,16 @@ var file_control_proto_goTypes = []any{
 	(*ListWorkersResponse)(nil),   // 99: superstep.control.v1.ListWorkersResponse
 	(*StatusRequest)(nil),         // 100: superstep.control.v1.StatusRequest
 	(*StatusResponse)(nil),        // 101: superstep.control.v1.StatusResponse
-	nil,                           // 102: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 103: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 104: superstep.control.v1.Step.Ready
-	nil,                           // 105: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 106: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 107: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 108: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 109: google.protobuf.Timestamp
+	(*JobRecord)(nil),             // 102: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 103: superstep.control.v1.GraphRecord
+	nil,                           // 104: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 105: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 106: superstep.control.v1.Step.Ready
+	nil,                           // 107: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 108: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 109: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 110: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 111: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -9025,7 +9224,7 @@ var file_control_proto_depIdxs = []int32{
 	28,  // 40: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	27,  // 41: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	35,  // 42: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	102, // 43: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	104, // 43: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	32,  // 44: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	27,  // 45: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	35,  // 46: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -9039,8 +9238,8 @@ var file_control_proto_depIdxs = []int32{
 	76,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	44,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	33,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	103, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	104, // 58: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	105, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	106, // 58: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
 	46,  // 59: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
 	49,  // 60: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
 	50,  // 61: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
@@ -9059,12 +9258,12 @@ var file_control_proto_depIdxs = []int32{
 	71,  // 74: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	27,  // 75: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	27,  // 76: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	109, // 77: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	105, // 78: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	111, // 77: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	107, // 78: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	28,  // 79: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	32,  // 80: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	106, // 81: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	107, // 82: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	108, // 81: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	109, // 82: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
 	72,  // 83: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
 	71,  // 84: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
 	74,  // 85: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
@@ -9072,24 +9271,24 @@ var file_control_proto_depIdxs = []int32{
 	58,  // 87: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	67,  // 88: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 89: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	109, // 90: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	109, // 91: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	109, // 92: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	111, // 90: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	111, // 91: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	111, // 92: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	26,  // 93: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	76,  // 94: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
 	47,  // 95: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	73,  // 96: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	67,  // 97: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	75,  // 98: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	109, // 99: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	111, // 99: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	75,  // 100: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
 	85,  // 101: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
 	66,  // 102: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	12,  // 103: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
 	84,  // 104: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	109, // 105: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	111, // 105: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
 	46,  // 106: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	108, // 107: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	110, // 107: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
 	47,  // 108: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
 	28,  // 109: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
 	28,  // 110: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
@@ -9103,47 +9302,52 @@ var file_control_proto_depIdxs = []int32{
 	97,  // 118: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
 	90,  // 119: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
 	75,  // 120: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	109, // 121: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	68,  // 122: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 123: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 124: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	77,  // 125: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 126: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 127: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 128: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 129: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	86,  // 130: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	69,  // 131: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	87,  // 132: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	89,  // 133: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	91,  // 134: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	93,  // 135: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	94,  // 136: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	95,  // 137: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	98,  // 138: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	100, // 139: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 140: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 141: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	75,  // 142: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	75,  // 143: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	80,  // 144: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	75,  // 145: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	83,  // 146: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	75,  // 147: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	70,  // 148: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	88,  // 149: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	90,  // 150: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	92,  // 151: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	90,  // 152: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	90,  // 153: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	96,  // 154: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	99,  // 155: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	101, // 156: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	140, // [140:157] is the sub-list for method output_type
-	123, // [123:140] is the sub-list for method input_type
-	123, // [123:123] is the sub-list for extension type_name
-	123, // [123:123] is the sub-list for extension extendee
-	0,   // [0:123] is the sub-list for field type_name
+	111, // 121: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	75,  // 122: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	27,  // 123: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	30,  // 124: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	1,   // 125: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	31,  // 126: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	68,  // 127: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 128: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 129: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	77,  // 130: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	78,  // 131: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	79,  // 132: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	81,  // 133: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	82,  // 134: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	86,  // 135: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	69,  // 136: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	87,  // 137: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	89,  // 138: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	91,  // 139: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	93,  // 140: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	94,  // 141: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	95,  // 142: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	98,  // 143: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	100, // 144: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 145: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 146: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	75,  // 147: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	75,  // 148: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	80,  // 149: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	75,  // 150: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	83,  // 151: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	75,  // 152: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	70,  // 153: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	88,  // 154: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	90,  // 155: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	92,  // 156: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	90,  // 157: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	90,  // 158: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	96,  // 159: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	99,  // 160: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	101, // 161: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	145, // [145:162] is the sub-list for method output_type
+	128, // [128:145] is the sub-list for method input_type
+	128, // [128:128] is the sub-list for extension type_name
+	128, // [128:128] is the sub-list for extension extendee
+	0,   // [0:128] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9216,7 +9420,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   105,
+			NumMessages:   107,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -38,6 +38,9 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 	none := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
 	c.watch(t, none, nil)
 	c.StopMaster()
+	if err := os.Remove(filepath.Join(data, "state.db")); err != nil { // with which it would know all jobs
+		t.Fatal(err)
+	}
 	c.StartMaster(c.Address)
 	c.Await(2)
 
@@ -122,7 +125,7 @@ func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 		t.Errorf("found %v, %v", entries, err)
 	}
 	c.StartMaster(c.Address)
-	if all := c.jobs(t); len(all) != 0 {
+	if all := c.jobs(t); len(all) == 0 || all[0].Id != id || all[0].State != control.JobState_JOB_STATE_FAILED {
 		t.Errorf("found %v", all)
 	}
 }

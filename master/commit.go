@@ -1,0 +1,195 @@
+package master
+
+import (
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// commits are the events whose changes are not on the disk yet. What an event wants done, its effects, is done when its changes, and those of
+// the events before it, are. Who lets something happen does not wait for that, unless it has to answer a client. All but wake and ended is
+// under the server's lock.
+type commits struct {
+	wake    chan struct{} // there are some
+	end     chan struct{} // closed: write what there is, and no more
+	ended   chan struct{} // closed: that was done
+	pending []*batch
+	last    *batch // the last, until it is done
+	made    *job   // by the event that happens, for a client
+	failed  bool   // the last write has
+	due     time.Duration
+	lost    []change // what it was to write
+}
+
+// batch is an event's.
+type batch struct {
+	records []record
+	changed []change
+	effects []effect
+	made    *job          // for a client, who is refused it when it cannot be written
+	done    chan struct{} // closed when the effects have been done
+	err     error         // then: why the client is refused
+}
+
+// retryWrite is how often it is tried to write what could not be written.
+const retryWrite = time.Second
+
+// event lets something happen to the state, and does what the state machine wants done, as soon as that may be. It does not wait.
+func (s *Server) event(happen func() error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := happen()
+	s.settle()
+	return err
+}
+
+// commit is event for what a client is told of: it waits until the change is on the disk.
+func (s *Server) commit(happen func() error) error {
+	s.mu.Lock()
+	err := happen()
+	b := s.settle()
+	s.mu.Unlock()
+	if b == nil {
+		return err
+	}
+	select {
+	case <-b.done:
+	case <-s.ctx.Done():
+		return connect.NewError(connect.CodeUnavailable, errClosing)
+	}
+	if err == nil {
+		err = b.err
+	}
+	return err
+}
+
+// settle takes what an event has changed and wants done, and returns what to wait for, or nil. The lock is held.
+func (s *Server) settle() *batch {
+	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
+	s.commits.made = nil
+	if s.database != nil {
+		b.records = s.recordsOf(b.changed)
+	}
+	switch {
+	case len(b.records) == 0 && s.commits.last == nil:
+		s.do(b)
+		return nil
+	case len(b.records) == 0 && len(b.effects) == 0:
+		return &batch{done: s.commits.last.done}
+	}
+	s.commits.pending, s.commits.last = append(s.commits.pending, b), b
+	select {
+	case s.commits.wake <- struct{}{}:
+	default:
+	}
+	return b
+}
+
+// do does what an event wants done. None of that waits. The lock is held.
+func (s *Server) do(b *batch) {
+	for _, e := range b.effects {
+		s.effect(e)
+	}
+}
+
+// write writes what events change, until the end.
+func (s *Server) write() {
+	defer close(s.commits.ended)
+	for {
+		select {
+		case <-s.commits.wake:
+			s.flush()
+		case <-s.commits.end:
+			_ = s.event(func() error {
+				s.rewrite(s.commits.due)
+				return nil
+			})
+			s.flush()
+			return
+		}
+	}
+}
+
+// flush writes what there is as one transaction, and then does what its events want done.
+func (s *Server) flush() {
+	for {
+		s.mu.Lock()
+		all := s.commits.pending
+		s.commits.pending = nil
+		s.mu.Unlock()
+		if len(all) == 0 {
+			return
+		}
+		var records []record
+		for _, b := range all {
+			records = append(records, b.records...)
+		}
+		err := s.database.write(records)
+		s.mu.Lock()
+		s.wrote(all, len(records), err)
+		s.mu.Unlock()
+	}
+}
+
+// wrote goes on after the changes of events were written, or could not be. The lock is held.
+func (s *Server) wrote(all []*batch, records int, err error) {
+	switch {
+	case err != nil:
+		if !s.commits.failed {
+			s.log.Error("the state of the master cannot be written: it is tried again", "error", err)
+		}
+		s.commits.failed, s.commits.due = true, s.now()+retryWrite
+	case records > 0 && s.commits.failed:
+		s.log.Info("the state of the master is written again")
+		s.commits.failed, s.commits.due = false, 0
+		s.rewrite(s.now())
+	}
+	for _, b := range all {
+		if err != nil {
+			s.commits.lost = append(s.commits.lost, b.changed...)
+			s.refuse(b, err)
+		}
+		s.do(b)
+		close(b.done)
+	}
+	if s.commits.last == all[len(all)-1] {
+		s.commits.last = nil
+	}
+	s.settle() // what a refusal has changed, and what could not be written before
+}
+
+// refuse takes a job back that a client has just submitted. The lock is held.
+func (s *Server) refuse(b *batch, err error) {
+	j := b.made
+	if j == nil || s.cluster.jobs[j.id] != j {
+		return
+	}
+	b.err = connect.NewError(connect.CodeInternal, fmt.Errorf("the job cannot be taken, for the master's state cannot be written: %s", control.Text(err.Error(), control.MaxText)))
+	var left []effect
+	for _, e := range b.effects {
+		switch e := e.(type) {
+		case startJob:
+			if e.job == j {
+				continue
+			}
+		case jobTurned:
+			if e.job == j {
+				continue
+			}
+		}
+		left = append(left, e)
+	}
+	b.effects = left
+	s.cluster.withdraw(s.now(), j)
+}
+
+// rewrite tries again to write what could not be written. The lock is held.
+func (s *Server) rewrite(now time.Duration) {
+	if len(s.commits.lost) > 0 && now >= s.commits.due {
+		s.cluster.changed = append(s.cluster.changed, s.commits.lost...)
+		s.commits.lost = nil
+	}
+}

@@ -1,0 +1,147 @@
+package master
+
+import (
+	"bytes"
+	"errors"
+	"slices"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// maxFigures bounds what is kept of the values of a job's aggregators when it has ended, in bytes.
+const maxFigures = 256 << 10
+
+// recordsOf makes the records of jobs and graphs that have changed. The lock is held.
+func (s *Server) recordsOf(changed []change) (all []record) {
+	for _, c := range changed {
+		var m proto.Message
+		r := record{bucket: graphBucket, key: c.graph}
+		if c.job != "" {
+			r.bucket, r.key = jobBucket, c.job
+			if j := s.cluster.jobs[c.job]; j != nil {
+				m = s.jobRecord(j)
+			}
+		} else if g := s.cluster.graphs[c.graph]; g != nil {
+			m = graphRecord(g)
+		}
+		if m != nil {
+			data, err := proto.Marshal(m)
+			if err != nil { // its texts were checked where they came from
+				s.log.Error("a record cannot be encoded", "job", c.job, "graph", c.graph, "error", err)
+				continue
+			}
+			r.data = data
+		}
+		all = append(all, r)
+	}
+	return all
+}
+
+func (s *Server) jobRecord(j *job) *control.JobRecord {
+	about := s.describe(j)
+	if r := s.runs[j.id]; r != nil && j.state.Ended() {
+		r.complete(about)
+		if proto.Size(&control.Job{Aggregators: about.Aggregators}) > maxFigures {
+			about.Aggregators = shown(about.Aggregators)
+		}
+	}
+	return &control.JobRecord{
+		Job: about, Number: j.number, Key: j.key, ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses, Cancelled: j.cancelled,
+		Placements: j.placements,
+	}
+}
+
+func graphRecord(g *graph) *control.GraphRecord {
+	return &control.GraphRecord{
+		Load: &control.Load{
+			Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number,
+		},
+		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+	}
+}
+
+// errRecord is why a record is none of this master's.
+var errRecord = errors.New("it makes no sense")
+
+// saved is what an earlier run of the master has left.
+type saved struct {
+	jobs   []*control.JobRecord
+	graphs []*control.GraphRecord
+}
+
+// take reads a record.
+func (s *saved) take(bucket []byte, key string, data []byte) error {
+	if bytes.Equal(bucket, jobBucket) {
+		r := &control.JobRecord{}
+		if err := proto.Unmarshal(data, r); err != nil {
+			return err
+		}
+		if r.Job.GetId() != key || r.Job.Spec == nil || r.Job.State < control.JobState_JOB_STATE_QUEUED || r.Job.State > control.JobState_JOB_STATE_CANCELLED {
+			return errRecord
+		}
+		s.jobs = append(s.jobs, r)
+		return nil
+	}
+	r := &control.GraphRecord{}
+	if err := proto.Unmarshal(data, r); err != nil {
+		return err
+	}
+	if l := r.Load; l.GetGraph() != key || l.Source == nil || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
+		return errRecord
+	}
+	s.graphs = append(s.graphs, r)
+	return nil
+}
+
+// restore goes on with what an earlier run has left. It is called before anything else happens.
+func (s *Server) restore(from *saved) {
+	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
+	for _, r := range from.graphs {
+		l := r.Load
+		s.cluster.restoreGraph(&graph{
+			name: l.Graph, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
+			asked: [2]uint32{r.Rows, r.Columns}, state: r.State, reason: r.Reason, report: r.Report, missing: map[string]bool{},
+		})
+	}
+	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
+	for _, r := range from.jobs {
+		about := r.Job
+		j := &job{
+			id: about.Id, number: r.Number, key: r.Key, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
+			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled,
+			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
+		}
+		if about.Started != nil {
+			j.started = since(about.Started)
+		}
+		if j.state.Ended() {
+			j.ended, j.about = since(about.Ended), about
+		}
+		s.cluster.restoreJob(j)
+		if j.state.Ended() {
+			s.journals[j.id] = newJournal(s.firstEvent)
+			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
+		}
+	}
+	if s.database.found {
+		s.cluster.restored()
+	}
+}
+
+// columnsOf are the names of the columns that restored jobs name, which are kept, and how often.
+func (f *saved) columnsOf() map[string]int {
+	names := map[string]int{}
+	for _, r := range f.jobs {
+		if r.Job.State.Ended() {
+			continue
+		}
+		for _, d := range r.Job.Spec.ColumnData {
+			names[d.GetId()]++
+		}
+	}
+	return names
+}
