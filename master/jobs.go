@@ -183,7 +183,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 			return c.start(now, j)
 		}
 		if load := j.spec.Load; load != "" && load != g.load.String() {
-			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s has been loaded again since the client has looked at it, and its vertices may have other numbers: get it anew", g.name))
+			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded anew since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
 			return false
 		}
 		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load
