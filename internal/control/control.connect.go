@@ -64,6 +64,8 @@ const (
 	ClusterInspectGraphProcedure = "/superstep.control.v1.Cluster/InspectGraph"
 	// ClusterDropGraphProcedure is the fully-qualified name of the Cluster's DropGraph RPC.
 	ClusterDropGraphProcedure = "/superstep.control.v1.Cluster/DropGraph"
+	// ClusterSaveGraphProcedure is the fully-qualified name of the Cluster's SaveGraph RPC.
+	ClusterSaveGraphProcedure = "/superstep.control.v1.Cluster/SaveGraph"
 	// ClusterListVerticesProcedure is the fully-qualified name of the Cluster's ListVertices RPC.
 	ClusterListVerticesProcedure = "/superstep.control.v1.Cluster/ListVertices"
 	// ClusterListWorkersProcedure is the fully-qualified name of the Cluster's ListWorkers RPC.
@@ -192,6 +194,8 @@ type ClusterClient interface {
 	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
 	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
 	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	// SaveGraph has the workers store a graph of the catalog as a snapshot, and answers when it is there.
+	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
 	// ListVertices says which input ids the vertices of a graph have.
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
@@ -281,6 +285,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("DropGraph")),
 			connect.WithClientOptions(opts...),
 		),
+		saveGraph: connect.NewClient[SaveGraphRequest, SaveGraphResponse](
+			httpClient,
+			baseURL+ClusterSaveGraphProcedure,
+			connect.WithSchema(clusterMethods.ByName("SaveGraph")),
+			connect.WithClientOptions(opts...),
+		),
 		listVertices: connect.NewClient[ListVerticesRequest, ListVerticesResponse](
 			httpClient,
 			baseURL+ClusterListVerticesProcedure,
@@ -316,6 +326,7 @@ type clusterClient struct {
 	listGraphs   *connect.Client[ListGraphsRequest, ListGraphsResponse]
 	inspectGraph *connect.Client[InspectGraphRequest, Graph]
 	dropGraph    *connect.Client[DropGraphRequest, Graph]
+	saveGraph    *connect.Client[SaveGraphRequest, SaveGraphResponse]
 	listVertices *connect.Client[ListVerticesRequest, ListVerticesResponse]
 	listWorkers  *connect.Client[ListWorkersRequest, ListWorkersResponse]
 	status       *connect.Client[StatusRequest, StatusResponse]
@@ -381,6 +392,11 @@ func (c *clusterClient) DropGraph(ctx context.Context, req *connect.Request[Drop
 	return c.dropGraph.CallUnary(ctx, req)
 }
 
+// SaveGraph calls superstep.control.v1.Cluster.SaveGraph.
+func (c *clusterClient) SaveGraph(ctx context.Context, req *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error) {
+	return c.saveGraph.CallUnary(ctx, req)
+}
+
 // ListVertices calls superstep.control.v1.Cluster.ListVertices.
 func (c *clusterClient) ListVertices(ctx context.Context, req *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
 	return c.listVertices.CallUnary(ctx, req)
@@ -416,6 +432,8 @@ type ClusterHandler interface {
 	ListGraphs(context.Context, *connect.Request[ListGraphsRequest]) (*connect.Response[ListGraphsResponse], error)
 	InspectGraph(context.Context, *connect.Request[InspectGraphRequest]) (*connect.Response[Graph], error)
 	DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error)
+	// SaveGraph has the workers store a graph of the catalog as a snapshot, and answers when it is there.
+	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
 	// ListVertices says which input ids the vertices of a graph have.
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
@@ -501,6 +519,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("DropGraph")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterSaveGraphHandler := connect.NewUnaryHandler(
+		ClusterSaveGraphProcedure,
+		svc.SaveGraph,
+		connect.WithSchema(clusterMethods.ByName("SaveGraph")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterListVerticesHandler := connect.NewUnaryHandler(
 		ClusterListVerticesProcedure,
 		svc.ListVertices,
@@ -545,6 +569,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterInspectGraphHandler.ServeHTTP(w, r)
 		case ClusterDropGraphProcedure:
 			clusterDropGraphHandler.ServeHTTP(w, r)
+		case ClusterSaveGraphProcedure:
+			clusterSaveGraphHandler.ServeHTTP(w, r)
 		case ClusterListVerticesProcedure:
 			clusterListVerticesHandler.ServeHTTP(w, r)
 		case ClusterListWorkersProcedure:
@@ -606,6 +632,10 @@ func (UnimplementedClusterHandler) InspectGraph(context.Context, *connect.Reques
 
 func (UnimplementedClusterHandler) DropGraph(context.Context, *connect.Request[DropGraphRequest]) (*connect.Response[Graph], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.DropGraph is not implemented"))
+}
+
+func (UnimplementedClusterHandler) SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.SaveGraph is not implemented"))
 }
 
 func (UnimplementedClusterHandler) ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {

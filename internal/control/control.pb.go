@@ -1628,6 +1628,7 @@ type Command struct {
 	//	*Command_Probe
 	//	*Command_Fill
 	//	*Command_Drive
+	//	*Command_Save
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1799,6 +1800,15 @@ func (x *Command) GetDrive() *Drive {
 	return nil
 }
 
+func (x *Command) GetSave() *Save {
+	if x != nil {
+		if x, ok := x.Body.(*Command_Save); ok {
+			return x.Save
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1851,6 +1861,10 @@ type Command_Drive struct {
 	Drive *Drive `protobuf:"bytes,26,opt,name=drive,proto3,oneof"`
 }
 
+type Command_Save struct {
+	Save *Save `protobuf:"bytes,27,opt,name=save,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1875,6 +1889,8 @@ func (*Command_Fill) isCommand_Body() {}
 
 func (*Command_Drive) isCommand_Body() {}
 
+func (*Command_Save) isCommand_Body() {}
+
 // Report answers a command; that to Drive comes in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1891,6 +1907,7 @@ type Report struct {
 	//	*Report_Benchmark
 	//	*Report_Probe
 	//	*Report_Drive
+	//	*Report_Save
 	Body          isReport_Body `protobuf_oneof:"body"`
 	PeakMemory    uint64        `protobuf:"varint,10,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the worker's process so far, in bytes; in the last report
 	unknownFields protoimpl.UnknownFields
@@ -2023,6 +2040,15 @@ func (x *Report) GetDrive() *DriveReport {
 	return nil
 }
 
+func (x *Report) GetSave() *SaveReport {
+	if x != nil {
+		if x, ok := x.Body.(*Report_Save); ok {
+			return x.Save
+		}
+	}
+	return nil
+}
+
 func (x *Report) GetPeakMemory() uint64 {
 	if x != nil {
 		return x.PeakMemory
@@ -2058,6 +2084,10 @@ type Report_Drive struct {
 	Drive *DriveReport `protobuf:"bytes,22,opt,name=drive,proto3,oneof"`
 }
 
+type Report_Save struct {
+	Save *SaveReport `protobuf:"bytes,23,opt,name=save,proto3,oneof"`
+}
+
 func (*Report_Load) isReport_Body() {}
 
 func (*Report_Prepare) isReport_Body() {}
@@ -2069,6 +2099,8 @@ func (*Report_Benchmark) isReport_Body() {}
 func (*Report_Probe) isReport_Body() {}
 
 func (*Report_Drive) isReport_Body() {}
+
+func (*Report_Save) isReport_Body() {}
 
 // Failure is why a command was not done.
 type Failure struct {
@@ -2573,6 +2605,127 @@ func (x *Load) GetNumber() uint64 {
 	return 0
 }
 
+// Save stores the worker's partitions of a graph and its part of the directory, or commits what all have stored, or removes what it has stored.
+type Save struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Place         string                 `protobuf:"bytes,2,opt,name=place,proto3" json:"place,omitempty"`       // a directory, or s3://BUCKET/PREFIX
+	Snapshot      string                 `protobuf:"bytes,3,opt,name=snapshot,proto3" json:"snapshot,omitempty"` // its id
+	Commit        []byte                 `protobuf:"bytes,4,opt,name=commit,proto3" json:"commit,omitempty"`     // the manifest of all workers' files
+	Remove        bool                   `protobuf:"varint,5,opt,name=remove,proto3" json:"remove,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Save) Reset() {
+	*x = Save{}
+	mi := &file_control_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Save) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Save) ProtoMessage() {}
+
+func (x *Save) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Save.ProtoReflect.Descriptor instead.
+func (*Save) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *Save) GetGraph() string {
+	if x != nil {
+		return x.Graph
+	}
+	return ""
+}
+
+func (x *Save) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *Save) GetSnapshot() string {
+	if x != nil {
+		return x.Snapshot
+	}
+	return ""
+}
+
+func (x *Save) GetCommit() []byte {
+	if x != nil {
+		return x.Commit
+	}
+	return nil
+}
+
+func (x *Save) GetRemove() bool {
+	if x != nil {
+		return x.Remove
+	}
+	return false
+}
+
+type SaveReport struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Manifest      []byte                 `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"` // of the worker's files; after a commit of all
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveReport) Reset() {
+	*x = SaveReport{}
+	mi := &file_control_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveReport) ProtoMessage() {}
+
+func (x *SaveReport) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
+func (*SaveReport) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *SaveReport) GetManifest() []byte {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
 type LoadReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Vertices      uint64                 `protobuf:"varint,1,opt,name=vertices,proto3" json:"vertices,omitempty"` // of the whole graph
@@ -2588,7 +2741,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2600,7 +2753,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2613,7 +2766,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2683,7 +2836,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2848,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2861,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -2787,7 +2940,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2799,7 +2952,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2812,7 +2965,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Locate) GetGraph() string {
@@ -2854,7 +3007,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2866,7 +3019,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2879,7 +3032,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -2907,7 +3060,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2919,7 +3072,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2932,7 +3085,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -2967,7 +3120,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2979,7 +3132,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2992,7 +3145,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -3066,7 +3219,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3078,7 +3231,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3091,7 +3244,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3140,7 +3293,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3152,7 +3305,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3165,7 +3318,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3196,7 +3349,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3208,7 +3361,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3221,7 +3374,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3268,7 +3421,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3280,7 +3433,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3293,7 +3446,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3358,7 +3511,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +3523,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3383,7 +3536,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3427,7 +3580,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3439,7 +3592,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3452,7 +3605,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -3500,7 +3653,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3665,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3678,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -3617,7 +3770,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3629,7 +3782,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3642,7 +3795,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -3726,7 +3879,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3738,7 +3891,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3751,7 +3904,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3806,7 +3959,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3818,7 +3971,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3831,7 +3984,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -4035,7 +4188,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4047,7 +4200,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4060,7 +4213,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4099,7 +4252,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4111,7 +4264,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4124,7 +4277,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4177,7 +4330,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4189,7 +4342,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4202,7 +4355,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4263,7 +4416,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4275,7 +4428,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4288,7 +4441,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4354,7 +4507,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4366,7 +4519,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4379,7 +4532,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -4434,7 +4587,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4446,7 +4599,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4459,7 +4612,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -4546,7 +4699,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4558,7 +4711,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4571,7 +4724,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -4611,7 +4764,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4623,7 +4776,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4636,7 +4789,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 // Search makes ready to search from a root.
@@ -4651,7 +4804,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4663,7 +4816,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4676,7 +4829,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Search) GetKernel() string {
@@ -4710,7 +4863,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4722,7 +4875,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4735,7 +4888,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4764,7 +4917,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +4929,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +4942,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -4874,7 +5027,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4886,7 +5039,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4899,7 +5052,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -4936,7 +5089,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4948,7 +5101,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4961,7 +5114,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -4995,7 +5148,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5007,7 +5160,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5020,7 +5173,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5040,7 +5193,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5052,7 +5205,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5065,7 +5218,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5086,7 +5239,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5098,7 +5251,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5111,7 +5264,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5138,7 +5291,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5150,7 +5303,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5163,7 +5316,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5191,7 +5344,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5203,7 +5356,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5216,7 +5369,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5243,7 +5396,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5255,7 +5408,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5268,7 +5421,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5290,7 +5443,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5302,7 +5455,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5315,7 +5468,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5370,7 +5523,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5382,7 +5535,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5395,7 +5548,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -5523,7 +5676,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5535,7 +5688,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5548,7 +5701,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ColumnData) GetId() string {
@@ -5592,7 +5745,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5604,7 +5757,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5617,7 +5770,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5656,7 +5809,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5668,7 +5821,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5681,7 +5834,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -5697,7 +5850,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5709,7 +5862,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5722,7 +5875,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -5769,7 +5922,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5781,7 +5934,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5794,7 +5947,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -5861,7 +6014,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5873,7 +6026,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5886,7 +6039,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -5943,7 +6096,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5955,7 +6108,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5968,7 +6121,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6038,7 +6191,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6050,7 +6203,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6063,7 +6216,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Job) GetId() string {
@@ -6295,7 +6448,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6307,7 +6460,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6320,7 +6473,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6357,7 +6510,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6369,7 +6522,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6382,7 +6535,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -6416,7 +6569,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6428,7 +6581,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6441,7 +6594,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6460,7 +6613,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6472,7 +6625,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6485,7 +6638,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6505,7 +6658,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6517,7 +6670,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6530,7 +6683,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6556,7 +6709,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6568,7 +6721,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6581,7 +6734,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6602,7 +6755,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6614,7 +6767,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6627,7 +6780,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6671,7 +6824,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6683,7 +6836,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6696,7 +6849,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6812,7 +6965,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6824,7 +6977,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6837,7 +6990,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -6888,7 +7041,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6900,7 +7053,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6913,7 +7066,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -7010,7 +7163,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7022,7 +7175,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7035,7 +7188,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7062,7 +7215,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7074,7 +7227,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7087,7 +7240,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7113,7 +7266,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7125,7 +7278,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7138,7 +7291,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7160,7 +7313,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7172,7 +7325,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7185,7 +7338,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7240,7 +7393,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7252,7 +7405,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7265,7 +7418,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Graph) GetName() string {
@@ -7388,7 +7541,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7400,7 +7553,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7413,7 +7566,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 type ListGraphsResponse struct {
@@ -7425,7 +7578,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7437,7 +7590,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7450,7 +7603,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7469,7 +7622,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7481,7 +7634,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7494,7 +7647,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7513,7 +7666,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7525,7 +7678,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7538,7 +7691,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7546,6 +7699,110 @@ func (x *DropGraphRequest) GetName() string {
 		return x.Name
 	}
 	return ""
+}
+
+type SaveGraphRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Place         string                 `protobuf:"bytes,2,opt,name=place,proto3" json:"place,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveGraphRequest) Reset() {
+	*x = SaveGraphRequest{}
+	mi := &file_control_proto_msgTypes[93]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveGraphRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveGraphRequest) ProtoMessage() {}
+
+func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[93]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
+func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{93}
+}
+
+func (x *SaveGraphRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SaveGraphRequest) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+type SaveGraphResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Manifest      []byte                 `protobuf:"bytes,1,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	Seconds       float64                `protobuf:"fixed64,2,opt,name=seconds,proto3" json:"seconds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SaveGraphResponse) Reset() {
+	*x = SaveGraphResponse{}
+	mi := &file_control_proto_msgTypes[94]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SaveGraphResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SaveGraphResponse) ProtoMessage() {}
+
+func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[94]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
+func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{94}
+}
+
+func (x *SaveGraphResponse) GetManifest() []byte {
+	if x != nil {
+		return x.Manifest
+	}
+	return nil
+}
+
+func (x *SaveGraphResponse) GetSeconds() float64 {
+	if x != nil {
+		return x.Seconds
+	}
+	return 0
 }
 
 type ListVerticesRequest struct {
@@ -7559,7 +7816,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7571,7 +7828,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7584,7 +7841,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7617,7 +7874,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7629,7 +7886,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7642,7 +7899,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7676,7 +7933,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7688,7 +7945,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7701,7 +7958,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *Worker) GetName() string {
@@ -7824,7 +8081,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7836,7 +8093,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7849,7 +8106,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 type ListWorkersResponse struct {
@@ -7861,7 +8118,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7873,7 +8130,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7886,7 +8143,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -7904,7 +8161,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7916,7 +8173,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7929,7 +8186,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 type StatusResponse struct {
@@ -7952,7 +8209,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7964,7 +8221,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7977,7 +8234,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8080,7 +8337,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8092,7 +8349,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8105,7 +8362,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8172,7 +8429,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8184,7 +8441,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8197,7 +8454,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8250,7 +8507,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8262,7 +8519,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8275,7 +8532,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39, 0}
+	return file_control_proto_rawDescGZIP(), []int{41, 0}
 }
 
 type Step_Ready struct {
@@ -8286,7 +8543,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8298,7 +8555,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8311,7 +8568,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39, 1}
+	return file_control_proto_rawDescGZIP(), []int{41, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -8417,7 +8674,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xe4\x05\n" +
+	"\aGoodbye\"\x96\x06\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -8433,8 +8690,9 @@ const file_control_proto_rawDesc = "" +
 	"\ameasure\x18\x17 \x01(\v2\x1d.superstep.control.v1.MeasureH\x00R\ameasure\x123\n" +
 	"\x05probe\x18\x18 \x01(\v2\x1b.superstep.control.v1.ProbeH\x00R\x05probe\x120\n" +
 	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x123\n" +
-	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05driveB\x06\n" +
-	"\x04bodyJ\x04\b\x06\x10\a\"\xb3\x04\n" +
+	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05drive\x120\n" +
+	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04saveB\x06\n" +
+	"\x04bodyJ\x04\b\x06\x10\a\"\xeb\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -8446,7 +8704,8 @@ const file_control_proto_rawDesc = "" +
 	"\alocated\x18\x0e \x01(\v2\x1d.superstep.control.v1.LocatedH\x00R\alocated\x12E\n" +
 	"\tbenchmark\x18\x14 \x01(\v2%.superstep.control.v1.BenchmarkReportH\x00R\tbenchmark\x129\n" +
 	"\x05probe\x18\x15 \x01(\v2!.superstep.control.v1.ProbeReportH\x00R\x05probe\x129\n" +
-	"\x05drive\x18\x16 \x01(\v2!.superstep.control.v1.DriveReportH\x00R\x05drive\x12\x1f\n" +
+	"\x05drive\x18\x16 \x01(\v2!.superstep.control.v1.DriveReportH\x00R\x05drive\x126\n" +
+	"\x04save\x18\x17 \x01(\v2 .superstep.control.v1.SaveReportH\x00R\x04save\x12\x1f\n" +
 	"\vpeak_memory\x18\n" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
@@ -8501,7 +8760,16 @@ const file_control_proto_rawDesc = "" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x16\n" +
 	"\x06master\x18\x06 \x01(\tR\x06master\x12\x16\n" +
-	"\x06number\x18\a \x01(\x04R\x06number\"\xba\x01\n" +
+	"\x06number\x18\a \x01(\x04R\x06number\"~\n" +
+	"\x04Save\x12\x14\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
+	"\x05place\x18\x02 \x01(\tR\x05place\x12\x1a\n" +
+	"\bsnapshot\x18\x03 \x01(\tR\bsnapshot\x12\x16\n" +
+	"\x06commit\x18\x04 \x01(\fR\x06commit\x12\x16\n" +
+	"\x06remove\x18\x05 \x01(\bR\x06remove\"(\n" +
+	"\n" +
+	"SaveReport\x12\x1a\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xba\x01\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -8943,7 +9211,13 @@ const file_control_proto_rawDesc = "" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\"W\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"<\n" +
+	"\x10SaveGraphRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05place\x18\x02 \x01(\tR\x05place\"I\n" +
+	"\x11SaveGraphResponse\x12\x1a\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\x12\x18\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\"W\n" +
 	"\x13ListVerticesRequest\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12\x14\n" +
@@ -9030,8 +9304,7 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xad\n" +
-	"\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\x8b\v\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12P\n" +
 	"\n" +
@@ -9047,7 +9320,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"ListGraphs\x12'.superstep.control.v1.ListGraphsRequest\x1a(.superstep.control.v1.ListGraphsResponse\x12V\n" +
 	"\fInspectGraph\x12).superstep.control.v1.InspectGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12P\n" +
-	"\tDropGraph\x12&.superstep.control.v1.DropGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12e\n" +
+	"\tDropGraph\x12&.superstep.control.v1.DropGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12\\\n" +
+	"\tSaveGraph\x12&.superstep.control.v1.SaveGraphRequest\x1a'.superstep.control.v1.SaveGraphResponse\x12e\n" +
 	"\fListVertices\x12).superstep.control.v1.ListVerticesRequest\x1a*.superstep.control.v1.ListVerticesResponse\x12b\n" +
 	"\vListWorkers\x12(.superstep.control.v1.ListWorkersRequest\x1a).superstep.control.v1.ListWorkersResponse\x12S\n" +
 	"\x06Status\x12#.superstep.control.v1.StatusRequest\x1a$.superstep.control.v1.StatusResponseB<Z:github.com/superstep-go/superstep/internal/control;controlb\x06proto3"
@@ -9065,7 +9339,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 107)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 111)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -9098,87 +9372,91 @@ var file_control_proto_goTypes = []any{
 	(*GraphSource)(nil),           // 28: superstep.control.v1.GraphSource
 	(*Meet)(nil),                  // 29: superstep.control.v1.Meet
 	(*Load)(nil),                  // 30: superstep.control.v1.Load
-	(*LoadReport)(nil),            // 31: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 32: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 33: superstep.control.v1.Locate
-	(*Located)(nil),               // 34: superstep.control.v1.Located
-	(*Vertex)(nil),                // 35: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 36: superstep.control.v1.Prepare
-	(*Fill)(nil),                  // 37: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 38: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 39: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 40: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 41: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 42: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 43: superstep.control.v1.Step
-	(*Superstep)(nil),             // 44: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 45: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 46: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 47: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 48: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 49: superstep.control.v1.Times
-	(*Peer)(nil),                  // 50: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 51: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 52: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 53: superstep.control.v1.Generate
-	(*Construct)(nil),             // 54: superstep.control.v1.Construct
-	(*Search)(nil),                // 55: superstep.control.v1.Search
-	(*Judge)(nil),                 // 56: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 57: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 58: superstep.control.v1.Violation
-	(*Measure)(nil),               // 59: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 60: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 61: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 62: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 63: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 64: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 65: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 66: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 67: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 68: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 69: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 70: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 71: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 72: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 73: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 74: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 75: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 76: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 77: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 78: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 79: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 80: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 81: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 82: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 83: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 84: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 85: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 86: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 87: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 88: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 89: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 90: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 91: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 92: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 93: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 94: superstep.control.v1.DropGraphRequest
-	(*ListVerticesRequest)(nil),   // 95: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 96: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 97: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 98: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 99: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 100: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 101: superstep.control.v1.StatusResponse
-	(*JobRecord)(nil),             // 102: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 103: superstep.control.v1.GraphRecord
-	nil,                           // 104: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 105: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 106: superstep.control.v1.Step.Ready
-	nil,                           // 107: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 108: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 109: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 110: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 111: google.protobuf.Timestamp
+	(*Save)(nil),                  // 31: superstep.control.v1.Save
+	(*SaveReport)(nil),            // 32: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),            // 33: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 34: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 35: superstep.control.v1.Locate
+	(*Located)(nil),               // 36: superstep.control.v1.Located
+	(*Vertex)(nil),                // 37: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 38: superstep.control.v1.Prepare
+	(*Fill)(nil),                  // 39: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 40: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 41: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 42: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 43: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 44: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 45: superstep.control.v1.Step
+	(*Superstep)(nil),             // 46: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 47: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 48: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 49: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 50: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 51: superstep.control.v1.Times
+	(*Peer)(nil),                  // 52: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 53: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 54: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 55: superstep.control.v1.Generate
+	(*Construct)(nil),             // 56: superstep.control.v1.Construct
+	(*Search)(nil),                // 57: superstep.control.v1.Search
+	(*Judge)(nil),                 // 58: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 59: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 60: superstep.control.v1.Violation
+	(*Measure)(nil),               // 61: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 62: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 63: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 64: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 65: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 66: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 67: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 68: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 69: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 70: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 71: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 72: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 73: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 74: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 75: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 76: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 77: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 78: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 79: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 80: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 81: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 82: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 83: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 84: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 85: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 86: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 87: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 88: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 89: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 90: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 91: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 92: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 93: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 94: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 95: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 96: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),      // 97: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),     // 98: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),   // 99: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 100: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 101: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 102: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 103: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 104: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 105: superstep.control.v1.StatusResponse
+	(*JobRecord)(nil),             // 106: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 107: superstep.control.v1.GraphRecord
+	nil,                           // 108: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 109: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 110: superstep.control.v1.Step.Ready
+	nil,                           // 111: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 112: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 113: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 114: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 115: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -9187,13 +9465,13 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	24,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	17,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	66,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	68,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	63,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	65,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	30,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	31,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	33,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
 	16,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
 	20,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	21,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
@@ -9201,153 +9479,157 @@ var file_control_proto_depIdxs = []int32{
 	22,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	19,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	30,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	36,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	62,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	64,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	65,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	33,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	52,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	38,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	64,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	66,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	67,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	35,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	54,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	29,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	59,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	60,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	37,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	39,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	25,  // 31: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	31,  // 32: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	38,  // 33: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	34,  // 34: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	57,  // 35: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	61,  // 36: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	41,  // 37: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	26,  // 38: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	27,  // 39: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	28,  // 40: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	27,  // 41: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	35,  // 42: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	104, // 43: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	32,  // 44: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	27,  // 45: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	35,  // 46: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	35,  // 47: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	40,  // 48: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	47,  // 49: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	40,  // 50: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	85,  // 51: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	42,  // 52: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	40,  // 53: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	76,  // 54: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	44,  // 55: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	33,  // 56: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	105, // 57: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	106, // 58: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	46,  // 59: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	49,  // 60: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	50,  // 61: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	51,  // 62: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	48,  // 63: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	53,  // 64: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	54,  // 65: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	55,  // 66: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	56,  // 67: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	72,  // 68: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	27,  // 69: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	35,  // 70: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	32,  // 71: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	35,  // 72: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	58,  // 73: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	71,  // 74: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	27,  // 75: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	27,  // 76: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	111, // 77: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	107, // 78: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	28,  // 79: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	32,  // 80: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	108, // 81: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	109, // 82: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	72,  // 83: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	71,  // 84: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	74,  // 85: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	74,  // 86: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	58,  // 87: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	67,  // 88: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 89: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	111, // 90: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	111, // 91: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	111, // 92: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	26,  // 93: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	76,  // 94: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	47,  // 95: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	73,  // 96: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	67,  // 97: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	75,  // 98: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	111, // 99: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	75,  // 100: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	85,  // 101: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	66,  // 102: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 103: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	84,  // 104: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	111, // 105: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	46,  // 106: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	110, // 107: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	47,  // 108: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	28,  // 109: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	28,  // 110: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 111: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	27,  // 112: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 113: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	90,  // 114: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 115: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	16,  // 116: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	97,  // 117: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	97,  // 118: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	90,  // 119: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	75,  // 120: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	111, // 121: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	75,  // 122: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	27,  // 123: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	30,  // 124: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	1,   // 125: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	31,  // 126: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	68,  // 127: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 128: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 129: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	77,  // 130: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	78,  // 131: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	79,  // 132: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	81,  // 133: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	82,  // 134: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	86,  // 135: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	69,  // 136: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	87,  // 137: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	89,  // 138: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	91,  // 139: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	93,  // 140: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	94,  // 141: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	95,  // 142: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	98,  // 143: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	100, // 144: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 145: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 146: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	75,  // 147: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	75,  // 148: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	80,  // 149: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	75,  // 150: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	83,  // 151: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	75,  // 152: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	70,  // 153: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	88,  // 154: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	90,  // 155: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	92,  // 156: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	90,  // 157: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	90,  // 158: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	96,  // 159: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	99,  // 160: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	101, // 161: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	145, // [145:162] is the sub-list for method output_type
-	128, // [128:145] is the sub-list for method input_type
-	128, // [128:128] is the sub-list for extension type_name
-	128, // [128:128] is the sub-list for extension extendee
-	0,   // [0:128] is the sub-list for field type_name
+	61,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	62,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	39,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	41,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	31,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	25,  // 32: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	33,  // 33: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	40,  // 34: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	36,  // 35: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	59,  // 36: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	63,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	43,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	32,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	26,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	27,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	28,  // 42: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	27,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	37,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	108, // 45: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	34,  // 46: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	27,  // 47: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	37,  // 48: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	37,  // 49: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	42,  // 50: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	49,  // 51: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	42,  // 52: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	87,  // 53: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	44,  // 54: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	42,  // 55: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	78,  // 56: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	46,  // 57: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	35,  // 58: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	109, // 59: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	110, // 60: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	48,  // 61: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	51,  // 62: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	52,  // 63: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	53,  // 64: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	50,  // 65: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	55,  // 66: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	56,  // 67: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	57,  // 68: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	58,  // 69: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	74,  // 70: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	27,  // 71: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	37,  // 72: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	34,  // 73: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	37,  // 74: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	60,  // 75: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	73,  // 76: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	27,  // 77: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	27,  // 78: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	115, // 79: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	111, // 80: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	28,  // 81: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	34,  // 82: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	112, // 83: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	113, // 84: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	74,  // 85: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	73,  // 86: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	76,  // 87: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	76,  // 88: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	60,  // 89: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	69,  // 90: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 91: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	115, // 92: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	115, // 93: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	115, // 94: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	26,  // 95: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	78,  // 96: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	49,  // 97: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	75,  // 98: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	69,  // 99: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	77,  // 100: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	115, // 101: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	77,  // 102: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	87,  // 103: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	68,  // 104: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 105: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	86,  // 106: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	115, // 107: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	48,  // 108: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	114, // 109: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	49,  // 110: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	28,  // 111: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	28,  // 112: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 113: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	27,  // 114: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 115: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	92,  // 116: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 117: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	16,  // 118: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	101, // 119: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	101, // 120: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	92,  // 121: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	77,  // 122: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	115, // 123: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	77,  // 124: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	27,  // 125: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	30,  // 126: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	1,   // 127: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	33,  // 128: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	70,  // 129: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 130: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 131: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	79,  // 132: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	80,  // 133: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	81,  // 134: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	83,  // 135: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	84,  // 136: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	88,  // 137: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	71,  // 138: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	89,  // 139: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	91,  // 140: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	93,  // 141: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	95,  // 142: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	96,  // 143: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	97,  // 144: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	99,  // 145: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	102, // 146: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	104, // 147: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 148: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 149: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	77,  // 150: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	77,  // 151: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	82,  // 152: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	77,  // 153: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	85,  // 154: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	77,  // 155: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	72,  // 156: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	90,  // 157: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	92,  // 158: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	94,  // 159: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	92,  // 160: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	92,  // 161: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	98,  // 162: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	100, // 163: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	103, // 164: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	105, // 165: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	148, // [148:166] is the sub-list for method output_type
+	130, // [130:148] is the sub-list for method input_type
+	130, // [130:130] is the sub-list for extension type_name
+	130, // [130:130] is the sub-list for extension extendee
+	0,   // [0:130] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9385,6 +9667,7 @@ func file_control_proto_init() {
 		(*Command_Probe)(nil),
 		(*Command_Fill)(nil),
 		(*Command_Drive)(nil),
+		(*Command_Save)(nil),
 	}
 	file_control_proto_msgTypes[20].OneofWrappers = []any{
 		(*Report_Load)(nil),
@@ -9393,21 +9676,22 @@ func file_control_proto_init() {
 		(*Report_Benchmark)(nil),
 		(*Report_Probe)(nil),
 		(*Report_Drive)(nil),
+		(*Report_Save)(nil),
 	}
 	file_control_proto_msgTypes[24].OneofWrappers = []any{}
-	file_control_proto_msgTypes[39].OneofWrappers = []any{
+	file_control_proto_msgTypes[41].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[48].OneofWrappers = []any{
+	file_control_proto_msgTypes[50].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[79].OneofWrappers = []any{
+	file_control_proto_msgTypes[81].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9420,7 +9704,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   107,
+			NumMessages:   111,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
