@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -126,6 +127,41 @@ func ranked(t *testing.T, ranks int, r load.Request, o graph.Options) (all []loa
 	return all, opened
 }
 
+// resaved saves a graph from several ranks, and returns where.
+func resaved(t *testing.T, all []loaded) string {
+	t.Helper()
+	dir := t.TempDir()
+	s, err := store.OpenDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
+	id := snapshot.NewID()
+	shares := make([]*snapshot.Manifest, len(all))
+	for i, l := range all {
+		rank, ids, labels, first := l.d.Share()
+		m, err := snapshot.SaveShare(t.Context(), s, id, l.g, rank, snapshot.Index{IDs: ids, Labels: labels, First: first}, snapshot.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := m.Encode()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if shares[len(all)-1-i], err = snapshot.Decode(data); err != nil {
+			t.Fatal(err)
+		}
+	}
+	m, err := snapshot.Merge(shares)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := snapshot.Commit(t.Context(), s, m); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
 // contents are all arrays of a partition, by name.
 type contents map[string]any
 
@@ -160,6 +196,21 @@ func TestShares(t *testing.T) {
 								t.Errorf("%v: %d of %d ranks have opened what is stored", to, opened, ranks)
 							}
 							agree(t, want, all)
+							again := resaved(t, all)
+							all, opened = ranked(t, ranks, load.Request{Name: again, Weights: o.Weights}, o)
+							if opened != ranks {
+								t.Errorf("%v: %d of %d ranks have opened what ranks have stored", to, opened, ranks)
+							}
+							agree(t, want, all)
+							g, in, err := load.Build(t.Context(), load.Request{Name: again, Weights: o.Weights}, graph.Options{Weights: o.Weights})
+							if err != nil {
+								t.Fatal(err)
+							}
+							if !slices.Equal(g.Order, want.Order) || !slices.Equal(g.IDs, want.IDs) {
+								t.Error("the graph that ranks have stored has other vertices")
+							}
+							in.Close()
+							g.Close()
 						}
 					})
 				}

@@ -40,9 +40,19 @@ func whatComes(t *testing.T, s store.Store, name, what string) {
 	}
 }
 
-// TestFlippedBytes: every byte that was changed is found, in every file, mapped or read.
+// TestFlippedBytes: every byte that was changed is found, in every file, mapped or read. Of several partitions some bytes are tried.
 func TestFlippedBytes(t *testing.T) {
-	dir, s, _ := small(t, graph.Options{Partitions: 2, Weights: 1})
+	one := 1
+	if testing.Short() {
+		one = 50
+	}
+	flipBytes(t, graph.Options{Weights: 1}, one)
+	flipBytes(t, graph.Options{Grid: graph.Grid{Rows: 2, Columns: 2}, Weights: 2}, 50)
+}
+
+// flipBytes changes one byte of so many.
+func flipBytes(t *testing.T, o graph.Options, of int) {
+	dir, s, _ := small(t, o)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for _, name := range files(t, dir) {
 		data, err := os.ReadFile(name)
@@ -59,12 +69,12 @@ func TestFlippedBytes(t *testing.T) {
 			}
 		}
 		for i := range data {
-			if testing.Short() && rng.IntN(50) > 0 {
+			if rng.IntN(of) > 0 {
 				continue
 			}
 			put(i, data[i]^byte(1+rng.IntN(255)))
 			from := s
-			if i%8 > 0 {
+			if i%8 == 0 {
 				from = unmapped{s}
 			}
 			whatComes(t, from, name, "a byte changed")

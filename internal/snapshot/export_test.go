@@ -63,14 +63,17 @@ func ForgeFile(dir, name string, change func(name string, array []byte) []byte) 
 	if err != nil {
 		return err
 	}
-	for _, list := range [][]File{m.Parts, m.Index} {
-		for i := range list {
-			if list[i].Name == name {
-				list[i].Size, list[i].Header = f.Size, f.Header
-			}
+	for i := range m.Parts {
+		if m.Parts[i].Name == name {
+			m.Parts[i].Size, m.Parts[i].Header = f.Size, f.Header
 		}
 	}
-	if text, err = m.encode(); err != nil {
+	for i := range m.Index {
+		if m.Index[i].Name == name {
+			m.Index[i].Size, m.Index[i].Header = f.Size, f.Header
+		}
+	}
+	if text, err = m.Encode(); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(dir, ManifestName), text, 0o600)

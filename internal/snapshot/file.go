@@ -40,7 +40,7 @@ type header struct {
 	Kind      string       `json:"kind"` // partition or vertices
 	ID        string       `json:"id"`   // of what the file belongs to
 	Partition *graph.Shape `json:"partition,omitempty"`
-	Vertices  *span        `json:"vertices,omitempty"`
+	Vertices  *int         `json:"vertices,omitempty"`
 	Size      int64        `json:"size"` // of the whole file
 	Arrays    []array      `json:"arrays"`
 	Blocks    []uint32     `json:"blocks"`

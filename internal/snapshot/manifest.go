@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
+	"slices"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -49,9 +50,26 @@ type Manifest struct {
 	Bytes       int64  `json:"bytes"` // of all files
 	Parts       []File `json:"parts"`
 	// Index are the files that find vertices by their input ids: each has a run of these, rising.
-	Index []File `json:"index"`
+	Index []IndexFile `json:"index"`
 	// SHA256 is that of the manifest in which it is empty.
 	SHA256 string `json:"sha256"`
+}
+
+// IndexFile is a file of the index: how many vertices it has, and their input ids, which follow one another from First on unless they are Listed.
+type IndexFile struct {
+	File
+	Vertices int    `json:"vertices"`
+	First    uint64 `json:"first"`
+	Listed   bool   `json:"listed"`
+}
+
+// files returns all files.
+func (m *Manifest) files() []File {
+	all := slices.Clone(m.Parts)
+	for _, f := range m.Index {
+		all = append(all, f.File)
+	}
+	return all
 }
 
 const manifestFormat = "superstep snapshot"
@@ -65,7 +83,7 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 		Format: manifestFormat, Version: version, ID: id, Graph: g.Name, Vertices: g.N, Arcs: g.Arcs, Directed: g.Directed,
 		Weights: weightKinds[g.Weights], LeastWeight: strconv.FormatFloat(g.LeastWeight, 'g', -1, 64), Tuples: g.Tuples, Loops: g.Loops,
 		Dropped: g.Dropped, Connected: g.Connected, Partitions: len(g.Parts), Grid: o.Grid.String(), Duplicates: o.Duplicates.String(),
-		SelfLoops: "keep", UnitWeights: o.UnitWeights, Order: "degree", Labels: "listed",
+		SelfLoops: "keep", UnitWeights: o.UnitWeights, Order: "degree", Parts: make([]File, len(g.Parts)),
 	}
 	if o.DropLoops {
 		m.SelfLoops = "drop"
@@ -73,14 +91,11 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 	if o.InputOrder {
 		m.Order = "input"
 	}
-	if first, ok := g.Labels.First(); ok {
-		m.Labels, m.FirstLabel = "consecutive", first
-	}
 	return m
 }
 
-// encode returns the manifest as it is stored.
-func (m *Manifest) encode() ([]byte, error) {
+// Encode returns the manifest as it is stored. It may be that of a share.
+func (m *Manifest) Encode() ([]byte, error) {
 	m.SHA256 = ""
 	data, err := json.MarshalIndent(m, "", "  ")
 	if err != nil {
@@ -113,8 +128,17 @@ func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
 	return m, nil
 }
 
-// parseManifest accepts exactly what encode writes.
+// parseManifest accepts exactly what Encode writes of a whole snapshot.
 func parseManifest(data []byte) (*Manifest, error) {
+	m, err := Decode(data)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.check()
+}
+
+// Decode reads what Encode has written, byte for byte. Whether it is a whole snapshot is not looked at.
+func Decode(data []byte) (*Manifest, error) {
 	var said struct {
 		Format  string `json:"format"`
 		Version int    `json:"version"`
@@ -132,10 +156,10 @@ func parseManifest(data []byte) (*Manifest, error) {
 		return nil, err
 	}
 	sum := m.SHA256
-	if again, err := m.encode(); err != nil || m.SHA256 != sum || !bytes.Equal(again, data) {
+	if again, err := m.Encode(); err != nil || m.SHA256 != sum || !bytes.Equal(again, data) {
 		return nil, errors.New("its checksum is wrong: it was damaged, or changed by hand")
 	}
-	return m, m.check()
+	return m, nil
 }
 
 // check refuses what no graph has.
@@ -153,8 +177,28 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("found %d partitions in %d files for a grid of %s", m.Partitions, len(m.Parts), m.Grid)
 	case len(m.Index) == 0 && m.Vertices > 0 || len(m.Index) > graph.MaxPartitions:
 		return fmt.Errorf("found %d files of input ids", len(m.Index))
-	case m.FirstLabel > math.MaxUint64-uint64(m.Vertices):
-		return fmt.Errorf("found input ids from %d on", m.FirstLabel)
+	}
+	return m.checkIndex()
+}
+
+// checkIndex refuses files of the index that do not make one together.
+func (m *Manifest) checkIndex() error {
+	vertices, consecutive, first := 0, true, uint64(0)
+	for i, f := range m.Index {
+		if f.Vertices < 0 || f.Vertices > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Vertices) || f.Listed && f.First != 0 {
+			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Vertices, vertices, m.Vertices, f.First)
+		}
+		if i == 0 {
+			first = f.First
+		}
+		consecutive = consecutive && !f.Listed && (f.Vertices == 0 || f.First == first+uint64(vertices))
+		vertices += f.Vertices
+	}
+	if vertices != m.Vertices {
+		return fmt.Errorf("found an index of %d vertices, expected %d", vertices, m.Vertices)
+	}
+	if m.Labels == "consecutive" && (!consecutive || m.FirstLabel != first) {
+		return fmt.Errorf("found an index whose input ids do not follow one another from %d on", m.FirstLabel)
 	}
 	return nil
 }

@@ -43,33 +43,20 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	if err := g.MakeReversed(ctx, o.Team); err != nil {
 		return nil, err
 	}
-	id := NewID()
-	m := newManifest(id, g)
-	m.Parts, m.Index = make([]File, len(g.Parts)), make([]File, 1)
-	var done atomic.Int64
-	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
-		x := Index{IDs: g.IDs}
-		if m.Labels == "listed" {
-			x.Labels = make([]uint64, g.N)
-			for v := range x.Labels {
-				x.Labels[v] = g.Labels.Of(uint64(v))
-			}
+	x := Index{IDs: g.IDs}
+	var consecutive bool
+	if x.First, consecutive = g.Labels.First(); !consecutive {
+		x.Labels = make([]uint64, g.N)
+		for v := range x.Labels {
+			x.Labels[v] = g.Labels.Of(uint64(v))
 		}
-		m.Index[0].Name = IndexName(id, 0)
-		m.Index[0], err = WriteIndex(ctx, s, m.Index[0].Name, id, x)
-		return err
-	}}
-	for i, p := range g.Parts {
-		jobs = append(jobs, func(ctx context.Context) (err error) {
-			m.Parts[i].Name = PartName(id, i)
-			if m.Parts[i], err = WritePart(ctx, s, m.Parts[i].Name, id, p); err == nil && o.Progress != nil {
-				o.Progress(done.Add(m.Parts[i].Size), max(g.Bytes(), done.Load()))
-			}
-			return err
-		})
 	}
-	if err := together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
-		return nil, errors.Join(err, Remove(ctx, s, m))
+	m, err := SaveShare(ctx, s, NewID(), g, 0, x, o)
+	if err != nil {
+		return nil, err
+	}
+	if m, err = Merge([]*Manifest{m}); err != nil {
+		return nil, err
 	}
 	return m, Commit(ctx, s, m)
 }
@@ -97,17 +84,21 @@ func Absent(ctx context.Context, s store.Store) error {
 	}
 }
 
-// Commit makes files a snapshot. They are removed if there is another one by now. After any other error they stay: it may be that the manifest was
+// Commit makes files a snapshot, if they are there. They are removed if they are not all, or if there is another snapshot by now. After any other error they stay: it may be that the manifest was
 // written, and only the answer was lost.
 func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Graph = strings.ToValidUTF8(m.Graph, "?")
-	for _, f := range slices.Concat(m.Parts, m.Index) {
+	m.Bytes = 0
+	for _, f := range m.files() {
 		m.Bytes += f.Size
 	}
 	if err := m.check(); err != nil {
 		return err
 	}
-	data, err := m.encode()
+	if err := present(ctx, s, m); err != nil {
+		return errors.Join(err, Remove(ctx, s, m))
+	}
+	data, err := m.Encode()
 	if err != nil {
 		return err
 	}
@@ -119,6 +110,20 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	return nil
 }
 
+// present checks that all files are there: that those which other processes have stored are in the same place.
+func present(ctx context.Context, s store.Store, m *Manifest) error {
+	var jobs []func(ctx context.Context) error
+	for _, f := range m.files() {
+		jobs = append(jobs, func(ctx context.Context) error {
+			if err := s.GetRange(ctx, store.Object{Name: f.Name}, f.Size-1, make([]byte, 1)); err != nil {
+				return fmt.Errorf("a file that was saved is not there (do all workers see the same place?): %w", err)
+			}
+			return nil
+		})
+	}
+	return together(ctx, requests, jobs)
+}
+
 // removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
 const removeTime = 30 * time.Second
 
@@ -127,7 +132,7 @@ func Remove(ctx context.Context, s store.Store, m *Manifest) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
 	var errs []error
-	for _, f := range slices.Concat(m.Parts, m.Index) {
+	for _, f := range m.files() {
 		if f.Name != "" {
 			errs = append(errs, s.Delete(ctx, f.Name))
 		}

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/store"
@@ -17,7 +16,7 @@ func Verify(ctx context.Context, s store.Store, m *Manifest, o Options) error {
 	var done atomic.Int64
 	total := 2 * m.Bytes
 	jobs := []func(ctx context.Context) error{}
-	for _, f := range slices.Concat(m.Parts, m.Index) {
+	for _, f := range m.files() {
 		jobs = append(jobs, func(ctx context.Context) error {
 			h, piece := sha256.New(), make([]byte, min(requestSize, f.Size))
 			for from := int64(0); from < f.Size; from += int64(len(piece)) {

@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -45,6 +46,25 @@ func (d *Directory) Bytes() int64 {
 func (d *Directory) Close() {
 	d.ids, d.labels, d.size = nil, nil, 0
 	d.arena.Close()
+}
+
+// Share returns this rank's run of the vertices, by rising input id, and the rank: the runs of all ranks follow one another. The input ids are nil if
+// they follow one another from the first one on.
+func (d *Directory) Share() (rank int, ids []uint32, labels []uint64, first uint64) {
+	if d.labels != nil {
+		return d.rank, d.ids, d.labels.IDs(), 0
+	}
+	first = d.first + d.ranges.starts[d.rank]
+	if !slices.Contains(d.ids, noID) {
+		return d.rank, d.ids, nil, first
+	}
+	labels = []uint64{}
+	for place, id := range d.ids {
+		if id != noID {
+			ids, labels = append(ids, id), append(labels, first+uint64(place))
+		}
+	}
+	return d.rank, ids, labels, 0
 }
 
 // Local returns the vertex with an input id whose entry this rank owns. Of every input id that there is, one rank knows.

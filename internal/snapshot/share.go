@@ -1,0 +1,90 @@
+package snapshot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// SaveShare stores the partitions of a graph that are in this process, and a part of the index: those of all processes together, put together by
+// Merge, are the snapshot of that id, once they are committed. If it fails, what it has stored is removed.
+func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
+	m := newManifest(id, g)
+	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
+	m.Index[0].Name = IndexName(id, rank)
+	var done atomic.Int64
+	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
+		m.Index[0].File, err = writeIndex(ctx, s, m.Index[0].Name, id, x)
+		return err
+	}}
+	for i, p := range g.Parts {
+		if p == nil {
+			continue
+		}
+		m.Parts[i].Name = PartName(id, i)
+		jobs = append(jobs, func(ctx context.Context) error {
+			f, err := WritePart(ctx, s, m.Parts[i].Name, id, p)
+			if err != nil {
+				return err
+			}
+			m.Parts[i] = f
+			if now := done.Add(f.Size); o.Progress != nil {
+				o.Progress(now, max(g.Bytes(), now))
+			}
+			return nil
+		})
+	}
+	if err := together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
+		return nil, errors.Join(err, Remove(ctx, s, m))
+	}
+	return m, nil
+}
+
+// RemoveShare removes what SaveShare has stored, or was about to.
+func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int) error {
+	m := newManifest(id, g)
+	m.Index = []IndexFile{{File: File{Name: IndexName(id, rank)}}}
+	for i, p := range g.Parts {
+		if p != nil {
+			m.Parts[i].Name = PartName(id, i)
+		}
+	}
+	return Remove(ctx, s, m)
+}
+
+// Merge puts the manifests of shares together.
+func Merge(shares []*Manifest) (*Manifest, error) {
+	m := *shares[0]
+	if len(m.Index) == 0 {
+		return nil, errors.New("found a share without an index")
+	}
+	m.Parts, m.Index, m.SHA256 = make([]File, len(m.Parts)), nil, ""
+	for _, share := range shares {
+		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs || share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
+			return nil, fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s", m.Vertices, m.Grid, share.Vertices, share.Grid)
+		}
+		for i, f := range share.Parts {
+			if f.Name != "" {
+				m.Parts[i] = f
+			}
+		}
+		m.Index = append(m.Index, share.Index...)
+	}
+	for i, f := range m.Parts {
+		if f.Name == "" {
+			return nil, fmt.Errorf("partition %d is nobody's", i)
+		}
+	}
+	slices.SortFunc(m.Index, func(a, b IndexFile) int { return cmp.Compare(a.Name, b.Name) })
+	m.Labels, m.FirstLabel = "consecutive", m.Index[0].First
+	if m.checkIndex() != nil {
+		m.Labels, m.FirstLabel = "listed", 0
+	}
+	return &m, m.check()
+}
