@@ -54,6 +54,9 @@ func key(c *control.Command) string {
 	if l := c.GetLocate(); l != nil {
 		return "graph " + l.Graph
 	}
+	if s := c.GetSave(); s != nil { // the graph's other commands do not wait for it
+		return "save " + s.Graph
+	}
 	if c.GetProbe() != nil {
 		return "probe"
 	}
@@ -252,6 +255,10 @@ func (q *queue) do(ctx context.Context, c *control.Command, t task) (r *control.
 		var p *control.ProbeReport
 		p, err = x.probe(ctx, body.Probe)
 		r.Body = &control.Report_Probe{Probe: p}
+	case *control.Command_Save:
+		var s *control.SaveReport
+		s, err = x.save(ctx, t, body.Save)
+		r.Body = &control.Report_Save{Save: s}
 	case *control.Command_Measure:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:

@@ -7,8 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -46,16 +48,41 @@ type graphSave struct {
 func (a *app) saveGraph() *cobra.Command {
 	c := &graphSave{app: a}
 	cmd := &cobra.Command{
-		Use:   "save --graph FILE|GENERATOR --output DIR|s3://BUCKET/PREFIX",
+		Use:   "save NAME|--graph FILE|GENERATOR --output DIR|s3://BUCKET/PREFIX",
 		Short: "Store a built graph, to be opened at once later",
 		Long: `Store a built graph, to be opened at once later: wherever a graph is named, the directory, or s3://BUCKET/PREFIX/ with a slash at the
 end, is a graph. It is opened as it was saved where nothing else is asked for; with other partitions or another grid it is built anew.
-Weights are kept, as float64, where the input has some; a generator makes none unless --weights says which.`,
+Weights are kept, as float64, where the input has some; a generator makes none unless --weights says which. With the NAME of a graph of a
+cluster its workers store it, each its partitions: they must all see the place.`,
 		Example: `  superstep graphs save --graph kronecker:scale=22 --output k22
   superstep run bfs --graph k22 -p source=1
-  superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web`,
-		Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error { return c.execute(cmd.Context()) },
+  superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web
+  superstep graphs save web --output s3://graphs/web`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 && c.graph != "" {
+				return nil
+			}
+			if len(args) == 0 {
+				return usagef("save wants the name of a graph of a cluster, or --graph: a file, or a generator such as kronecker:scale=18")
+			}
+			return exactly(1, aGraph)(cmd, args)
+		},
+		ValidArgsFunction: c.run.cluster.completeCatalog,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if c.output == "" {
+				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
+			}
+			if len(args) == 0 {
+				return c.execute(cmd.Context())
+			}
+			if c.graph != "" {
+				return usagef("save %s: --graph is another graph: give one of the two", args[0])
+			}
+			if name, ok := changed(cmd.Flags(), append([]string{"weights", "threads"}, ofLoading...)); ok {
+				return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, args[0])
+			}
+			return c.onCluster(cmd.Context(), args[0])
+		},
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVarP(&c.graph, "graph", "g", "", "the `GRAPH`: a file, a generator such as kronecker:scale=18, or a snapshot")
@@ -65,17 +92,47 @@ Weights are kept, as float64, where the input has some; a generator makes none u
 	c.store.define(cmd)
 	c.run.defineGrid(cmd, columnOf)
 	threadsFlag(cmd, &c.run.threads)
+	c.run.cluster.define(cmd)
+	c.run.cluster.definePatience(cmd, waitPatience)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
 	return cmd
 }
 
+// onCluster has the workers store a graph of the catalog.
+func (c *graphSave) onCluster(ctx context.Context, name string) error {
+	place, err := graphio.Absolute(c.output)
+	if err != nil {
+		return fmt.Errorf("--output %s: %w", c.output, err)
+	}
+	d := c.app.progress()
+	defer d.done()
+	to, err := c.run.cluster.connect(ctx, d.warn)
+	if err != nil {
+		return err
+	}
+	defer to.Close()
+	d.stage("saving "+name, 0, 0)
+	r, err := to.SaveGraph(ctx, &control.SaveGraphRequest{Name: name, Place: place})
+	if err != nil {
+		return err
+	}
+	m, err := snapshot.Decode(r.Manifest)
+	if err != nil {
+		return err
+	}
+	d.done()
+	c.saved(place, m, r.Seconds)
+	return nil
+}
+
+// saved says what has been stored.
+func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
+	fmt.Fprintf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", visible(place), things(m.Vertices, "vertex", "vertices"),
+		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"), mem.Text(m.Bytes), seconds)
+}
+
+// execute builds a graph in this process, and stores it.
 func (c *graphSave) execute(ctx context.Context) error {
-	if c.output == "" {
-		return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
-	}
-	if c.graph == "" {
-		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
-	}
 	source, err := graphSource(c.graph, &c.input, &c.store, false)
 	if err != nil {
 		return err
@@ -120,8 +177,7 @@ func (c *graphSave) execute(ctx context.Context) error {
 		return err
 	}
 	progress.done()
-	fmt.Fprintf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", visible(place.String()), things(m.Vertices, "vertex", "vertices"),
-		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"), mem.Text(m.Bytes), time.Since(began).Seconds())
+	c.saved(place.String(), m, time.Since(began).Seconds())
 	return nil
 }
 

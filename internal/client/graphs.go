@@ -36,6 +36,15 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 	return answer.Msg, nil
 }
 
+// SaveGraph has the workers store a graph as a snapshot, and returns its manifest.
+func (c *Client) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (*control.SaveGraphResponse, error) {
+	answer, err := c.conn.Cluster.SaveGraph(ctx, connect.NewRequest(r))
+	if err != nil {
+		return nil, c.Explain(ctx, err)
+	}
+	return answer.Msg, nil
+}
+
 // askProgress tells how far a load is, until ctx ends.
 func (c *Client) askProgress(ctx context.Context, name string, progress func(stage string, done, total int64)) {
 	t := time.NewTicker(askEvery)

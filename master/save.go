@@ -1,0 +1,95 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/snapshot"
+)
+
+// removeTime is how long workers have to remove what they stored for a snapshot that failed.
+const removeTime = 30 * time.Second
+
+// SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time; then one of them commits. If it fails, or the client
+// goes away, they remove what they stored.
+func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (*connect.Response[control.SaveGraphResponse], error) {
+	if err := small(r.Msg); err != nil {
+		return nil, err
+	}
+	name, place := r.Msg.Name, r.Msg.Place
+	if place == "" {
+		return nil, invalid("save %.150q: where to is missing: a directory that the workers see, or s3://BUCKET/PREFIX", name)
+	}
+	s.mu.Lock()
+	g := s.cluster.graphs[name]
+	var team []*control.Placement
+	state := control.GraphState_GRAPH_STATE_UNSPECIFIED
+	if g != nil {
+		team, state = onePerWorker(g.placements), g.state
+	}
+	s.mu.Unlock()
+	switch {
+	case g == nil:
+		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", name))
+	case state != control.GraphState_GRAPH_STATE_READY:
+		return nil, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s is not there: it is %s", name, state.Word()))
+	}
+	began := s.now()
+	m, err := s.save(ctx, team, name, place)
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return nil, connect.NewError(connect.CodeAborted, fmt.Errorf("graph %s: %w", name, err))
+	}
+	return connect.NewResponse(&control.SaveGraphResponse{Manifest: m, Seconds: (s.now() - began).Seconds()}), nil
+}
+
+// save has a team store its shares of a graph, and its first member commit them. It returns the manifest.
+func (s *Server) save(ctx context.Context, team []*control.Placement, name, place string) ([]byte, error) {
+	what, id := "save "+name, snapshot.NewID()
+	ask := func(ctx context.Context, team []*control.Placement, c *control.Save) ([]*control.Report, error) {
+		return s.gather(ctx, team, order{what: what, long: true, command: func() *control.Command {
+			return &control.Command{Body: &control.Command_Save{Save: c}}
+		}, fits: func(_ int, r *control.Report) bool { return r.GetSave() != nil }})
+	}
+	reports, err := ask(ctx, team, &control.Save{Graph: name, Place: place, Snapshot: id})
+	var m *snapshot.Manifest
+	if err == nil {
+		m, err = mergeShares(reports)
+	}
+	if err != nil {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
+		defer cancel()
+		for _, p := range team { // whoever is still there
+			_, _ = ask(ctx, []*control.Placement{p}, &control.Save{Graph: name, Place: place, Snapshot: id, Remove: true})
+		}
+		return nil, err
+	}
+	data, err := m.Encode()
+	if err != nil {
+		return nil, err
+	}
+	done, err := ask(ctx, team[:1], &control.Save{Graph: name, Place: place, Commit: data})
+	if err != nil {
+		return nil, err
+	}
+	return done[0].GetSave().Manifest, nil
+}
+
+// mergeShares puts together what workers say of their shares.
+func mergeShares(reports []*control.Report) (*snapshot.Manifest, error) {
+	var shares []*snapshot.Manifest
+	for _, r := range reports {
+		m, err := snapshot.Decode(r.GetSave().Manifest)
+		if err != nil {
+			return nil, err
+		}
+		shares = append(shares, m)
+	}
+	return snapshot.Merge(shares)
+}
