@@ -11,7 +11,8 @@ import (
 // save stores this worker's partitions of a graph, and its part of the directory, as files of a snapshot; or commits what all workers have stored, or
 // removes what this one has.
 func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
-	place, err := snapshot.At(s.Place)
+	ctx = x.options.confine(ctx)
+	place, err := snapshot.At(ctx, s.Place)
 	if err != nil {
 		return nil, err
 	}

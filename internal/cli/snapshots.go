@@ -153,7 +153,7 @@ func (c *graphSave) execute(ctx context.Context) error {
 		return err
 	}
 	defer team.Close()
-	place, err := snapshot.At(c.output)
+	place, err := snapshot.At(ctx, c.output)
 	if err != nil {
 		return err
 	}

@@ -42,7 +42,7 @@ func Find(ctx context.Context, name string) (*Place, error) {
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
 		}
 	}
-	p, err := at(store.RootsOf(ctx), place)
+	p, err := placeOf(store.RootsOf(ctx).Open(place))
 	if err != nil {
 		return nil, err
 	}
@@ -53,11 +53,12 @@ func Find(ctx context.Context, name string) (*Place, error) {
 	return p, nil
 }
 
-// At returns a place to which a snapshot is to be saved. The caller closes it.
-func At(place string) (*Place, error) { return at(nil, place) }
+// At returns a place to which a snapshot is to be saved, also one that is not there yet. The caller closes it.
+func At(ctx context.Context, place string) (*Place, error) {
+	return placeOf(store.RootsOf(ctx).Make(place))
+}
 
-func at(roots store.Roots, place string) (*Place, error) {
-	s, err := roots.Open(place)
+func placeOf(s store.Store, err error) (*Place, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -125,7 +125,23 @@ func (r Roots) Open(place string) (s Store, err error) {
 	if len(r) == 0 || IsS3(place) {
 		return Open(place)
 	}
+	return r.dir(place, (*os.Root).Stat)
+}
+
+// Make is Open, but makes a directory that is not there.
+func (r Roots) Make(place string) (s Store, err error) {
+	if len(r) == 0 || IsS3(place) {
+		return Open(place)
+	}
+	return r.dir(place, func(root *os.Root, name string) (fs.FileInfo, error) { return nil, root.MkdirAll(name, 0o777) })
+}
+
+// dir returns the store in a directory below the roots, after first.
+func (r Roots) dir(place string, first func(root *os.Root, name string) (fs.FileInfo, error)) (s Store, err error) {
 	err = r.in(place, func(root *os.Root, name string) error {
+		if _, err := first(root, name); err != nil {
+			return err
+		}
 		inner, err := root.OpenRoot(name)
 		if err == nil {
 			s = &Dir{place, inner}

@@ -70,6 +70,18 @@ func TestRoots(t *testing.T) {
 	if _, err := roots.Open(filepath.Join(base, "graphs/nowhere")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a store that is not there: %v", err)
 	}
+	for name, want := range map[string]error{"graphs/new/place": nil, "graphs/dir/new": ErrOutside, "new": ErrOutside, "graphs/../new": ErrOutside, "graphs/to-more/new": ErrOutside} {
+		made, err := roots.Make(filepath.Join(base, "x")[:len(base)+1] + name)
+		if !errors.Is(err, want) || (err == nil) != (want == nil) {
+			t.Errorf("make %s: %v, expected %v", name, err, want)
+		}
+		if err == nil {
+			_ = made.(*Dir).Close()
+		}
+		if _, err := os.Stat(filepath.Join(base, "new")); err == nil {
+			t.Errorf("%s was made outside", name)
+		}
+	}
 	s, err := roots.Open(filepath.Join(base, "graphs/deep"))
 	if err != nil {
 		t.Fatal(err)
