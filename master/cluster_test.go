@@ -242,6 +242,9 @@ func failure(text string) error {
 	if text == "" {
 		return nil
 	}
+	if before, ok := strings.CutSuffix(text, errSessionBroke.Error()); ok {
+		return fmt.Errorf("%s%w", before, errSessionBroke)
+	}
 	return errors.New(text)
 }
 

@@ -186,6 +186,10 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded anew since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
 			return false
 		}
+		if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
+			c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which has lost its session", g.name, name))
+			return false
+		}
 		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load
 	}
 	c.unqueue(j)

@@ -322,6 +322,16 @@ func placedOn(placements []*control.Placement, worker string, incarnation uint64
 	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker && p.Incarnation == incarnation })
 }
 
+// silent returns a worker of placements that has no session now: it is back, or lost, before its lease ends.
+func (c *cluster) silent(placements []*control.Placement) string {
+	for _, p := range placements {
+		if w := c.workers[p.Worker]; w != nil && w.live() && !w.attached {
+			return p.Worker
+		}
+	}
+	return ""
+}
+
 func uses(placements []*control.Placement, worker string) bool {
 	return slices.ContainsFunc(placements, func(p *control.Placement) bool { return p.Worker == worker })
 }
