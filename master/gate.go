@@ -44,5 +44,6 @@ func (s *Server) turnAway(from string, why error) {
 	_ = s.event(func() error { s.turned++; return nil })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
+		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: control.Text(why.Error(), maxReason)})
 	}
 }

@@ -37,6 +37,8 @@ type Options struct {
 	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. Workers have the same, of the
 	// same build.
 	Programs []pregel.Registered
+	// AuditLog is the file to which a line is added for each change that someone made, and for who was refused; none by default.
+	AuditLog string
 	// Data is the directory where results are kept, and the queue, the list of jobs and the catalog for the next master with the same
 	// directory; by default results are in one that is removed at the end, and the rest is nowhere.
 	Data string

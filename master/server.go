@@ -46,6 +46,7 @@ type Server struct {
 	columns  *sentColumns
 	health   control.Health
 	gate     *control.Gate
+	audit    *audit
 	refusals quiet
 	lock     *os.File // of Data, or nil
 
@@ -112,6 +113,9 @@ func New(o Config) (*Server, error) {
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
 	}
+	if err == nil {
+		s.audit, err = openAudit(o.AuditLog, o.Now, func(err error) { s.log.Error("the audit log cannot be written", "error", err) })
+	}
 	if err != nil {
 		s.results.close()
 		s.unlock()
@@ -134,6 +138,7 @@ var errClosing = errors.New("the master is stopping")
 func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
+	defer s.audit.close()
 	defer s.end(errClosing)
 	if err := control.CheckListen(l.Addr().String(), s.options.who()); err != nil {
 		return errors.Join(err, l.Close())
@@ -142,8 +147,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	service := func(path string, h http.Handler) {
 		mux.Handle(path, s.gate.Service(h))
 	}
-	service(control.NewWorkersHandler(s, control.HandlerOptions()...))
-	service(control.NewClusterHandler(s, control.HandlerOptions()...))
+	service(control.NewWorkersHandler(Audited{s}, control.HandlerOptions()...))
+	service(control.NewClusterHandler(Audited{s}, control.HandlerOptions()...))
 	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
 	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))

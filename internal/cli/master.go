@@ -22,6 +22,7 @@ type masterCommand struct {
 	insecureToken           bool
 	lease, hold, command    time.Duration
 	retries                 int
+	audit                   string
 	keep                    keepFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
@@ -59,6 +60,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know")
 	m.tls.define(cmd, false)
 	insecureFlag(cmd.Flags(), &m.insecureToken)
+	cmd.Flags().StringVar(&m.audit, "audit-log", "", "add a line of JSON to `FILE` for each change that someone makes, and for who is refused")
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
 	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
@@ -121,7 +123,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
-		InsecureToken: m.insecureToken, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
+		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))
 		},

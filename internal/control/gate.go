@@ -39,6 +39,7 @@ func LoadTLS(done *certs.Files, n certs.Names, log *slog.Logger) (*certs.Files, 
 type Caller struct {
 	Name  string // of the certificate, or what stands for one
 	Roles certs.Role
+	From  string     // the other end's address
 	shown certs.Role // by the certificate alone
 }
 
@@ -67,9 +68,9 @@ func (g *Gate) Open() bool { return !g.Token.Given() && g.TLS == nil }
 // Caller returns who makes a request. The error says why it is nobody that is known; then there are no roles.
 func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	if g.Open() {
-		return Caller{callerAnyone, certs.Worker | certs.Client | certs.Reader, 0}, nil
+		return Caller{callerAnyone, certs.Worker | certs.Client | certs.Reader, r.RemoteAddr, 0}, nil
 	}
-	var caller Caller
+	caller := Caller{From: r.RemoteAddr}
 	err := errToken
 	if g.TLS != nil {
 		if err = errNobody; r.TLS != nil {

@@ -55,7 +55,7 @@ func TestRoots(t *testing.T) {
 		if _, err := roots.Stat(path); !errors.Is(err, want) {
 			t.Errorf("stat %s: %v, expected %v", name, err, want)
 		}
-		if err := roots.Check(path); (err != nil) != (errors.Is(want, ErrOutside)) {
+		if err := roots.Check(path); (err != nil) != errors.Is(want, ErrOutside) {
 			t.Errorf("check %s: %v", name, err)
 		}
 	}

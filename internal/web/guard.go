@@ -63,7 +63,7 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 		return r, nil
 	}
 	if s.sessions.has(r) {
-		return r.WithContext(control.As(r.Context(), control.Caller{Name: callerOfSession, Roles: control.Reading})), nil
+		return r.WithContext(control.As(r.Context(), control.Caller{Name: callerOfSession, Roles: control.Reading, From: r.RemoteAddr})), nil
 	}
 	caller, err := s.gate.Allow(r, s.rolesFor(r))
 	if err != nil {

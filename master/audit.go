@@ -1,0 +1,145 @@
+package master
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// audit writes down who has changed what, a line of JSON each. The nil value writes nothing.
+type audit struct {
+	now    func() time.Time
+	failed func(error)
+	mu     sync.Mutex
+	file   *os.File
+}
+
+// entry is a line of the audit log.
+type entry struct {
+	Time    time.Time `json:"time"`
+	Who     string    `json:"who,omitempty"` // the certificate's name; token, browser or anyone
+	Roles   string    `json:"roles,omitempty"`
+	From    string    `json:"from,omitempty"`
+	What    string    `json:"what"`
+	Job     string    `json:"job,omitempty"`
+	Graph   string    `json:"graph,omitempty"`
+	Program string    `json:"program,omitempty"`
+	Worker  string    `json:"worker,omitempty"`
+	More    int64     `json:"more,omitempty"` // refusals since the last line about one
+	Outcome string    `json:"outcome"`        // done, or why not
+}
+
+// openAudit opens the log to append to it; without a name there is none.
+func openAudit(path string, now func() time.Time, failed func(error)) (*audit, error) {
+	if path == "" {
+		return nil, nil
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("the audit log: %w", err)
+	}
+	return &audit{now: now, failed: failed, file: f}, nil
+}
+
+// add writes a line about what the caller of a request did.
+func (a *audit) add(ctx context.Context, e entry, err error) {
+	if a == nil {
+		return
+	}
+	caller := control.CallerOf(ctx)
+	e.Who, e.Roles, e.From = caller.Name, caller.Roles.String(), caller.From
+	if e.Outcome = "done"; err != nil {
+		e.Outcome = control.Text(err.Error(), maxReason)
+	}
+	a.write(e)
+}
+
+func (a *audit) write(e entry) {
+	if a == nil {
+		return
+	}
+	e.Time = a.now().UTC()
+	for _, text := range []*string{&e.Job, &e.Graph, &e.Program, &e.Worker} { // as the caller has them
+		*text = control.Text(*text, maxReason)
+	}
+	line, err := json.Marshal(e)
+	if err == nil {
+		a.mu.Lock()
+		_, err = a.file.Write(append(line, '\n'))
+		a.mu.Unlock()
+	}
+	if err != nil {
+		a.failed(err)
+	}
+}
+
+func (a *audit) close() {
+	if a != nil {
+		_ = a.file.Close() // each line was written
+	}
+}
+
+// Audited is a server as its callers have it: what they change is written down.
+type Audited struct{ *Server }
+
+// Submit is Server.Submit.
+func (a Audited) Submit(ctx context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
+	j, found, err := a.Server.Submit(ctx, r)
+	if !found {
+		a.audit.add(ctx, entry{What: "submit", Job: j.GetId(), Graph: r.GetSpec().Origin(), Program: r.GetSpec().GetProgram()}, err)
+	}
+	return j, found, err
+}
+
+// SubmitJob is Server.SubmitJob.
+func (a Audited) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
+	j, _, err := a.Submit(ctx, r.Msg)
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(j), nil
+}
+
+// CancelJob is Server.CancelJob.
+func (a Audited) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	answer, err := a.Server.CancelJob(ctx, r)
+	a.audit.add(ctx, entry{What: "cancel", Job: r.Msg.Id}, err)
+	return answer, err
+}
+
+// LoadGraph is Server.LoadGraph.
+func (a Audited) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+	answer, err := a.Server.LoadGraph(ctx, r)
+	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name}, err)
+	return answer, err
+}
+
+// DropGraph is Server.DropGraph.
+func (a Audited) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+	answer, err := a.Server.DropGraph(ctx, r)
+	a.audit.add(ctx, entry{What: "drop", Graph: r.Msg.Name}, err)
+	return answer, err
+}
+
+// Register is Server.Register.
+func (a Audited) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+	answer, err := a.Server.Register(ctx, r)
+	if r.Msg.Incarnation == 0 || err != nil { // else it was here before
+		a.audit.add(ctx, entry{What: "register", Worker: r.Msg.Name}, err)
+	}
+	return answer, err
+}
+
+// ReportExit is Server.ReportExit.
+func (a Audited) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
+	answer, err := a.Server.ReportExit(ctx, r)
+	a.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, err)
+	return answer, err
+}
