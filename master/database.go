@@ -85,12 +85,15 @@ func openDatabase(dir string, each func(bucket []byte, key string, data []byte) 
 	if err == nil {
 		err = d.write(all)
 	}
-	if err == nil {
+	if err = errors.Join(err, d.db.Close()); err == nil {
 		err = os.Rename(fresh, path)
 	}
+	if err == nil {
+		d.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openTimeout})
+	}
 	if err != nil {
-		d.close()
-		return nil, fmt.Errorf("data: %w", errors.Join(err, os.Remove(fresh)))
+		_ = os.Remove(fresh)
+		return nil, fmt.Errorf("data: %w", err)
 	}
 	return d, nil
 }
