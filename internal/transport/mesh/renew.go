@@ -10,11 +10,16 @@ import (
 // next session that no other uses it beside gets a new one. The old one is not closed here: the other side ends it when it has the new
 // one in its place, so that its end fails no session there that has heard nothing yet.
 
-// doubtful reports whether the other side has been silent for longer than it is when all is well, now or since the connection was made.
+// mostSecure is how many bytes go through one connection with TLS, which does not change its keys: AES-GCM wants others after 2^24.5 records.
+const mostSecure = 256 << 30
+
+// doubtful reports whether the other side has been silent for longer than it is when all is well, now or since the connection was made,
+// or so much was sent that it wants other keys.
 func (o *outbound) doubtful() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.late || time.Since(o.heard) > o.mesh.options.Silence/2
+	_, secure := o.conn.(*secured)
+	return o.late || secure && o.sent > mostSecure || time.Since(o.heard) > o.mesh.options.Silence/2
 }
 
 // hear notes a sign of life, of which there are two in half of Silence. The lock is held.

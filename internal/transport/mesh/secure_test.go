@@ -258,3 +258,20 @@ func (d *dripping) Write(p []byte) (int, error) {
 	n, err := d.Conn.Write(p[:64<<10])
 	return n, errors.Join(err, os.ErrDeadlineExceeded)
 }
+
+// TestMuchSentWantsOtherKeys: a connection with TLS that has carried very much is made anew for the next session.
+func TestMuchSentWantsOtherKeys(t *testing.T) {
+	for _, files := range []*certs.Files{nil, newAuthority(t).worker()} {
+		meshes, _, _ := pair(t, func(_ int, o *Options) { o.TLS = files })
+		out := meshes[0].outs["w1"]
+		if out.doubtful() {
+			t.Error("a new connection is in doubt")
+		}
+		out.mu.Lock()
+		out.sent = mostSecure + 1
+		out.mu.Unlock()
+		if out.doubtful() != (files != nil || secureAll) {
+			t.Errorf("TLS %t: the connection stays as it is", files != nil)
+		}
+	}
+}
