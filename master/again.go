@@ -9,8 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from the
-// start, on the workers that are there then. A benchmark does not: its figures would be of another cluster than it began on. Nor does a job
+// again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from
+// its newest checkpoint, or else from the start, on the workers that are there then. A benchmark does not: its figures would be of another cluster than it began on. Nor does a job
 // that has lost a worker too often, for that may be its own doing: a vertex whose Compute ends the process.
 func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 	reason := j.reason

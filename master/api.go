@@ -52,6 +52,9 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	if err := s.suits(r.Spec); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
+	if err := s.placed(r.Spec); err != nil {
+		return nil, false, err
+	}
 	held := false
 	answer, err := s.job(func() (j *job, err error) {
 		if ctx.Err() != nil { // while it waited for the lock

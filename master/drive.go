@@ -49,6 +49,9 @@ func (r *run) heard(d *control.DriveReport, search string) {
 			a.GraphLeft = o.GraphLeft
 		})
 	}
+	if d.Checkpoint > 0 {
+		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
+	}
 	for _, line := range d.Log {
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
 			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: r.team[0].Worker, Text: line,

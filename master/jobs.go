@@ -6,8 +6,6 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -64,7 +62,7 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string, c
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
 	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
-		if !proto.Equal(j.spec, spec) {
+		if !sameJob(j.spec, spec) {
 			return nil, false, connect.NewError(connect.CodeAlreadyExists,
 				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key", key, j.id))
 		}

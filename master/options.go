@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -58,6 +59,15 @@ type Options struct {
 	// Retries is how often the job of a vertex program that loses a worker begins again, from the start, on the workers that are left;
 	// default Retries. Negative is never: the job fails.
 	Retries int
+	// Checkpoints is a place that the master and all workers reach, a directory or s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a
+	// job that begins again goes on from its newest one. Empty: none are kept. They are taken every CheckpointEvery supersteps or CheckpointInterval; without
+	// either as often as pays by what one costs and MTBF, the mean time between failures, default 24 h. CheckpointStrict fails a job when two in a row
+	// cannot be stored.
+	Checkpoints        string
+	CheckpointEvery    int
+	CheckpointInterval time.Duration
+	MTBF               time.Duration
+	CheckpointStrict   bool
 	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
 	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
 	CommandTimeout time.Duration
@@ -131,7 +141,7 @@ func (o *Config) complete() (err error) {
 	if o.Version == "" {
 		o.Version = buildinfo.Revision()
 	}
-	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults) < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
+	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval, o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
 			o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.KeepResultBytes, o.Running)
 	}
@@ -146,6 +156,13 @@ func (o *Config) complete() (err error) {
 	}
 	if o.Retries == 0 {
 		o.Retries = Retries
+	}
+	if o.Checkpoints != "" {
+		s, err := store.Open(o.Checkpoints)
+		if err != nil {
+			return fmt.Errorf("Checkpoints: %w", err)
+		}
+		o.Checkpoints = s.String() // of a directory the full path
 	}
 	if o.Running == 0 {
 		o.Running = 1

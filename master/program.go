@@ -157,12 +157,15 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 		}
 	}
 	prepare.Phase = 0
+	if err := r.keeping(ctx, prepare, program); err != nil {
+		return err
+	}
 	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
 		_, err := r.prepare(ctx, prepare)
 		return err
 	}
 	facts, err := r.prepare(ctx, prepare)
-	if err == nil && program.Plan() == nil {
+	if err == nil && program.Plan() == nil && prepare.GoOn == nil { // else its columns are in the checkpoint
 		err = r.fill(ctx, p)
 	}
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -163,6 +164,12 @@ func (c *crew) take(rank int, p *control.PartitionReport, superstep int) error {
 	if len(p.Summary) > 0 {
 		if err := json.Unmarshal(p.Summary, &r.Summary); err != nil {
 			return fmt.Errorf("what it tells of its values: %w", err)
+		}
+	}
+	if len(p.Stored) > 0 {
+		var err error
+		if r.Stored, err = checkpoint.DecodeStored(p.Stored); err != nil {
+			return fmt.Errorf("what it tells of checkpoints: %w", err)
 		}
 	}
 	r.Account = &transport.Account{Partition: i, Superstep: superstep}

@@ -102,8 +102,14 @@ func (j *job) newCrew(d *control.Drive) (*crew, error) {
 		o.SuperstepTimeout = limit
 	}
 	o.Trace, o.Progress, o.Log, o.Label, o.Late = c, c.progress, c.log, c.label, c.late
+	o.Checkpoints, o.Spec = c.keeper(), c.kept.keep.GetSpec()
 	if c.driver, err = j.of.Driver(o, facts); err != nil {
 		return nil, err
+	}
+	if from := c.kept.from; from != nil {
+		if err := c.driver.GoOn(from.Manifest, facts); err != nil {
+			return nil, err
+		}
 	}
 	for i := range c.cells {
 		if c.layout.Owner[i] != 0 {

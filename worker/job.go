@@ -36,6 +36,7 @@ type job struct {
 	repeats    bool               // it may run again: a search of Graph500
 	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills      map[string]*filling
+	kept       kept
 }
 
 // newJob makes the job of a program, or of a phase of its plan. shared is what the phases before have left, which it takes over.
@@ -73,13 +74,13 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 		}
 		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
 	}
-	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared, p.Phase == 0)
+	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared, p.Phase == 0, keeping{p.Keep, p.GoOn})
 }
 
 // begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
 func (x *executor) begin(
 	ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph,
-	shared *engine.Shared, summary bool,
+	shared *engine.Shared, summary bool, keep keeping,
 ) (_ *job, err error) {
 	o, err := jobspec.Options(run)
 	if err != nil {
@@ -105,6 +106,9 @@ func (x *executor) begin(
 	if run.GetTrace() {
 		o.Trace = measuring{}
 	}
+	if err = j.keep(ctx, keep, &o); err != nil {
+		return nil, err
+	}
 	if j.program, err = program.Bind(g.Graph, o); err != nil {
 		return nil, err
 	}
@@ -115,7 +119,10 @@ func (x *executor) begin(
 	x.mu.Lock()
 	_, j.repeats = x.benchmarks[t.job]
 	x.mu.Unlock()
-	return j, j.restart()
+	if err := j.restart(); err != nil {
+		return nil, err
+	}
+	return j, j.goOn(ctx)
 }
 
 // connect opens a session with the other workers of a job.
@@ -183,6 +190,7 @@ func (j *job) free() {
 	if j.program != nil {
 		j.program.Close()
 	}
+	j.kept.close()
 	j.shared.Close()
 	if j.end != nil {
 		j.end()

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -21,7 +22,7 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Summarize,
+		Summarize: c.Summarize, Save: c.Save,
 	}}}, nil
 }
 
@@ -34,6 +35,7 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
 		Change:      s.Change,
 		Summarize:   s.Summarize,
+		Save:        s.Save,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
@@ -54,6 +56,11 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 	}
 	if r.Summary != nil {
 		if p.Summary, err = json.Marshal(r.Summary); err != nil {
+			return nil, err
+		}
+	}
+	if len(r.Stored) > 0 {
+		if p.Stored, err = checkpoint.EncodeStored(r.Stored); err != nil {
 			return nil, err
 		}
 	}

@@ -12,14 +12,11 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -104,7 +101,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 			return nil, fmt.Errorf("--checkpoint: %w", err)
 		}
 	}
-	saved, err := specForLater(spec)
+	saved, err := jobspec.Later(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -112,22 +109,6 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
 	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
 	return k, nil
-}
-
-// specForLater is a job as one that goes on from its checkpoint reads it, wherever it is started.
-func specForLater(spec *control.JobSpec) ([]byte, error) {
-	s := &control.JobSpec{
-		Program: spec.Program, Parameters: spec.Parameters, Source: spec.Source, Options: spec.Options, Rows: spec.Rows, Columns: spec.Columns,
-	}
-	if s.Source != nil && !generate.IsGenerator(s.Source.Input) {
-		path, err := graphio.Absolute(s.Source.Input)
-		if err != nil {
-			return nil, err
-		}
-		s.Source = proto.CloneOf(s.Source)
-		s.Source.Input = path
-	}
-	return protojson.Marshal(s)
 }
 
 func (k *kept) add(e checkpoint.Event) {

@@ -24,6 +24,7 @@ type masterCommand struct {
 	retries                 int
 	audit                   string
 	keep                    keepFlags
+	checkpoints             checkpointFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
 	withInput               inputEnd
@@ -63,8 +64,10 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.audit, "audit-log", "", "add a line of JSON to `FILE` for each change that someone makes, and for who is refused")
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
-	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
+	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from its newest checkpoint or the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they fail")
+	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them (default: none)")
+	m.checkpoints.defineWhen(cmd)
 	m.keep.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
@@ -105,6 +108,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := m.checkpoints.check(); err != nil {
+		return err
+	}
 	if err := m.gossip.check(); err != nil {
 		return err
 	}
@@ -123,6 +129,8 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	address := l.Addr().String()
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
+		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
+		MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))

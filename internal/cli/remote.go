@@ -291,7 +291,10 @@ func (f *followed) event(e *control.JobEvent) error {
 			at.Active += int(p.Active)
 			at.Senders += int(p.Senders)
 		}
-		f.times = append(f.times, r.Seconds)
+		for len(f.times) <= at.Superstep {
+			f.times = append(f.times, 0)
+		}
+		f.times[at.Superstep] = r.Seconds // again, if an attempt before had come as far
 		f.display.superstep(at, f.limit)
 	}
 	return nil
@@ -302,7 +305,6 @@ func (f *followed) show(j *control.Job) {
 	f.limit = int64(j.Spec.GetOptions().GetMaxSupersteps())
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
-		f.times = nil
 	}
 	if f.began = j.State != control.JobState_JOB_STATE_QUEUED; f.began {
 		f.queued.over()

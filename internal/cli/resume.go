@@ -10,11 +10,12 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -26,15 +27,17 @@ const aPlace = "the place of checkpoints, or one of them: PLACE/checkpoint-00000
 func (a *app) resume() *cobra.Command {
 	r := &runCommand{app: a}
 	cmd := &cobra.Command{
-		Use:   "resume PLACE",
+		Use:   "resume PLACE|JOB",
 		Short: "Go on from a checkpoint",
 		Long: `Go on from the newest checkpoint of a place that is in order, or from the one that is named, as superstep run --checkpoint has made
 it. The run goes on with its parameters, on its graph, which is loaded again; threads, partitions and delivery may be others. With other
 parameters (-p) it is another run, which keeps no checkpoints unless --checkpoint names another place for them. The program may have been
-built anew: it is refused where its types are not those of the checkpoint.`,
+built anew: it is refused where its types are not those of the checkpoint. With --master it is a job of the cluster that is named, one that failed,
+was cancelled or came to its limit of supersteps.`,
 		Example: `  superstep run pagerank --graph web.txt.gz -p iterations=500 --checkpoint ckpt
   superstep resume ckpt --output ranks.txt
-  superstep resume ckpt/checkpoint-000000120.json -p damping=0.9 --partitions 4`,
+  superstep resume ckpt/checkpoint-000000120.json -p damping=0.9 --partitions 4
+  superstep resume 47df-3 --master 10.0.0.1:7700 --output ranks.txt`,
 		Args: exactly(1, aPlace),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
 	}
@@ -45,10 +48,10 @@ built anew: it is refused where its types are not those of the checkpoint.`,
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
 	r.run.define(cmd, columnOf)
 	_ = cmd.Flags().MarkHidden("deterministic")
-	_ = cmd.Flags().MarkHidden("workers")
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, those before the checkpoint included (default: as before)")
 	nothing(cmd, "max-supersteps")
 	r.run.keep.define(cmd)
+	r.run.cluster.defineDetach(cmd)
 	return cmd
 }
 
@@ -67,7 +70,7 @@ func openPlace(place string) (s store.Store, name string, err error) {
 }
 
 func (r *runCommand) goOn(ctx context.Context, place string) error {
-	if name, ok := changed(r.run.flags, []string{"deterministic", "workers"}); ok {
+	if name, ok := changed(r.run.flags, []string{"deterministic"}); ok {
 		return usagef("--%s: a run goes on as it began", name)
 	}
 	if err := r.run.limits(); err != nil {
@@ -75,6 +78,9 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	}
 	if err := r.run.keep.check(); err != nil {
 		return err
+	}
+	if r.run.cluster.wanted(r.run.flags) {
+		return r.goOnThere(ctx, place)
 	}
 	s, name, err := openPlace(place)
 	if err != nil {
@@ -86,9 +92,12 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	spec := &control.JobSpec{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(m.Job, spec); err != nil || spec.Source == nil {
-		return fmt.Errorf("%s/%s does not say what was run: %w", s, checkpoint.ManifestName(m.Superstep), err)
+	spec, err := jobspec.Earlier(m.Job)
+	if err != nil {
+		return fmt.Errorf("%s/%s: %w", s, checkpoint.ManifestName(m.Superstep), err)
+	}
+	if spec.Source == nil {
+		return fmt.Errorf("%s/%s: the run was on graph %s of a cluster's catalog: superstep resume JOB --master goes on there", s, checkpoint.ManifestName(m.Superstep), spec.Graph)
 	}
 	if err := r.asBefore(spec, m); err != nil {
 		return err
@@ -104,9 +113,48 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	return r.perform(ctx, spec)
 }
 
+// goOnThere has a cluster go on from the newest checkpoint of a job that failed, was cancelled or reached its limit.
+func (r *runCommand) goOnThere(ctx context.Context, id string) error {
+	err := r.run.place(true, "jobs", []string{"output", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	if err != nil {
+		return err
+	}
+	warnings := r.app.progress()
+	c, err := r.run.cluster.connect(ctx, warnings.warn)
+	if err != nil {
+		return err
+	}
+	job, err := c.Job(ctx, id)
+	c.Close()
+	warnings.done()
+	switch {
+	case err != nil:
+		return err
+	case job.Spec.GetCheckpoints() == "":
+		return fmt.Errorf("job %s kept no checkpoints: superstep master --checkpoints says where jobs keep them", id)
+	case !job.State.Ended():
+		return fmt.Errorf("job %s has not ended: superstep watch %[1]s shows it", id)
+	case job.State == control.JobState_JOB_STATE_DONE && job.Converged:
+		return fmt.Errorf("job %s is done, and its checkpoints are removed", id)
+	}
+	spec := proto.CloneOf(job.Spec)
+	rows, columns := spec.Rows, spec.Columns
+	if err := r.asBefore(spec, &checkpoint.Manifest{}); err != nil {
+		return err
+	}
+	if spec.Rows|spec.Columns == 0 {
+		spec.Rows, spec.Columns = rows, columns
+	}
+	spec.KeepResult = spec.KeepResult || r.run.cluster.detach
+	spec.GoOn, spec.Checkpoints = job.Spec.Checkpoints, ""
+	return r.perform(ctx, spec)
+}
+
 // asBefore completes what a run goes on with.
 func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) error {
-	r.graph = spec.Source.Input
+	if r.graph = control.CatalogPrefix + spec.Graph; spec.Source != nil {
+		r.graph = spec.Source.Input
+	}
 	spec.KeepResult, spec.Unsorted = r.output != "" || r.verify, !r.sorted
 	given, err := r.app.splitParameters(spec.Program, r.params)
 	if err != nil {
@@ -130,7 +178,7 @@ func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) err
 		now.Delivery = ""
 	}
 	spec.Options = now
-	if !r.run.flags.Changed("partitions") && r.run.grid == "" {
+	if !r.run.flags.Changed("partitions") && r.run.grid == "" && !r.run.onCluster {
 		if g, err := graph.ParseGrid(m.Graph.Grid); err == nil {
 			spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
 			return nil

@@ -3114,6 +3114,8 @@ type Prepare struct {
 	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
 	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
 	Sequence      uint32 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
+	Keep          *Keep  `protobuf:"bytes,11,opt,name=keep,proto3" json:"keep,omitempty"`             // checkpoints are to be kept
+	GoOn          *GoOn  `protobuf:"bytes,12,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // the run goes on from a checkpoint
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3204,6 +3206,166 @@ func (x *Prepare) GetSequence() uint32 {
 	return 0
 }
 
+func (x *Prepare) GetKeep() *Keep {
+	if x != nil {
+		return x.Keep
+	}
+	return nil
+}
+
+func (x *Prepare) GetGoOn() *GoOn {
+	if x != nil {
+		return x.GoOn
+	}
+	return nil
+}
+
+// Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
+type Keep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`        // a store that all workers reach, of this job alone
+	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`            // is in the names of what is stored: another one of each attempt
+	Every         uint32                 `protobuf:"varint,3,opt,name=every,proto3" json:"every,omitempty"`       // supersteps
+	Interval      int64                  `protobuf:"varint,4,opt,name=interval,proto3" json:"interval,omitempty"` // nanoseconds
+	Mtbf          int64                  `protobuf:"varint,5,opt,name=mtbf,proto3" json:"mtbf,omitempty"`         // nanoseconds
+	Strict        bool                   `protobuf:"varint,6,opt,name=strict,proto3" json:"strict,omitempty"`
+	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"` // the job, for whoever goes on from a checkpoint
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Keep) Reset() {
+	*x = Keep{}
+	mi := &file_control_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Keep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Keep) ProtoMessage() {}
+
+func (x *Keep) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Keep.ProtoReflect.Descriptor instead.
+func (*Keep) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *Keep) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *Keep) GetRun() string {
+	if x != nil {
+		return x.Run
+	}
+	return ""
+}
+
+func (x *Keep) GetEvery() uint32 {
+	if x != nil {
+		return x.Every
+	}
+	return 0
+}
+
+func (x *Keep) GetInterval() int64 {
+	if x != nil {
+		return x.Interval
+	}
+	return 0
+}
+
+func (x *Keep) GetMtbf() int64 {
+	if x != nil {
+		return x.Mtbf
+	}
+	return 0
+}
+
+func (x *Keep) GetStrict() bool {
+	if x != nil {
+		return x.Strict
+	}
+	return false
+}
+
+func (x *Keep) GetSpec() []byte {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+// GoOn names a checkpoint.
+type GoOn struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
+	Manifest      string                 `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GoOn) Reset() {
+	*x = GoOn{}
+	mi := &file_control_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GoOn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GoOn) ProtoMessage() {}
+
+func (x *GoOn) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
+func (*GoOn) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *GoOn) GetPlace() string {
+	if x != nil {
+		return x.Place
+	}
+	return ""
+}
+
+func (x *GoOn) GetManifest() string {
+	if x != nil {
+		return x.Manifest
+	}
+	return ""
+}
+
 // Fill gives a vertex column of a job's program values of the worker's vertices: blocks as a raw result has them, in pieces, or
 // whole lines "LINE ID VALUE" of a file.
 type Fill struct {
@@ -3219,7 +3381,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3231,7 +3393,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3244,7 +3406,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3293,7 +3455,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3305,7 +3467,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3318,7 +3480,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3349,7 +3511,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3361,7 +3523,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3374,7 +3536,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3421,7 +3583,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3433,7 +3595,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3446,7 +3608,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3503,15 +3665,16 @@ type DriveReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Outcome       *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
 	Records       []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
-	Log           []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"` // lines of Coordinate
-	End           *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"` // in the last report
+	Log           []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                // lines of Coordinate
+	End           *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                // in the last report
+	Checkpoint    uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"` // before which superstep there is a new one; 0 if there is none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3523,7 +3686,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3536,7 +3699,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3567,6 +3730,13 @@ func (x *DriveReport) GetEnd() *RunEnd {
 	return nil
 }
 
+func (x *DriveReport) GetCheckpoint() uint32 {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return 0
+}
+
 // RunEnd is what a run ended with.
 type RunEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3580,7 +3750,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3592,7 +3762,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3605,7 +3775,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -3653,7 +3823,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3835,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3848,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -3764,13 +3934,14 @@ type Superstep struct {
 	Ways          uint32                 `protobuf:"varint,8,opt,name=ways,proto3" json:"ways,omitempty"`            // a bit for each direction in which a program of direction either has sent: out, in
 	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices asked for changes of the graph in the last superstep
 	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
+	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3782,7 +3953,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3795,7 +3966,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -3868,6 +4039,13 @@ func (x *Superstep) GetSummarize() bool {
 	return false
 }
 
+func (x *Superstep) GetSave() bool {
+	if x != nil {
+		return x.Save
+	}
+	return false
+}
+
 // SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3879,7 +4057,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3891,7 +4069,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3904,7 +4082,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -3953,13 +4131,14 @@ type PartitionReport struct {
 	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`    // the graph after changes, as the engine writes it
 	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`   // vertices that messages have made
 	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`    // of its values, when the program has ended, as the engine writes it
+	Stored        []byte         `protobuf:"bytes,31,opt,name=stored,proto3" json:"stored,omitempty"`      // what has become of parts of checkpoints, as package checkpoint writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3971,7 +4150,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +4163,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -4176,6 +4355,13 @@ func (x *PartitionReport) GetSummary() []byte {
 	return nil
 }
 
+func (x *PartitionReport) GetStored() []byte {
+	if x != nil {
+		return x.Stored
+	}
+	return nil
+}
+
 // GraphSize is how large a graph is that a program changes.
 type GraphSize struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4188,7 +4374,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4200,7 +4386,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4213,7 +4399,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4252,7 +4438,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4264,7 +4450,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4277,7 +4463,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4330,7 +4516,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4342,7 +4528,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4355,7 +4541,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4416,7 +4602,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4428,7 +4614,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4441,7 +4627,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4507,7 +4693,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4519,7 +4705,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4532,7 +4718,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -4587,7 +4773,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4599,7 +4785,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4612,7 +4798,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -4699,7 +4885,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4711,7 +4897,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4724,7 +4910,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -4764,7 +4950,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +4962,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +4975,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 // Search makes ready to search from a root.
@@ -4804,7 +4990,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4816,7 +5002,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4829,7 +5015,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Search) GetKernel() string {
@@ -4863,7 +5049,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4875,7 +5061,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4888,7 +5074,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -4917,7 +5103,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4929,7 +5115,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4942,7 +5128,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5027,7 +5213,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5039,7 +5225,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5052,7 +5238,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5089,7 +5275,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5101,7 +5287,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5114,7 +5300,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5148,7 +5334,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5160,7 +5346,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5173,7 +5359,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5193,7 +5379,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5205,7 +5391,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5218,7 +5404,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5239,7 +5425,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5251,7 +5437,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5264,7 +5450,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5291,7 +5477,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5303,7 +5489,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5316,7 +5502,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5344,7 +5530,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5356,7 +5542,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5369,7 +5555,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5396,7 +5582,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5408,7 +5594,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5421,7 +5607,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5443,7 +5629,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5455,7 +5641,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5468,7 +5654,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5514,16 +5700,18 @@ type JobSpec struct {
 	ColumnData    map[string]*ColumnData `protobuf:"bytes,13,rep,name=column_data,json=columnData,proto3" json:"column_data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: what a client has sent of them
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                                                         // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
-	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`         // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
-	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"` // the benchmark, which has its own graph; program is graph500 then
-	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"` // measurements between the workers, without a graph; program is netbench then
+	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`               // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
+	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"`       // the benchmark, which has its own graph; program is graph500 then
+	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`       // measurements between the workers, without a graph; program is netbench then
+	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"` // where the job's are kept; the master says so
+	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`   // the place of the checkpoints of the job that this one goes on from; the master says so
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5535,7 +5723,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5548,7 +5736,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -5663,6 +5851,20 @@ func (x *JobSpec) GetNetbench() *Netbench {
 	return nil
 }
 
+func (x *JobSpec) GetCheckpoints() string {
+	if x != nil {
+		return x.Checkpoints
+	}
+	return ""
+}
+
+func (x *JobSpec) GetGoOn() string {
+	if x != nil {
+		return x.GoOn
+	}
+	return ""
+}
+
 // ColumnData is what a client has sent with SendColumn. The master keeps it until a job that names it has ended.
 type ColumnData struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5676,7 +5878,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5688,7 +5890,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5701,7 +5903,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *ColumnData) GetId() string {
@@ -5745,7 +5947,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5757,7 +5959,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5770,7 +5972,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -5809,7 +6011,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5821,7 +6023,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5834,7 +6036,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -5850,7 +6052,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5862,7 +6064,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5875,7 +6077,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -5922,7 +6124,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5934,7 +6136,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5947,7 +6149,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -6014,7 +6216,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6026,7 +6228,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6039,7 +6241,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6096,7 +6298,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6108,7 +6310,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6121,7 +6323,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6184,6 +6386,7 @@ type Job struct {
 	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
 	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // when it has run; lists of jobs lack them
 	GraphLeft     *GraphSize             `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`     // of a program that changes the graph: as it is now, and as the run has left it
+	Checkpoint    uint32                 `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                   // before which superstep its newest checkpoint is; 0 if it has none
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6191,7 +6394,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6203,7 +6406,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6216,7 +6419,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Job) GetId() string {
@@ -6429,6 +6632,13 @@ func (x *Job) GetGraphLeft() *GraphSize {
 	return nil
 }
 
+func (x *Job) GetCheckpoint() uint32 {
+	if x != nil {
+		return x.Checkpoint
+	}
+	return 0
+}
+
 func (x *Job) GetGraph500() *Graph500Result {
 	if x != nil {
 		return x.Graph500
@@ -6448,7 +6658,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6460,7 +6670,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6473,7 +6683,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6510,7 +6720,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6522,7 +6732,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6535,7 +6745,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -6569,7 +6779,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6581,7 +6791,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6594,7 +6804,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6613,7 +6823,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6625,7 +6835,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6638,7 +6848,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6658,7 +6868,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6670,7 +6880,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6683,7 +6893,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6709,7 +6919,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6721,7 +6931,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6734,7 +6944,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -6755,7 +6965,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6767,7 +6977,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6780,7 +6990,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -6824,7 +7034,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6836,7 +7046,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6849,7 +7059,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -6965,7 +7175,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6977,7 +7187,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6990,7 +7200,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7041,7 +7251,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7053,7 +7263,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7066,7 +7276,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -7163,7 +7373,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7175,7 +7385,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7188,7 +7398,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7215,7 +7425,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7227,7 +7437,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7240,7 +7450,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7266,7 +7476,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7278,7 +7488,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7291,7 +7501,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7313,7 +7523,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7325,7 +7535,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7338,7 +7548,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7393,7 +7603,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7405,7 +7615,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7418,7 +7628,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Graph) GetName() string {
@@ -7541,7 +7751,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7553,7 +7763,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7566,7 +7776,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 type ListGraphsResponse struct {
@@ -7578,7 +7788,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7590,7 +7800,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7603,7 +7813,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7622,7 +7832,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7634,7 +7844,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7647,7 +7857,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7666,7 +7876,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7678,7 +7888,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7691,7 +7901,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7711,7 +7921,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7723,7 +7933,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7736,7 +7946,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -7763,7 +7973,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7775,7 +7985,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7788,7 +7998,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -7816,7 +8026,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7828,7 +8038,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7841,7 +8051,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -7874,7 +8084,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7886,7 +8096,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7899,7 +8109,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -7933,7 +8143,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7945,7 +8155,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7958,7 +8168,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *Worker) GetName() string {
@@ -8081,7 +8291,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8093,7 +8303,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8106,7 +8316,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 type ListWorkersResponse struct {
@@ -8118,7 +8328,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8130,7 +8340,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8143,7 +8353,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8161,7 +8371,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8173,7 +8383,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8186,7 +8396,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 type StatusResponse struct {
@@ -8209,7 +8419,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8221,7 +8431,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8234,7 +8444,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8337,7 +8547,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8349,7 +8559,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8362,7 +8572,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8429,7 +8639,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8441,7 +8651,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8454,7 +8664,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8507,7 +8717,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8519,7 +8729,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8532,7 +8742,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41, 0}
+	return file_control_proto_rawDescGZIP(), []int{43, 0}
 }
 
 type Step_Ready struct {
@@ -8543,7 +8753,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8555,7 +8765,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8568,7 +8778,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41, 1}
+	return file_control_proto_rawDescGZIP(), []int{43, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -8803,7 +9013,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\x06R\x06labels\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xb0\x03\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\x91\x04\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
@@ -8817,10 +9027,23 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\b \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x14\n" +
 	"\x05phase\x18\t \x01(\rR\x05phase\x12\x1a\n" +
 	"\bsequence\x18\n" +
-	" \x01(\rR\bsequence\x1a=\n" +
+	" \x01(\rR\bsequence\x12.\n" +
+	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
+	"\x05go_on\x18\f \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x94\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x01\n" +
+	"\x04Keep\x12\x14\n" +
+	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
+	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
+	"\x05every\x18\x03 \x01(\rR\x05every\x12\x1a\n" +
+	"\binterval\x18\x04 \x01(\x03R\binterval\x12\x12\n" +
+	"\x04mtbf\x18\x05 \x01(\x03R\x04mtbf\x12\x16\n" +
+	"\x06strict\x18\x06 \x01(\bR\x06strict\x12\x12\n" +
+	"\x04spec\x18\a \x01(\fR\x04spec\"8\n" +
+	"\x04GoOn\x12\x14\n" +
+	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
+	"\bmanifest\x18\x02 \x01(\tR\bmanifest\"\x94\x01\n" +
 	"\x04Fill\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
@@ -8845,12 +9068,15 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
-	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\xc9\x01\n" +
+	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\xe9\x01\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
 	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
 	"\x03log\x18\x03 \x03(\tR\x03log\x12.\n" +
-	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\"\xaf\x01\n" +
+	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x05 \x01(\rR\n" +
+	"checkpoint\"\xaf\x01\n" +
 	"\x06RunEnd\x12/\n" +
 	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
@@ -8863,7 +9089,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
 	"\x03End\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\x8e\x02\n" +
+	"\x04body\"\xa2\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -8875,12 +9101,13 @@ const file_control_proto_rawDesc = "" +
 	"\x04ways\x18\b \x01(\rR\x04ways\x12\x16\n" +
 	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
 	"\tsummarize\x18\n" +
-	" \x01(\bR\tsummarize\"v\n" +
+	" \x01(\bR\tsummarize\x12\x12\n" +
+	"\x04save\x18\v \x01(\bR\x04save\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xf0\x06\n" +
+	"partitions\"\x88\a\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -8914,7 +9141,8 @@ const file_control_proto_rawDesc = "" +
 	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
 	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
 	"\acreated\x18\x1d \x01(\x04R\acreated\x12\x18\n" +
-	"\asummary\x18\x1e \x01(\fR\asummary\"M\n" +
+	"\asummary\x18\x1e \x01(\fR\asummary\x12\x16\n" +
+	"\x06stored\x18\x1f \x01(\fR\x06stored\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
@@ -9007,7 +9235,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\x90\a\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xc7\a\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -9029,7 +9257,9 @@ const file_control_proto_rawDesc = "" +
 	"\acolumns\x18\t \x01(\rR\acolumns\x12\x12\n" +
 	"\x04load\x18\x0e \x01(\tR\x04load\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
-	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x1a=\n" +
+	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x12 \n" +
+	"\vcheckpoints\x18\x16 \x01(\tR\vcheckpoints\x12\x13\n" +
+	"\x05go_on\x18\x17 \x01(\tR\x04goOn\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
@@ -9078,7 +9308,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xec\b\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\x8c\t\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -9116,7 +9346,10 @@ const file_control_proto_rawDesc = "" +
 	"\x04arcs\x18\x1b \x01(\x04R\x04arcs\x12B\n" +
 	"\vaggregators\x18\x1d \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\x12>\n" +
 	"\n" +
-	"graph_left\x18\x1e \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12@\n" +
+	"graph_left\x18\x1e \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x1e\n" +
+	"\n" +
+	"checkpoint\x18\x1f \x01(\rR\n" +
+	"checkpoint\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -9339,7 +9572,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 111)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 113)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -9380,83 +9613,85 @@ var file_control_proto_goTypes = []any{
 	(*Located)(nil),               // 36: superstep.control.v1.Located
 	(*Vertex)(nil),                // 37: superstep.control.v1.Vertex
 	(*Prepare)(nil),               // 38: superstep.control.v1.Prepare
-	(*Fill)(nil),                  // 39: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 40: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 41: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 42: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 43: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 44: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 45: superstep.control.v1.Step
-	(*Superstep)(nil),             // 46: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 47: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 48: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 49: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 50: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 51: superstep.control.v1.Times
-	(*Peer)(nil),                  // 52: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 53: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 54: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 55: superstep.control.v1.Generate
-	(*Construct)(nil),             // 56: superstep.control.v1.Construct
-	(*Search)(nil),                // 57: superstep.control.v1.Search
-	(*Judge)(nil),                 // 58: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 59: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 60: superstep.control.v1.Violation
-	(*Measure)(nil),               // 61: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 62: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 63: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 64: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 65: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 66: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 67: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 68: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 69: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 70: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 71: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 72: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 73: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 74: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 75: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 76: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 77: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 78: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 79: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 80: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 81: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 82: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 83: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 84: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 85: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 86: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 87: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 88: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 89: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 90: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 91: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 92: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 93: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 94: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 95: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 96: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),      // 97: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),     // 98: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),   // 99: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 100: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 101: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 102: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 103: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 104: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 105: superstep.control.v1.StatusResponse
-	(*JobRecord)(nil),             // 106: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 107: superstep.control.v1.GraphRecord
-	nil,                           // 108: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 109: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 110: superstep.control.v1.Step.Ready
-	nil,                           // 111: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 112: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 113: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 114: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 115: google.protobuf.Timestamp
+	(*Keep)(nil),                  // 39: superstep.control.v1.Keep
+	(*GoOn)(nil),                  // 40: superstep.control.v1.GoOn
+	(*Fill)(nil),                  // 41: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 42: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 43: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 44: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 45: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 46: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 47: superstep.control.v1.Step
+	(*Superstep)(nil),             // 48: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 49: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 50: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 51: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 52: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 53: superstep.control.v1.Times
+	(*Peer)(nil),                  // 54: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 55: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 56: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 57: superstep.control.v1.Generate
+	(*Construct)(nil),             // 58: superstep.control.v1.Construct
+	(*Search)(nil),                // 59: superstep.control.v1.Search
+	(*Judge)(nil),                 // 60: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 61: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 62: superstep.control.v1.Violation
+	(*Measure)(nil),               // 63: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 64: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 65: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 66: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 67: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 68: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 69: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 70: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 71: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 72: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 73: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 74: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 75: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 76: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 77: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 78: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 79: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 80: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 81: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 82: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 83: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 84: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 85: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 86: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 87: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 88: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 89: superstep.control.v1.SuperstepRecord
+	(*CancelJobRequest)(nil),      // 90: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 91: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 92: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 93: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 94: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 95: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 96: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 97: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 98: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),      // 99: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),     // 100: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),   // 101: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 102: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 103: superstep.control.v1.Worker
+	(*ListWorkersRequest)(nil),    // 104: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 105: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 106: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 107: superstep.control.v1.StatusResponse
+	(*JobRecord)(nil),             // 108: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 109: superstep.control.v1.GraphRecord
+	nil,                           // 110: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 111: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 112: superstep.control.v1.Step.Ready
+	nil,                           // 113: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 114: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 115: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 116: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 117: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -9465,10 +9700,10 @@ var file_control_proto_depIdxs = []int32{
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	24,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	17,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	68,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	70,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	65,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	67,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	30,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	33,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -9480,156 +9715,158 @@ var file_control_proto_depIdxs = []int32{
 	19,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	30,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	38,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	64,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	66,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	67,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	66,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	68,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	69,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	35,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	54,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	56,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	29,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	61,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	62,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	39,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	41,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	63,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	64,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	41,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	43,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	31,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	25,  // 32: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	33,  // 33: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	40,  // 34: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	42,  // 34: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	36,  // 35: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	59,  // 36: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	63,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	43,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	61,  // 36: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	65,  // 37: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	45,  // 38: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	32,  // 39: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	26,  // 40: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	27,  // 41: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	28,  // 42: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	27,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	37,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	108, // 45: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	110, // 45: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	34,  // 46: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	27,  // 47: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	37,  // 48: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	37,  // 49: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	42,  // 50: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	49,  // 51: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	42,  // 52: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	87,  // 53: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	44,  // 54: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	42,  // 55: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	78,  // 56: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	46,  // 57: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	35,  // 58: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	109, // 59: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	110, // 60: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	48,  // 61: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	51,  // 62: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	52,  // 63: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	53,  // 64: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	50,  // 65: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	55,  // 66: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	56,  // 67: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	57,  // 68: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	58,  // 69: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	74,  // 70: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	27,  // 71: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	37,  // 72: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	34,  // 73: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	37,  // 74: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	60,  // 75: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	73,  // 76: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	27,  // 77: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	27,  // 78: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	115, // 79: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	111, // 80: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	28,  // 81: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	34,  // 82: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	112, // 83: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	113, // 84: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	74,  // 85: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	73,  // 86: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	76,  // 87: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	76,  // 88: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	60,  // 89: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	69,  // 90: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 91: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	115, // 92: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	115, // 93: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	115, // 94: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	26,  // 95: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	78,  // 96: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	49,  // 97: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	75,  // 98: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	69,  // 99: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	77,  // 100: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	115, // 101: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	77,  // 102: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	87,  // 103: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	68,  // 104: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 105: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	86,  // 106: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	115, // 107: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	48,  // 108: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	114, // 109: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	49,  // 110: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	28,  // 111: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	28,  // 112: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 113: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	27,  // 114: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 115: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	92,  // 116: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 117: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	16,  // 118: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	101, // 119: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	101, // 120: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	92,  // 121: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	77,  // 122: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	115, // 123: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	77,  // 124: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	27,  // 125: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	30,  // 126: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	1,   // 127: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	33,  // 128: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	70,  // 129: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 130: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 131: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	79,  // 132: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	80,  // 133: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	81,  // 134: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	83,  // 135: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	84,  // 136: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	88,  // 137: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	71,  // 138: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	89,  // 139: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	91,  // 140: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	93,  // 141: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	95,  // 142: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	96,  // 143: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	97,  // 144: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	99,  // 145: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	102, // 146: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	104, // 147: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 148: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 149: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	77,  // 150: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	77,  // 151: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	82,  // 152: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	77,  // 153: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	85,  // 154: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	77,  // 155: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	72,  // 156: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	90,  // 157: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	92,  // 158: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	94,  // 159: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	92,  // 160: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	92,  // 161: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	98,  // 162: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	100, // 163: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	103, // 164: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	105, // 165: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	148, // [148:166] is the sub-list for method output_type
-	130, // [130:148] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	39,  // 49: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	40,  // 50: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	37,  // 51: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	44,  // 52: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	51,  // 53: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	44,  // 54: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	89,  // 55: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	46,  // 56: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	44,  // 57: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	80,  // 58: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	48,  // 59: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	35,  // 60: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	111, // 61: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	112, // 62: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	50,  // 63: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	53,  // 64: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	54,  // 65: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	55,  // 66: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	52,  // 67: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	57,  // 68: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	58,  // 69: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	59,  // 70: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	60,  // 71: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	76,  // 72: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	27,  // 73: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	37,  // 74: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	34,  // 75: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	37,  // 76: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	62,  // 77: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	75,  // 78: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	27,  // 79: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	27,  // 80: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	117, // 81: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	113, // 82: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	28,  // 83: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	34,  // 84: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	114, // 85: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	115, // 86: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	76,  // 87: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	75,  // 88: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	78,  // 89: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	78,  // 90: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	62,  // 91: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	71,  // 92: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 93: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	117, // 94: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	117, // 95: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	117, // 96: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	26,  // 97: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	80,  // 98: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	51,  // 99: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	77,  // 100: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	71,  // 101: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	79,  // 102: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	117, // 103: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	79,  // 104: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	89,  // 105: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	70,  // 106: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 107: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	88,  // 108: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	117, // 109: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	50,  // 110: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	116, // 111: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	51,  // 112: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	28,  // 113: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	28,  // 114: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 115: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	27,  // 116: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 117: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	94,  // 118: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 119: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	16,  // 120: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	103, // 121: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	103, // 122: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	94,  // 123: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	79,  // 124: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	117, // 125: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	79,  // 126: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	27,  // 127: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	30,  // 128: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	1,   // 129: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	33,  // 130: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	72,  // 131: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 132: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 133: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	81,  // 134: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	82,  // 135: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	83,  // 136: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	85,  // 137: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	86,  // 138: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	90,  // 139: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	73,  // 140: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	91,  // 141: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	93,  // 142: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	95,  // 143: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	97,  // 144: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	98,  // 145: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	99,  // 146: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	101, // 147: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	104, // 148: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	106, // 149: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 150: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 151: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	79,  // 152: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	79,  // 153: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	84,  // 154: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	79,  // 155: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	87,  // 156: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	79,  // 157: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	74,  // 158: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	92,  // 159: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	94,  // 160: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	96,  // 161: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	94,  // 162: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	94,  // 163: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	100, // 164: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	102, // 165: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	105, // 166: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	107, // 167: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	150, // [150:168] is the sub-list for method output_type
+	132, // [132:150] is the sub-list for method input_type
+	132, // [132:132] is the sub-list for extension type_name
+	132, // [132:132] is the sub-list for extension extendee
+	0,   // [0:132] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -9679,19 +9916,19 @@ func file_control_proto_init() {
 		(*Report_Save)(nil),
 	}
 	file_control_proto_msgTypes[24].OneofWrappers = []any{}
-	file_control_proto_msgTypes[41].OneofWrappers = []any{
+	file_control_proto_msgTypes[43].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[50].OneofWrappers = []any{
+	file_control_proto_msgTypes[52].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[81].OneofWrappers = []any{
+	file_control_proto_msgTypes[83].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -9704,7 +9941,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   111,
+			NumMessages:   113,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

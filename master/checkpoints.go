@@ -1,0 +1,136 @@
+package master
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// placed says where a job keeps its checkpoints, if the master has a place for them. What a client says of that is forgotten, but for the place
+// of a job that it goes on from, which is one of the master's.
+func (s *Server) placed(spec *control.JobSpec) error {
+	spec.Checkpoints = ""
+	all := strings.TrimSuffix(s.options.Checkpoints, "/") + "/"
+	if from := spec.GoOn; from != "" {
+		name, ok := strings.CutPrefix(from, all)
+		if s.options.Checkpoints == "" || !ok || !fs.ValidPath(name) || strings.Contains(name, "/") {
+			return invalid("there are no checkpoints of a job at %.150q", from)
+		}
+	}
+	if s.options.Checkpoints == "" || kindOf(spec) != &programKind {
+		return nil
+	}
+	spec.Checkpoints = all + strings.ToLower(spec.Program+"-"+rand.Text()[:12])
+	return nil
+}
+
+// sameJob reports whether two calls ask for the same.
+func sameJob(a, b *control.JobSpec) bool {
+	a = proto.CloneOf(a)
+	a.Checkpoints = b.Checkpoints
+	return proto.Equal(a, b)
+}
+
+// findWithin is how long the places of checkpoints may take to say what they have.
+const findWithin = time.Minute
+
+// keeping says in prepare which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
+// that this one goes on from.
+func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program engine.Program) error {
+	o := r.server.options
+	if r.spec.GoOn == "" && r.spec.Checkpoints == "" {
+		return nil
+	}
+	if err := program.Keepable(); err != nil {
+		if r.spec.GoOn != "" {
+			return err
+		}
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	defer cancel()
+	if place := r.spec.Checkpoints; place != "" {
+		about, err := jobspec.Later(r.spec)
+		if err != nil {
+			return err
+		}
+		prepare.Keep = &control.Keep{
+			Place: place, Run: strings.ToLower(rand.Text()[:10]), Every: uint32(o.CheckpointEvery), Interval: int64(o.CheckpointInterval),
+			Mtbf: int64(o.MTBF), Strict: o.CheckpointStrict, Spec: about,
+		}
+		m, err := r.newest(ctx, place)
+		switch {
+		case err == nil:
+			prepare.GoOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(m.Superstep)}
+		case !errors.Is(err, checkpoint.ErrNone):
+			r.say(fmt.Sprintf("warning: it begins from the start: %v", err))
+		}
+	}
+	if prepare.GoOn == nil && r.spec.GoOn != "" {
+		m, err := r.newest(ctx, r.spec.GoOn)
+		if err != nil {
+			return err
+		}
+		prepare.GoOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(m.Superstep)}
+	}
+	if prepare.GoOn != nil {
+		r.say("goes on from " + prepare.GoOn.Manifest)
+	}
+	return nil
+}
+
+// newest finds the newest checkpoint of a place.
+func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, error) {
+	s, err := store.Open(place)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	m, err := checkpoint.Find(ctx, s, "", func(line string) { r.say("warning: " + line) })
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	return m, nil
+}
+
+// say adds a line to the job's log.
+func (r *run) say(line string) {
+	r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{
+		Time: r.server.stamp(r.server.now()), Job: r.id, Worker: "master", Text: control.Text(line, control.MaxText),
+	}}})
+}
+
+// converged reports whether the run of a job that is done came to its end, and not to its limit of supersteps. The lock is held.
+func (s *Server) converged(id string) bool {
+	r := s.runs[id]
+	return r == nil || r.figures().Converged
+}
+
+// forget removes the checkpoints of a job that is done. Those of one that failed or was cancelled stay: it can be gone on with.
+func (s *Server) forget(place string) {
+	ctx, cancel := context.WithTimeout(s.ctx, findWithin)
+	defer cancel()
+	at, err := store.Open(place)
+	if err == nil {
+		err = checkpoint.Prune(ctx, at, 0, math.MaxInt)
+	}
+	if err == nil && !store.IsS3(place) {
+		err = os.Remove(place)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.log.Warn("checkpoints of a job that is done stay", "place", place, "error", err)
+	}
+}
