@@ -21,6 +21,7 @@ type upCommand struct {
 	app              *app
 	workers, threads int
 	listen, data     string
+	checkpoints      checkpointFlags
 	hold             time.Duration
 	window           windowFlag
 	tls              tlsFlags
@@ -70,6 +71,8 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
+	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them (default: none)")
+	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they fail")
 	u.window.define(cmd)
 	u.tls.define(cmd, false)
@@ -133,6 +136,12 @@ func (u *upCommand) start(ctx context.Context) error {
 	args = append(args, u.tls.words()...)
 	if u.data != "" {
 		args = append(args, "--data", u.data)
+	}
+	if c := &u.checkpoints; c.place != "" {
+		args = append(args, "--checkpoints", c.place)
+		if c.every != "" {
+			args = append(args, "--checkpoint-every", c.every)
+		}
 	}
 	first := make(chan string, 1)
 	if err := u.children.start("master", first, args...); err != nil {
