@@ -160,7 +160,7 @@ func (o *Config) complete() (err error) {
 	if o.Checkpoints != "" {
 		s, err := store.Open(o.Checkpoints)
 		if err != nil {
-			return fmt.Errorf("Checkpoints: %w", err)
+			return fmt.Errorf("the place of checkpoints: %w", err)
 		}
 		o.Checkpoints = s.String() // of a directory the full path
 	}
