@@ -99,6 +99,7 @@ func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, e
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}
+	defer store.Close(s)
 	m, err := checkpoint.Find(ctx, s, "", func(line string) { r.say("warning: " + line) })
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
@@ -126,6 +127,7 @@ func (s *Server) forget(place string) {
 	at, err := store.Open(place)
 	if err == nil {
 		err = checkpoint.Prune(ctx, at, 0, math.MaxInt)
+		store.Close(at)
 	}
 	if err == nil && !store.IsS3(place) {
 		err = os.Remove(place)

@@ -163,6 +163,7 @@ func (o *Config) complete() (err error) {
 			return fmt.Errorf("the place of checkpoints: %w", err)
 		}
 		o.Checkpoints = s.String() // of a directory the full path
+		store.Close(s)
 	}
 	if o.Running == 0 {
 		o.Running = 1

@@ -29,7 +29,11 @@ type kept struct {
 func (k *kept) close() {
 	k.writer.Close()
 	if k.keeper != nil {
-		k.keeper.Close(false) // the master removes those of a job that is done
+		k.keeper.Abandon() // the master removes those of a job that is done
+	}
+	objects.Close(k.store)
+	if k.from != nil {
+		objects.Close(k.from.Store)
 	}
 }
 

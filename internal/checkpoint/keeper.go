@@ -206,5 +206,11 @@ func (k *Keeper) Close(done bool) {
 	}
 }
 
+// Abandon ends the keeper at once. A checkpoint that is on its way does not come to be, unless its manifest is stored already.
+func (k *Keeper) Abandon() {
+	k.end()
+	k.work.Wait()
+}
+
 // closeWithin is how long the end of a run waits for its store.
 const closeWithin = 20 * time.Second

@@ -75,6 +75,7 @@ func (f *checkpointFlags) check() error {
 type kept struct {
 	app    *app
 	flags  *checkpointFlags
+	store  store.Store
 	keeper *checkpoint.Keeper
 	writer *checkpoint.Writer
 
@@ -105,7 +106,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{app: a, flags: f, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
+	k := &kept{app: a, flags: f, store: s, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
 	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
 	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
 	return k, nil
@@ -130,6 +131,7 @@ func (k *kept) end(done bool) {
 	}
 	k.writer.Close()
 	k.keeper.Close(done && !k.flags.stay)
+	store.Close(k.store)
 	if last := k.last(); !done && last > 0 {
 		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.place), last))
 	}

@@ -152,3 +152,38 @@ func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
 		}
 	}
 }
+
+// steering is a program whose own state, which Coordinate changes, decides what its vertices compute.
+type steering struct{ turns uint8 }
+
+func (s *steering) MarshalBinary() ([]byte, error) { return []byte{s.turns}, nil }
+
+func (s *steering) UnmarshalBinary(b []byte) error {
+	if len(b) != 1 {
+		return fmt.Errorf("found %d bytes, expected 1", len(b))
+	}
+	s.turns = b[0]
+	return nil
+}
+
+func (s *steering) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (s *steering) Coordinate(c *pregel.Coordinator) {
+	s.turns = s.turns*5 + 3
+	c.SetPhase(int(s.turns % 7))
+}
+
+func (s *steering) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	v.Set(v.Value()*31 + sum + int64(v.Phase()))
+	if v.Superstep() == 12 {
+		v.VoteToHalt()
+		return
+	}
+	v.SendToAllNeighbors(v.Value() % 1000)
+}
+
+func TestAProgramsOwnStateIsKept(t *testing.T) {
+	for i, s := range rerunWays(true) {
+		resumed(t, s, uint64(i), 0, rerunWays(true), func() pregel.Program[int64, int64] { return new(steering) })
+	}
+}

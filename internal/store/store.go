@@ -70,6 +70,13 @@ func Existing(place string) (Store, error) {
 	return Open(place)
 }
 
+// Close closes a store that Open has opened; nil is none.
+func Close(s Store) {
+	if c, ok := s.(io.Closer); ok {
+		_ = c.Close() // of a directory that was read and written by name
+	}
+}
+
 // Stat returns the object of a name, or fs.ErrNotExist.
 func Stat(ctx context.Context, s Store, name string) (Object, error) {
 	for o, err := range s.List(ctx, name) {
