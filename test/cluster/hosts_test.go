@@ -63,7 +63,7 @@ func start(t *testing.T, n int, wires map[int]hosts.Wire, flags ...string) *clus
 	if err := os.WriteFile(c.token, []byte("0123456789abcdef0123456789abcdef\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c.daemon(0, "master", "--listen", c.master)
+	c.daemon(0, "master", "--listen", c.master, "--retries", "0") // what is looked at is how a job fails
 	for i := range n {
 		c.worker(i+1, flags...)
 	}
@@ -180,7 +180,12 @@ func (c *cluster) failing(do func()) (after time.Duration, text string) {
 	c.await("a running job", func(status string) bool { return strings.Contains(status, " running ") })
 	began := time.Now()
 	do()
-	e := <-ended
+	var e end
+	select {
+	case e = <-ended:
+	case <-time.After(2 * time.Minute):
+		c.Fatal("the job goes on")
+	}
 	if e.err == nil {
 		c.Fatal("the job did not fail")
 	}
