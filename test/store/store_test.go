@@ -237,7 +237,7 @@ func TestGraphs(t *testing.T) {
 	for arguments, says := range map[string]string{
 		"--graph s3://bucket/graphs/none.el":                             "s3://bucket/graphs/none.el",
 		"--graph s3://nothing/g.el":                                      "no such bucket",
-		"--graph s3://bucket/":                                           "s3://BUCKET/NAME",
+		"--graph s3://bucket/":                                           "s3://bucket: there is no snapshot",
 		"--graph s3://bucket/graphs/g.el --output s3://nothing/result":   "no such bucket",
 		"--graph s3://bucket/graphs/g.el --output s3://bucket/../result": "result",
 	} {
