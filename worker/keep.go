@@ -55,6 +55,7 @@ func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) (err error
 	}
 	m, err := checkpoint.Find(ctx, s, k.goOn.Manifest, func(string) {})
 	if err != nil {
+		objects.Close(s)
 		return fmt.Errorf("checkpoints: %w", err)
 	}
 	j.kept.from = &checkpoint.Reader{Store: s, Manifest: m}
