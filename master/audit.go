@@ -128,6 +128,13 @@ func (a Audited) DropGraph(ctx context.Context, r *connect.Request[control.DropG
 	return answer, err
 }
 
+// Backup is Server.Backup.
+func (a Audited) Backup(ctx context.Context, r *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) error {
+	err := a.Server.Backup(ctx, r, stream)
+	a.audit.add(ctx, entry{What: "backup"}, err)
+	return err
+}
+
 // Register is Server.Register.
 func (a Audited) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
 	answer, err := a.Server.Register(ctx, r)

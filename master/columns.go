@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -196,6 +197,27 @@ func (c *sentColumns) hold(spec *control.JobSpec) error {
 		c.all[data.Id].jobs++
 	}
 	return nil
+}
+
+// holdAll keeps all that were sent as a whole until release is called, and returns their ids.
+func (c *sentColumns) holdAll() (ids []string, release func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var held []*sentColumn
+	for id, s := range c.all {
+		if s.whole {
+			s.jobs++
+			ids, held = append(ids, id), append(held, s)
+		}
+	}
+	slices.Sort(ids)
+	return ids, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		for _, s := range held {
+			s.jobs-- // what no job names goes when it is old
+		}
+	}
 }
 
 // release lets go of what a job named that has ended, or is none.

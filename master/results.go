@@ -42,7 +42,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, "results"), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}}
+	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)

@@ -222,6 +222,26 @@ func (t *retention) read(id string) (done func()) {
 	}
 }
 
+// readAll keeps all results from being removed until done is called.
+func (t *retention) readAll() (ids []string, done func()) {
+	t.mu.Lock()
+	ids = slices.Sorted(maps.Keys(t.stored))
+	t.mu.Unlock()
+	var all []func()
+	ids = slices.DeleteFunc(ids, func(id string) bool {
+		end := t.read(id)
+		if end != nil {
+			all = append(all, end)
+		}
+		return end == nil
+	})
+	return ids, func() {
+		for _, end := range all {
+			end()
+		}
+	}
+}
+
 // find is a job whose result is kept, or nil.
 func (t *retention) find(id string) *control.Job {
 	t.mu.Lock()

@@ -56,8 +56,10 @@ type Server struct {
 
 	meetings atomic.Uint64 // of workers, to load graphs
 
-	database   *database // or nil
-	firstEvent uint64    // of journals: the number before the first
+	run        uint64     // of the master
+	backups    sync.Mutex // one at a time
+	database   *database  // or nil
+	firstEvent uint64     // of journals: the number before the first
 
 	mu       sync.Mutex
 	commits  commits
@@ -96,7 +98,7 @@ func New(o Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.lock, s.cluster.last, s.cluster.loads = lock, firstNumber(run), firstNumber(run)
+	s.run, s.lock, s.cluster.last, s.cluster.loads = run, lock, firstNumber(run), firstNumber(run)
 	s.meetings.Store(firstNumber(run))
 	var before saved
 	if o.Data != "" {

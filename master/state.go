@@ -28,6 +28,9 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		if err = os.MkdirAll(o.Data, 0o700); err != nil {
 			return 0, nil, fmt.Errorf("data: %w", err)
 		}
+		if err = whole(o.Data); err != nil {
+			return 0, nil, err
+		}
 		lock, err = statefile.Lock(filepath.Join(o.Data, lockFile))
 		if errors.Is(err, statefile.ErrLocked) {
 			return 0, nil, fmt.Errorf("data: another master uses %s: give this one another --data", o.Data)

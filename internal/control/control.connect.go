@@ -68,6 +68,8 @@ const (
 	ClusterSaveGraphProcedure = "/superstep.control.v1.Cluster/SaveGraph"
 	// ClusterListVerticesProcedure is the fully-qualified name of the Cluster's ListVertices RPC.
 	ClusterListVerticesProcedure = "/superstep.control.v1.Cluster/ListVertices"
+	// ClusterBackupProcedure is the fully-qualified name of the Cluster's Backup RPC.
+	ClusterBackupProcedure = "/superstep.control.v1.Cluster/Backup"
 	// ClusterListWorkersProcedure is the fully-qualified name of the Cluster's ListWorkers RPC.
 	ClusterListWorkersProcedure = "/superstep.control.v1.Cluster/ListWorkers"
 	// ClusterStatusProcedure is the fully-qualified name of the Cluster's Status RPC.
@@ -198,6 +200,8 @@ type ClusterClient interface {
 	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
 	// ListVertices says which input ids the vertices of a graph have.
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
+	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
+	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupChunk], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -297,6 +301,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("ListVertices")),
 			connect.WithClientOptions(opts...),
 		),
+		backup: connect.NewClient[BackupRequest, BackupChunk](
+			httpClient,
+			baseURL+ClusterBackupProcedure,
+			connect.WithSchema(clusterMethods.ByName("Backup")),
+			connect.WithClientOptions(opts...),
+		),
 		listWorkers: connect.NewClient[ListWorkersRequest, ListWorkersResponse](
 			httpClient,
 			baseURL+ClusterListWorkersProcedure,
@@ -328,6 +338,7 @@ type clusterClient struct {
 	dropGraph    *connect.Client[DropGraphRequest, Graph]
 	saveGraph    *connect.Client[SaveGraphRequest, SaveGraphResponse]
 	listVertices *connect.Client[ListVerticesRequest, ListVerticesResponse]
+	backup       *connect.Client[BackupRequest, BackupChunk]
 	listWorkers  *connect.Client[ListWorkersRequest, ListWorkersResponse]
 	status       *connect.Client[StatusRequest, StatusResponse]
 }
@@ -402,6 +413,11 @@ func (c *clusterClient) ListVertices(ctx context.Context, req *connect.Request[L
 	return c.listVertices.CallUnary(ctx, req)
 }
 
+// Backup calls superstep.control.v1.Cluster.Backup.
+func (c *clusterClient) Backup(ctx context.Context, req *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupChunk], error) {
+	return c.backup.CallServerStream(ctx, req)
+}
+
 // ListWorkers calls superstep.control.v1.Cluster.ListWorkers.
 func (c *clusterClient) ListWorkers(ctx context.Context, req *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {
 	return c.listWorkers.CallUnary(ctx, req)
@@ -436,6 +452,8 @@ type ClusterHandler interface {
 	SaveGraph(context.Context, *connect.Request[SaveGraphRequest]) (*connect.Response[SaveGraphResponse], error)
 	// ListVertices says which input ids the vertices of a graph have.
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
+	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
+	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -531,6 +549,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("ListVertices")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterBackupHandler := connect.NewServerStreamHandler(
+		ClusterBackupProcedure,
+		svc.Backup,
+		connect.WithSchema(clusterMethods.ByName("Backup")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterListWorkersHandler := connect.NewUnaryHandler(
 		ClusterListWorkersProcedure,
 		svc.ListWorkers,
@@ -573,6 +597,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterSaveGraphHandler.ServeHTTP(w, r)
 		case ClusterListVerticesProcedure:
 			clusterListVerticesHandler.ServeHTTP(w, r)
+		case ClusterBackupProcedure:
+			clusterBackupHandler.ServeHTTP(w, r)
 		case ClusterListWorkersProcedure:
 			clusterListWorkersHandler.ServeHTTP(w, r)
 		case ClusterStatusProcedure:
@@ -640,6 +666,10 @@ func (UnimplementedClusterHandler) SaveGraph(context.Context, *connect.Request[S
 
 func (UnimplementedClusterHandler) ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.ListVertices is not implemented"))
+}
+
+func (UnimplementedClusterHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error {
+	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.Backup is not implemented"))
 }
 
 func (UnimplementedClusterHandler) ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {

@@ -8283,6 +8283,86 @@ func (x *Worker) GetWays() []*Way {
 	return nil
 }
 
+type BackupRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupRequest) Reset() {
+	*x = BackupRequest{}
+	mi := &file_control_proto_msgTypes[100]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupRequest) ProtoMessage() {}
+
+func (x *BackupRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[100]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
+func (*BackupRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{100}
+}
+
+type BackupChunk struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BackupChunk) Reset() {
+	*x = BackupChunk{}
+	mi := &file_control_proto_msgTypes[101]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BackupChunk) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BackupChunk) ProtoMessage() {}
+
+func (x *BackupChunk) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[101]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
+func (*BackupChunk) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{101}
+}
+
+func (x *BackupChunk) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
 type ListWorkersRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -8291,7 +8371,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8303,7 +8383,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8316,7 +8396,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 type ListWorkersResponse struct {
@@ -8328,7 +8408,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8340,7 +8420,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8353,7 +8433,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8371,7 +8451,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8383,7 +8463,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8396,7 +8476,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 type StatusResponse struct {
@@ -8419,7 +8499,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8431,7 +8511,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8444,7 +8524,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8547,7 +8627,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8559,7 +8639,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8572,7 +8652,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8639,7 +8719,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8651,7 +8731,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8664,7 +8744,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8717,7 +8797,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8729,7 +8809,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8753,7 +8833,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8765,7 +8845,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9475,7 +9555,10 @@ const file_control_proto_rawDesc = "" +
 	"memoryUsed\x12!\n" +
 	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\x12\x1a\n" +
 	"\bexcluded\x18\x0f \x01(\bR\bexcluded\x12-\n" +
-	"\x04ways\x18\x10 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\x14\n" +
+	"\x04ways\x18\x10 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\x0f\n" +
+	"\rBackupRequest\"!\n" +
+	"\vBackupChunk\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
@@ -9537,7 +9620,7 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\x8b\v\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xdf\v\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12P\n" +
 	"\n" +
@@ -9555,7 +9638,8 @@ const file_control_proto_rawDesc = "" +
 	"\fInspectGraph\x12).superstep.control.v1.InspectGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12P\n" +
 	"\tDropGraph\x12&.superstep.control.v1.DropGraphRequest\x1a\x1b.superstep.control.v1.Graph\x12\\\n" +
 	"\tSaveGraph\x12&.superstep.control.v1.SaveGraphRequest\x1a'.superstep.control.v1.SaveGraphResponse\x12e\n" +
-	"\fListVertices\x12).superstep.control.v1.ListVerticesRequest\x1a*.superstep.control.v1.ListVerticesResponse\x12b\n" +
+	"\fListVertices\x12).superstep.control.v1.ListVerticesRequest\x1a*.superstep.control.v1.ListVerticesResponse\x12R\n" +
+	"\x06Backup\x12#.superstep.control.v1.BackupRequest\x1a!.superstep.control.v1.BackupChunk0\x01\x12b\n" +
 	"\vListWorkers\x12(.superstep.control.v1.ListWorkersRequest\x1a).superstep.control.v1.ListWorkersResponse\x12S\n" +
 	"\x06Status\x12#.superstep.control.v1.StatusRequest\x1a$.superstep.control.v1.StatusResponseB<Z:github.com/superstep-go/superstep/internal/control;controlb\x06proto3"
 
@@ -9572,7 +9656,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 113)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 115)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -9678,20 +9762,22 @@ var file_control_proto_goTypes = []any{
 	(*ListVerticesRequest)(nil),   // 101: superstep.control.v1.ListVerticesRequest
 	(*ListVerticesResponse)(nil),  // 102: superstep.control.v1.ListVerticesResponse
 	(*Worker)(nil),                // 103: superstep.control.v1.Worker
-	(*ListWorkersRequest)(nil),    // 104: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 105: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 106: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 107: superstep.control.v1.StatusResponse
-	(*JobRecord)(nil),             // 108: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 109: superstep.control.v1.GraphRecord
-	nil,                           // 110: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 111: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 112: superstep.control.v1.Step.Ready
-	nil,                           // 113: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 114: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 115: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 116: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 117: google.protobuf.Timestamp
+	(*BackupRequest)(nil),         // 104: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),           // 105: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),    // 106: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 107: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 108: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 109: superstep.control.v1.StatusResponse
+	(*JobRecord)(nil),             // 110: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 111: superstep.control.v1.GraphRecord
+	nil,                           // 112: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 113: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 114: superstep.control.v1.Step.Ready
+	nil,                           // 115: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 116: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 117: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 118: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 119: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -9739,7 +9825,7 @@ var file_control_proto_depIdxs = []int32{
 	28,  // 42: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	27,  // 43: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	37,  // 44: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	110, // 45: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	112, // 45: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	34,  // 46: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	27,  // 47: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	37,  // 48: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -9755,8 +9841,8 @@ var file_control_proto_depIdxs = []int32{
 	80,  // 58: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	48,  // 59: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	35,  // 60: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	111, // 61: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	112, // 62: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	113, // 61: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	114, // 62: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
 	50,  // 63: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
 	53,  // 64: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
 	54,  // 65: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
@@ -9775,12 +9861,12 @@ var file_control_proto_depIdxs = []int32{
 	75,  // 78: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	27,  // 79: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	27,  // 80: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	117, // 81: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	113, // 82: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	119, // 81: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	115, // 82: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	28,  // 83: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	34,  // 84: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	114, // 85: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	115, // 86: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	116, // 85: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	117, // 86: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
 	76,  // 87: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
 	75,  // 88: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
 	78,  // 89: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
@@ -9788,24 +9874,24 @@ var file_control_proto_depIdxs = []int32{
 	62,  // 91: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	71,  // 92: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 93: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	117, // 94: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	117, // 95: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	117, // 96: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	119, // 94: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	119, // 95: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	119, // 96: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	26,  // 97: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	80,  // 98: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
 	51,  // 99: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	77,  // 100: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	71,  // 101: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	79,  // 102: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	117, // 103: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	119, // 103: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	79,  // 104: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
 	89,  // 105: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
 	70,  // 106: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	12,  // 107: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
 	88,  // 108: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	117, // 109: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	119, // 109: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
 	50,  // 110: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	116, // 111: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	118, // 111: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
 	51,  // 112: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
 	28,  // 113: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
 	28,  // 114: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
@@ -9819,7 +9905,7 @@ var file_control_proto_depIdxs = []int32{
 	103, // 122: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
 	94,  // 123: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
 	79,  // 124: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	117, // 125: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	119, // 125: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
 	79,  // 126: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
 	27,  // 127: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
 	30,  // 128: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
@@ -9842,28 +9928,30 @@ var file_control_proto_depIdxs = []int32{
 	98,  // 145: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
 	99,  // 146: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
 	101, // 147: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	104, // 148: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	106, // 149: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 150: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 151: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	79,  // 152: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	79,  // 153: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	84,  // 154: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	79,  // 155: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	87,  // 156: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	79,  // 157: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	74,  // 158: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	92,  // 159: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	94,  // 160: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	96,  // 161: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	94,  // 162: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	94,  // 163: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	100, // 164: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	102, // 165: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	105, // 166: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	107, // 167: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	150, // [150:168] is the sub-list for method output_type
-	132, // [132:150] is the sub-list for method input_type
+	104, // 148: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	106, // 149: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	108, // 150: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 151: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 152: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	79,  // 153: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	79,  // 154: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	84,  // 155: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	79,  // 156: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	87,  // 157: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	79,  // 158: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	74,  // 159: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	92,  // 160: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	94,  // 161: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	96,  // 162: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	94,  // 163: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	94,  // 164: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	100, // 165: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	102, // 166: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	105, // 167: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	107, // 168: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	109, // 169: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	151, // [151:170] is the sub-list for method output_type
+	132, // [132:151] is the sub-list for method input_type
 	132, // [132:132] is the sub-list for extension type_name
 	132, // [132:132] is the sub-list for extension extendee
 	0,   // [0:132] is the sub-list for field type_name
@@ -9941,7 +10029,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   113,
+			NumMessages:   115,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

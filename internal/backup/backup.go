@@ -1,0 +1,225 @@
+// Package backup writes and reads archives of a master's data: a tar file that tar, and sha256sum -c, read too.
+//
+//	superstep-backup.json  Header
+//	state.db, results/...  files as they are in the directory
+//	SHA256SUMS             the SHA-256 of each entry before it, as sha256sum writes it
+//
+// An archive without its last entry was cut short. What files there are is the master's business.
+package backup
+
+import (
+	"archive/tar"
+	"bufio"
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strings"
+	"time"
+)
+
+// Names of entries, the version of the form, and bounds of what is read into memory.
+const (
+	headerName = "superstep-backup.json"
+	sumsName   = "SHA256SUMS"
+	format     = 1
+	maxHeader  = 64 << 10
+	maxSums    = 64 << 20
+	maxName    = 255
+)
+
+// Header is what an archive says of itself.
+type Header struct {
+	Format  int       `json:"format"`
+	Created time.Time `json:"created"`
+	Version string    `json:"version"` // of the superstep that made it
+	Run     uint64    `json:"run"`     // the number of the master's run
+	Jobs    int       `json:"jobs"`    // records in the database
+	Graphs  int       `json:"graphs"`
+	Results int       `json:"results"`
+	Columns int       `json:"columns"` // that clients have sent
+}
+
+// Writer writes an archive. After an error it is of no use.
+type Writer struct {
+	tar  *tar.Writer
+	sums bytes.Buffer
+	at   time.Time
+}
+
+// NewWriter begins an archive.
+func NewWriter(to io.Writer, h Header) (*Writer, error) {
+	h.Format = format
+	w := &Writer{tar: tar.NewWriter(to), at: h.Created}
+	data, err := json.MarshalIndent(h, "", "  ")
+	if err != nil {
+		return nil, err
+	}
+	data = append(data, '\n')
+	return w, w.Add(headerName, int64(len(data)), bytes.NewReader(data))
+}
+
+// Add adds a file of so many bytes.
+func (w *Writer) Add(name string, size int64, from io.Reader) error {
+	if err := w.entry(name, size); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	sum := sha256.New()
+	if _, err := io.CopyN(io.MultiWriter(w.tar, sum), from, size); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	fmt.Fprintf(&w.sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
+	return nil
+}
+
+func (w *Writer) entry(name string, size int64) error {
+	return w.tar.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: size, Mode: 0o600, ModTime: w.at, Format: tar.FormatPAX})
+}
+
+// Close ends the archive with the checksums.
+func (w *Writer) Close() error {
+	err := w.entry(sumsName, int64(w.sums.Len()))
+	if err == nil {
+		_, err = w.tar.Write(w.sums.Bytes())
+	}
+	return errors.Join(err, w.tar.Close())
+}
+
+// errShort is that an archive has no end.
+var errShort = errors.New("it was cut short, or is no backup of a master: it does not end with " + sumsName)
+
+// Verify reads an archive to its end and compares all checksums.
+func Verify(from io.Reader) (*Header, error) {
+	return read(from, func(string, int64, io.Reader) error { return nil })
+}
+
+// Extract writes the files of an archive below a directory, and syncs them. A name that allowed does not know is an error. What was
+// written before an error stays.
+func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*Header, error) {
+	return read(from, func(name string, size int64, data io.Reader) error {
+		if !allowed(name) {
+			return errors.New("it does not belong into a master's data")
+		}
+		if err := root.MkdirAll(path.Dir(name), 0o700); err != nil {
+			return err
+		}
+		f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		_, err = io.CopyN(f, data, size)
+		return errors.Join(err, f.Sync(), f.Close())
+	})
+}
+
+// read passes on the files of an archive, and compares checksums at its end.
+func read(from io.Reader, each func(name string, size int64, data io.Reader) error) (*Header, error) {
+	in := tar.NewReader(bufio.NewReaderSize(from, 1<<20))
+	h := &Header{}
+	var sums bytes.Buffer
+	for first := true; ; first = false {
+		entry, err := in.Next()
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil, errShort
+		case errors.Is(err, tar.ErrHeader):
+			return nil, errors.New("it is damaged, or no backup of a master")
+		case err != nil:
+			return nil, err
+		case first != (entry.Name == headerName):
+			return nil, fmt.Errorf("it is no backup of a master: found the entry %.100q, expected %s first", entry.Name, headerName)
+		case entry.Typeflag != tar.TypeReg || !fs.ValidPath(entry.Name) || len(entry.Name) > maxName || strings.ContainsAny(entry.Name, "\\\n"):
+			return nil, fmt.Errorf("it is damaged, or no backup of a master: found the entry %.100q, expected a file", entry.Name)
+		}
+		if entry.Name == sumsName {
+			return h, compare(in, entry.Size, sums.Bytes())
+		}
+		sum := sha256.New()
+		data := io.TeeReader(in, sum)
+		if first {
+			if err := h.read(data, entry.Size); err != nil {
+				return nil, err
+			}
+		} else if err := each(entry.Name, entry.Size, data); err != nil {
+			return nil, worded(entry.Name, err)
+		}
+		if err := rest(data, sum, entry.Name, &sums); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// rest reads what is left of an entry, and notes its checksum.
+func rest(data io.Reader, sum hash.Hash, name string, sums *bytes.Buffer) error {
+	if _, err := io.Copy(io.Discard, data); err != nil {
+		return worded(name, err)
+	}
+	if sums.Len() > maxSums {
+		return fmt.Errorf("found more than %d bytes of checksums", maxSums)
+	}
+	fmt.Fprintf(sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
+	return nil
+}
+
+func worded(name string, err error) error {
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return errShort
+	}
+	return fmt.Errorf("%s: %w", name, err)
+}
+
+// compare compares the checksums at an archive's end with those of what was read.
+func compare(in io.Reader, size int64, sums []byte) error {
+	if size > maxSums {
+		return errShort
+	}
+	found, err := io.ReadAll(in)
+	if err != nil {
+		return worded(sumsName, err)
+	}
+	for {
+		want, moreWanted := nextLine(&found)
+		got, more := nextLine(&sums)
+		switch {
+		case !moreWanted && !more:
+			return nil
+		case want != got:
+			_, name, _ := strings.Cut(got, "  ")
+			return fmt.Errorf("it is damaged: %.100q is not as it was written", name)
+		}
+	}
+}
+
+func nextLine(text *[]byte) (line string, more bool) {
+	if len(*text) == 0 {
+		return "", false
+	}
+	first, rest, _ := bytes.Cut(*text, []byte("\n"))
+	*text = rest
+	return string(first), true
+}
+
+// read reads a header.
+func (h *Header) read(from io.Reader, size int64) error {
+	if size > maxHeader {
+		return fmt.Errorf("%s: found %d bytes, expected %d at most", headerName, size, maxHeader)
+	}
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return worded(headerName, err)
+	}
+	if err := json.Unmarshal(data, h); err != nil {
+		return fmt.Errorf("%s: %w", headerName, err)
+	}
+	if h.Format != format {
+		return fmt.Errorf("found a backup of form %d, this superstep knows %d: take the one that has written it", h.Format, format)
+	}
+	return nil
+}

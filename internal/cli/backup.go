@@ -1,0 +1,200 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"connectrpc.com/connect"
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/backup"
+	"github.com/superstep-go/superstep/internal/buildinfo"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// backupCommand is `superstep backup`.
+type backupCommand struct {
+	app          *app
+	data, output string
+	cluster      clientFlags
+}
+
+func (a *app) backup() *cobra.Command {
+	c := &backupCommand{app: a}
+	cmd := &cobra.Command{
+		Use:   "backup --data DIR|--master ADDR --output FILE",
+		Short: "Back up what a master keeps",
+		Long: `Back up what a master keeps, of one that runs (--master) or of the directory of one that does not (--data): the queue, the list of
+jobs, the catalog, the keys of submissions, results, and columns that jobs wait with. FILE is a tar archive with checksums, which superstep restore
+and tar read; .zst or .gz at the end of its name compresses it. Not in it are checkpoints, which are at a place of their own, the edges of graphs,
+which workers load again from their sources, and the audit log.`,
+		Example: `  superstep backup --master 10.0.0.1:7700 --output master.tar.zst
+  superstep backup --data /var/lib/superstep --output master.tar
+  superstep restore master.tar.zst --data /var/lib/superstep`,
+		Args: exactly(0, "no arguments"),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case c.output == "":
+				return usagef("--output is missing: the file to write, such as master.tar.zst")
+			case c.data != "" && cmd.Flags().Changed("master"):
+				return usagef("--data is the directory of a master that does not run: give it, or --master")
+			}
+			return c.execute(cmd.Context())
+		},
+	}
+	cmd.Flags().SortFlags = false
+	cmd.Flags().StringVar(&c.data, "data", "", "back up `DIR`, which no master uses")
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write `FILE`, - for standard output; nothing is there until it is whole")
+	c.cluster.define(cmd)
+	c.cluster.definePatience(cmd, askPatience)
+	return cmd
+}
+
+func (c *backupCommand) execute(ctx context.Context) error {
+	if err := writable(c.output); err != nil {
+		return err
+	}
+	var h *backup.Header
+	err := c.app.save(ctx, c.output, 1, func(ctx context.Context, w io.Writer) (err error) {
+		if c.data != "" {
+			h, err = master.Config{Options: master.Options{Data: c.data}, Version: buildinfo.Version()}.Backup(w)
+		} else {
+			h, err = c.fetch(ctx, w)
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	said(c.app.text(c.output), "backed up", h)
+	return nil
+}
+
+// said says what is in a backup.
+func said(w io.Writer, done string, h *backup.Header) {
+	fmt.Fprintf(w, "%s %s, %s, %s, %s\n", done, things(h.Jobs, "job", "jobs"), things(h.Graphs, "graph", "graphs"),
+		things(h.Results, "result", "results"), things(h.Columns, "column", "columns"))
+}
+
+// fetch writes the backup of a master that runs, and verifies it meanwhile.
+func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header, error) {
+	progress := c.app.progress()
+	defer progress.done()
+	from, err := c.cluster.connect(ctx, progress.warn)
+	if err != nil {
+		return nil, err
+	}
+	defer from.Close()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stream, err := from.Cluster().Backup(ctx, connect.NewRequest(&control.BackupRequest{}))
+	if err != nil {
+		return nil, from.Explain(ctx, err)
+	}
+	defer stream.Close()
+	in, out := io.Pipe()
+	type outcome struct {
+		header *backup.Header
+		err    error
+	}
+	verified := make(chan outcome, 1)
+	go func() {
+		h, err := backup.Verify(in)
+		_, _ = io.Copy(io.Discard, in) // what is behind the archive's end is padding
+		verified <- outcome{h, err}
+	}()
+	all := int64(0)
+	for err == nil && stream.Receive() {
+		data := stream.Msg().Data
+		all += int64(len(data))
+		progress.stage("fetching", all, 0)
+		_, err = io.MultiWriter(w, out).Write(data)
+	}
+	_ = out.Close() // it returns no error
+	found := <-verified
+	switch {
+	case err != nil:
+		return nil, err
+	case stream.Err() != nil:
+		return nil, from.Explain(ctx, stream.Err())
+	case found.err != nil:
+		return nil, fmt.Errorf("what the master sent: %w", found.err)
+	}
+	return found.header, nil
+}
+
+func (a *app) restore() *cobra.Command {
+	data := ""
+	cmd := &cobra.Command{
+		Use:   "restore FILE --data DIR",
+		Short: "Restore what a master keeps",
+		Long: `Restore what a master keeps from a file of superstep backup, into a directory that is not there or empty. All checksums are compared
+before anything is written. The next superstep master --data DIR goes on from there: what waited then waits, what was under way begins again, and
+graphs are loaded again from their sources unless workers that held them then come back with them.`,
+		Example: `  superstep restore master.tar.zst --data /var/lib/superstep`,
+		Args:    exactly(1, "a file of superstep backup"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if data == "" {
+				return usagef("--data is missing: the directory of the master to be")
+			}
+			h, err := master.Config{Options: master.Options{Data: data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
+			var file *os.PathError
+			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") { // it has a name in it
+				return err
+			}
+			if err != nil {
+				return fmt.Errorf("%s: %w", args[0], err)
+			}
+			said(a.out, "restored", h)
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&data, "data", "", "restore into `DIR`")
+	return cmd
+}
+
+// openBackup opens a backup, which may be compressed.
+func openBackup(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(f)
+	head, _ := in.Peek(4) // of one that is shorter reading says it
+	expanded := io.Reader(in)
+	switch {
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		expanded, err = gzip.NewReader(in)
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		var z *zstd.Decoder
+		if z, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20)); err == nil {
+			return &expandedFile{z, f, z.Close}, nil
+		}
+	}
+	if err != nil {
+		_ = f.Close()
+		return nil, err
+	}
+	return &expandedFile{expanded, f, func() {}}, nil
+}
+
+// expandedFile reads what a file holds.
+type expandedFile struct {
+	io.Reader
+	file *os.File
+	end  func()
+}
+
+func (f *expandedFile) Close() error {
+	f.end()
+	return f.file.Close()
+}

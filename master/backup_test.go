@@ -1,0 +1,143 @@
+package master
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/backup"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// served starts a master with data, and returns what ends it.
+func served(t *testing.T, dir string) (*Server, func()) {
+	t.Helper()
+	s, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- s.Serve(ctx, l) }()
+	return s, func() {
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// opening opens an archive as often as it is read.
+func opening(data []byte) func() (io.ReadCloser, error) {
+	return func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(data)), nil }
+}
+
+// TestBackupOfARunningMaster: the next master has the job under its key, the column that it waits with, and a number of its run that is larger.
+func TestBackupOfARunningMaster(t *testing.T) {
+	s, end := served(t, t.TempDir())
+	id, other := rand.Text(), rand.Text()
+	for _, err := range []error{s.columns.send(id, 0, "1 2 3\n", true), s.columns.send(other, 0, "not all", false)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	submit := func(s *Server) (*connect.Response[control.Job], error) {
+		return s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "key", Spec: &control.JobSpec{
+			Program: "cg", Source: &control.GraphSource{Input: "path:vertices=3"}, ColumnData: map[string]*control.ColumnData{"b": {Id: id, File: "b.txt"}},
+		}}))
+	}
+	job, err := submit(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var archive bytes.Buffer
+	if err := s.backup(t.Context(), &archive); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(s.options.Data, "*.copy")); len(left) > 0 {
+		t.Errorf("found %q left", left)
+	}
+	s.columns.mu.Lock()
+	if n := s.columns.all[id].jobs; n != 1 {
+		t.Errorf("%d jobs name the column, expected 1", n)
+	}
+	s.columns.mu.Unlock()
+	end()
+	dir := filepath.Join(t.TempDir(), "restored")
+	h, err := Config{Options: Options{Data: dir}}.Restore(opening(archive.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Jobs != 1 || h.Columns != 1 || h.Run != 1 {
+		t.Errorf("found %+v, expected a job, a column and the first run", *h)
+	}
+	next, end := served(t, dir)
+	defer end()
+	again, err := submit(next)
+	if err != nil || again.Msg.Id != job.Msg.Id {
+		t.Errorf("submitted again: found %v (%v), expected job %s", again, err, job.Msg.Id)
+	}
+	if got := next.columns.sentNow(id); got != "1 2 3\n" {
+		t.Errorf("found the column %q", got)
+	}
+	if next.run < 2 {
+		t.Errorf("found run %d, expected one after the first", next.run)
+	}
+}
+
+// TestRestoreLeavesNothing of what cannot be restored, and no master begins where restoring was broken off.
+func TestRestoreLeavesNothing(t *testing.T) {
+	s, end := served(t, t.TempDir())
+	defer end()
+	var archive bytes.Buffer
+	if err := s.backup(t.Context(), &archive); err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "restored")
+	passes := 0
+	_, err := Config{Options: Options{Data: dir}}.Restore(func() (io.ReadCloser, error) {
+		if passes++; passes == 1 {
+			return opening(archive.Bytes())()
+		}
+		return io.NopCloser(io.MultiReader(bytes.NewReader(archive.Bytes()[:4000]), broken{})), nil
+	})
+	if entries, _ := os.ReadDir(dir); err == nil || len(entries) > 0 {
+		t.Errorf("found %v and %v", err, entries)
+	}
+	var foreign bytes.Buffer
+	w, err := backup.NewWriter(&foreign, backup.Header{})
+	if err == nil {
+		err = errors.Join(w.Add("results/../up", 1, strings.NewReader("x")), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range [][]byte{foreign.Bytes(), []byte("nothing")} {
+		if _, err := (Config{Options: Options{Data: dir}}).Restore(opening(data)); err == nil {
+			t.Error("a foreign archive was restored")
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, restoringFile), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := New(Config{Options: Options{Data: dir}}); err == nil || !strings.Contains(err.Error(), "was not restored to the end") {
+		t.Errorf("found %v", err)
+	}
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("the disk is broken") }
