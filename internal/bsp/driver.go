@@ -232,11 +232,12 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 func (d *Driver) Took() time.Duration { return d.took }
 
 func (d *Driver) steps(ctx context.Context, p Partitions) error {
-	c, ran, began := &d.c, 0, time.Now()
+	c, began := &d.c, time.Now()
 	command, outcome, err := d.first()
 	if err != nil {
 		return err
 	}
+	next := 0 // superstep, after one that turns out to be empty and does not count, too
 	for !outcome.Done {
 		if err := d.save(command); err != nil {
 			return err
@@ -248,7 +249,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		ended := time.Now()
 		took := ended.Sub(start)
-		ran++ // also if it turns out to be empty, and does not count
+		next = command.Superstep + 1
 		if err := d.balance(reports); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
@@ -272,16 +273,16 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 	}
 	d.took = time.Since(began)
-	if d.summarizes && ran > 0 {
-		return d.summarize(ctx, p, ran)
+	if d.summarizes && next > 0 {
+		return d.summarize(ctx, p, next)
 	}
 	return nil
 }
 
-// summarize asks the partitions for their summaries, after so many supersteps.
-func (d *Driver) summarize(ctx context.Context, p Partitions, ran int) error {
+// summarize asks the partitions for their summaries, as if that was superstep next: what they send each other of one that was before is refused.
+func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 	start := time.Now()
-	reports, err := d.superstep(ctx, p, &Command{Superstep: ran, Summarize: true, Totals: d.c.totals})
+	reports, err := d.superstep(ctx, p, &Command{Superstep: next, Summarize: true, Totals: d.c.totals})
 	if err != nil {
 		return err
 	}
