@@ -67,6 +67,7 @@ func (j *job) goOn(ctx context.Context) error {
 	if j.kept.from == nil {
 		return nil
 	}
+	j.session.Begin(j.kept.from.Manifest.Superstep)
 	return j.program.Restore(ctx, j.kept.from)
 }
 

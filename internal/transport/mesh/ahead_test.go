@@ -84,6 +84,27 @@ func TestFramesSentAheadComeInTheirSuperstep(t *testing.T) {
 	}
 }
 
+// TestASessionThatBeginsLater: in the first superstep of a run that goes on from a checkpoint, whichever that is, its own frames come, and no
+// frame that was sent ahead for the next one.
+func TestASessionThatBeginsLater(t *testing.T) {
+	for _, first := range []int{1, 2, 7} {
+		_, a, b := pair(t, slowedDial)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		a.session.Begin(first)
+		b.session.Begin(first)
+		if taken, err := a.SendAhead(word(first+1, transport.Expand, 2)); !taken || err != nil {
+			t.Fatalf("taken %t: %v", taken, err)
+		}
+		if err := a.Send(word(first, transport.Expand, 1)); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Receive(ctx, transport.Expand); err != nil || f.Raw[0] != 1 {
+			t.Fatalf("first superstep %d: received %v, %v", first, f, err)
+		}
+	}
+}
+
 // TestDistantPartitions: a network leads neither to a partition of the same worker nor over loopback.
 func TestDistantPartitions(t *testing.T) {
 	_, plain, _ := pair(t, nil)

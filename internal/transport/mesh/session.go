@@ -127,6 +127,17 @@ func (s *Session) Port(partition int) *Port {
 // Endpoint is Port as an Endpoint.
 func (s *Session) Endpoint(partition int) transport.Endpoint { return s.Port(partition) }
 
+// Begin says that the first superstep is not 0: those before it are over. It comes before what its ports receive.
+func (s *Session) Begin(superstep int) {
+	for _, p := range s.ports {
+		if p != nil {
+			p.mu.Lock()
+			p.floor = uint32(superstep)
+			p.mu.Unlock()
+		}
+	}
+}
+
 // Done is closed when the session has failed or was closed.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
