@@ -9,8 +9,8 @@ import (
 )
 
 // settleTime bounds how long a rank waits for the others' verdicts when it knows that the work has failed: one of them
-// may be gone for good.
-const settleTime = 10 * time.Second
+// may be gone for good. It is well below what a worker's command may take to stop (worker.Options.StopTimeout), or the worker would end.
+const settleTime = 5 * time.Second
 
 // maxVerdict bounds an error's text in a verdict.
 const maxVerdict = 16 << 10
