@@ -95,7 +95,7 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 
 // newest finds the newest checkpoint of a place.
 func (r *run) newest(ctx context.Context, place string) (*checkpoint.Manifest, error) {
-	s, err := store.Open(place)
+	s, err := r.server.options.Stores(place)
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}
@@ -124,7 +124,7 @@ func (s *Server) converged(id string) bool {
 func (s *Server) forget(place string) {
 	ctx, cancel := context.WithTimeout(s.ctx, findWithin)
 	defer cancel()
-	at, err := store.Open(place)
+	at, err := s.options.Stores(place)
 	if err == nil {
 		err = checkpoint.Prune(ctx, at, 0, math.MaxInt)
 		store.Close(at)

@@ -107,6 +107,8 @@ type Config struct {
 	// Watch, if not nil, is told of everything that happens to jobs, by several goroutines at once, of one job in order. It
 	// does not wait, and calls nothing of the server.
 	Watch func(job string, e *control.JobEvent)
+	// Stores opens the places of checkpoints; default store.Open.
+	Stores func(place string) (store.Store, error)
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
 	// Now and Random are the clock and the random source; default the system's.
@@ -157,8 +159,11 @@ func (o *Config) complete() (err error) {
 	if o.Retries == 0 {
 		o.Retries = Retries
 	}
+	if o.Stores == nil {
+		o.Stores = store.Open
+	}
 	if o.Checkpoints != "" {
-		s, err := store.Open(o.Checkpoints)
+		s, err := o.Stores(o.Checkpoints)
 		if err != nil {
 			return fmt.Errorf("the place of checkpoints: %w", err)
 		}

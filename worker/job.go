@@ -93,7 +93,7 @@ func (x *executor) begin(
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared}
+	j := &job{epoch: t.epoch, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared, kept: kept{open: x.options.Stores}}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {

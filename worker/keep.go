@@ -19,6 +19,7 @@ type keeping struct {
 
 // kept is what a job has to do with checkpoints.
 type kept struct {
+	open   func(place string) (objects.Store, error)
 	keep   *control.Keep
 	store  objects.Store
 	writer *checkpoint.Writer // nil if none are kept
@@ -40,7 +41,7 @@ func (k *kept) close() {
 // keep readies a job to keep checkpoints, and finds the one that it goes on from.
 func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) (err error) {
 	if k.keep != nil {
-		if j.kept.store, err = objects.Open(k.keep.Place); err != nil {
+		if j.kept.store, err = j.kept.open(k.keep.Place); err != nil {
 			return fmt.Errorf("checkpoints: %w", err)
 		}
 		j.kept.keep, j.kept.writer = k.keep, checkpoint.NewWriter(j.kept.store, k.keep.Run)
@@ -49,7 +50,7 @@ func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) (err error
 	if k.goOn == nil {
 		return nil
 	}
-	s, err := objects.Open(k.goOn.Place)
+	s, err := j.kept.open(k.goOn.Place)
 	if err != nil {
 		return fmt.Errorf("checkpoints: %w", err)
 	}

@@ -92,6 +92,8 @@ type Config struct {
 	Group membership.Group
 	// Dial makes connections; default TCP.
 	Dial control.Dialer
+	// Stores opens the places of checkpoints; default store.Open.
+	Stores func(place string) (files.Store, error)
 	// Observe is told what the worker does, or is nil.
 	Observe Observer
 	// Now and Random are the clock and the random source; default the system's.
@@ -186,6 +188,9 @@ func (o *Config) complete() (err error) {
 	}
 	if o.StopTimeout == 0 {
 		o.StopTimeout = 10 * time.Second
+	}
+	if o.Stores == nil {
+		o.Stores = files.Open
 	}
 	if o.Now == nil {
 		o.Now = time.Now
