@@ -1,0 +1,263 @@
+package simulation
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
+)
+
+// cluster is a master, workers and a client, each on a host of a simulated network.
+type cluster struct {
+	t       testing.TB
+	random  *rand.Rand
+	net     *network
+	objects *objects
+	dir     string // of the master's data; another one after each kill
+	starts  int    // of masters
+	master  *process
+	workers []*process
+	client  *client.Client
+	journal *journal
+	began   time.Time
+	options master.Options
+	all     sync.WaitGroup // processes, also those that were killed
+}
+
+// process is a goroutine that stands for a process.
+type process struct {
+	name  string
+	host  *host
+	stop  context.CancelFunc
+	ended chan struct{}
+	err   error
+	clock time.Duration // what its clock is ahead
+}
+
+// journal has what happened, for who looks into a seed that failed.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (c *cluster) event(format string, args ...any) {
+	fmt.Fprintf(c.journal, "%.3f %s\n", time.Since(c.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// logger returns what a process logs to.
+func (c *cluster) logger(name string) *slog.Logger {
+	began := c.began
+	h := slog.NewTextHandler(c.journal, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		if a.Key == slog.TimeKey {
+			return slog.String("at", fmt.Sprintf("%.3f", time.Since(began).Seconds()))
+		}
+		return a
+	}})
+	return slog.New(h).With("who", name)
+}
+
+const masterPort = 7700
+
+// stacks notes what all goroutines do.
+func (c *cluster) stacks() {
+	buf := make([]byte, 16<<20)
+	c.event("%s", buf[:runtime.Stack(buf, true)])
+}
+
+// newCluster starts a master and workers, and a client.
+func newCluster(t testing.TB, random *rand.Rand, dir string, workers int, delay time.Duration, o master.Options) *cluster {
+	c := &cluster{
+		t: t, random: random, net: newNetwork(random, delay, delay), objects: &objects{}, dir: filepath.Join(dir, "data"),
+		journal: &journal{}, began: time.Now(), options: o,
+	}
+	c.startMaster(0)
+	for i := range workers {
+		c.startWorker(i, 0)
+	}
+	h := c.net.host("client")
+	var err error
+	c.client, err = client.New(client.Options{
+		Address: c.address(), Dial: h.dial, Patience: 2 * time.Minute, Log: func(line string) { c.event("client: %s", line) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c *cluster) address() string {
+	return fmt.Sprintf("%v:%d", c.net.hosts["master"].ip, masterPort)
+}
+
+// start runs a process on a host.
+func (c *cluster) start(h *host, clock time.Duration, run func(ctx context.Context) error) *process {
+	ctx, stop := context.WithCancel(context.Background())
+	p := &process{name: h.name, host: h, stop: stop, ended: make(chan struct{}), clock: clock}
+	c.all.Go(func() {
+		defer close(p.ended)
+		p.err = run(ctx)
+		if p.err != nil && strings.Contains(p.err.Error(), "has not stopped") {
+			c.stacks()
+		}
+		stop() // a worker may have given up a command, which ends with the process
+		c.event("%s has ended: %v", p.name, p.err)
+	})
+	return p
+}
+
+// now is a process's clock.
+func now(ahead time.Duration) func() time.Time {
+	return func() time.Time { return time.Now().Add(ahead) }
+}
+
+// randomness is a random source of a process.
+func (c *cluster) randomness() io.Reader {
+	var seed [32]byte
+	for i := range seed {
+		seed[i] = byte(c.random.Uint32())
+	}
+	return &locked{from: rand.NewChaCha8(seed)}
+}
+
+type locked struct {
+	mu   sync.Mutex
+	from io.Reader
+}
+
+func (l *locked) Read(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.from.Read(p)
+}
+
+// startMaster starts a master with the data of the one before.
+func (c *cluster) startMaster(clock time.Duration) {
+	h := c.net.host("master")
+	c.starts++
+	config := master.Config{Options: c.options, Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}
+	config.Registry = registry
+	config.Data, config.Checkpoints, config.Log = c.dir, "memory:checkpoints", c.logger("master")
+	s, err := master.New(config)
+	if err != nil {
+		c.t.Errorf("a master does not start: %v", err)
+		return
+	}
+	l := h.listen(masterPort)
+	c.master = c.start(h, clock, func(ctx context.Context) error { return s.Serve(ctx, l) })
+}
+
+// killMaster ends the master at once: what it does from then on nobody sees, and its data stay as they are.
+func (c *cluster) killMaster(loud bool) {
+	next := fmt.Sprintf("%s-%d", c.dir, c.starts)
+	if err := os.CopyFS(next, os.DirFS(c.dir)); err != nil {
+		c.t.Errorf("the master's data: %v", err)
+	}
+	c.dir = next
+	c.kill(c.master, loud)
+}
+
+func (c *cluster) kill(p *process, loud bool) {
+	p.host.kill(loud)
+	p.stop()
+}
+
+func (c *cluster) startWorker(i int, clock time.Duration) {
+	h := c.net.host(fmt.Sprintf("w%d", i))
+	w, err := worker.New(worker.Config{
+		Options:  worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
+		Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
+	})
+	if err != nil {
+		c.t.Errorf("a worker does not start: %v", err)
+		return
+	}
+	p := c.start(h, clock, w.Run)
+	if i < len(c.workers) {
+		c.workers[i] = p
+		return
+	}
+	c.workers = append(c.workers, p)
+}
+
+// running reports whether a process has not ended.
+func (p *process) running() bool {
+	select {
+	case <-p.ended:
+		return false
+	default:
+		return !p.host.isDown()
+	}
+}
+
+func (h *host) isDown() bool {
+	h.net.mu.Lock()
+	defer h.net.mu.Unlock()
+	return h.down
+}
+
+// endWithin is how long processes may take to end that are told to.
+const endWithin = 5 * time.Minute
+
+// close ends everything.
+func (c *cluster) close() {
+	c.client.Close()
+	for _, p := range c.workers {
+		p.stop()
+	}
+	ended := make(chan struct{})
+	go func() {
+		for _, p := range c.workers {
+			<-p.ended
+		}
+		c.master.stop()
+		c.all.Wait()
+		for _, name := range c.names() { // with what nobody has accepted
+			c.net.hosts[name].kill(true)
+		}
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endWithin):
+		c.t.Errorf("processes that were told to end have not, %v later", endWithin)
+	}
+}
+
+// run runs a job, and returns its result and how it ended.
+func (c *cluster) run(ctx context.Context, spec *control.JobSpec) (string, *control.Job, error) {
+	j, err := c.client.Run(ctx, spec, func(e *control.JobEvent) error {
+		switch {
+		case e.GetJob() != nil:
+			c.event("job %s: %s: %s", e.GetJob().Id, e.GetJob().State.Word(), e.GetJob().Reason)
+		case e.GetLog() != nil:
+			c.event("job: %s: %s", e.GetLog().Worker, e.GetLog().Text)
+		}
+		return nil
+	})
+	if err != nil || j.State != control.JobState_JOB_STATE_DONE {
+		return "", j, err
+	}
+	var text bytes.Buffer
+	_, err = c.client.Result(ctx, j.Id, &text)
+	return text.String(), j, err
+}

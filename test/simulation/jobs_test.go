@@ -1,0 +1,122 @@
+package simulation
+
+import (
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// registry has the programs of master and workers.
+var registry = func() engine.Registry {
+	all, problems := builtin.With(nil)
+	if len(problems) > 0 {
+		panic(problems)
+	}
+	return all
+}()
+
+// job is a program, its parameters and a graph.
+type job struct {
+	program, params, input string
+}
+
+// jobs are small, and of each kind: a monotone program, float sums, many supersteps, few.
+var jobs = []job{
+	{"wcc", "", "grid:rows=16,columns=16"},
+	{"sssp", "source=3", "kronecker:scale=7"},
+	{"bfs", "source=0,output=level", "grid:rows=12,columns=20"},
+	{"pagerank", "iterations=25", "kronecker:scale=6"},
+	{"cdlp", "iterations=12", "kronecker:scale=6"},
+	{"kcore", "", "kronecker:scale=6"},
+}
+
+func (j job) String() string { return j.program }
+
+func (j job) parameters() map[string]string {
+	all := map[string]string{}
+	for _, p := range strings.Split(j.params, ",") {
+		if key, value, ok := strings.Cut(p, "="); ok {
+			all[key] = value
+		}
+	}
+	return all
+}
+
+func (j job) spec() *control.JobSpec {
+	return &control.JobSpec{Program: j.program, Parameters: j.parameters(), Source: &control.GraphSource{Input: j.input}, KeepResult: true}
+}
+
+// expected runs a job in one process, on one partition.
+func (j job) expected(t testing.TB) (map[uint64]string, int) {
+	t.Helper()
+	known, err := registry.Find(j.program)
+	check(t, err)
+	form, err := known.New(j.parameters(), nil)
+	check(t, err)
+	in, err := load.Open(t.Context(), load.Request{Name: j.input, Weights: edges.Float64})
+	check(t, err)
+	defer in.Close()
+	g, err := build.Local(t.Context(), in, graph.Options{Weights: form.Weights()})
+	check(t, err)
+	defer g.Close()
+	program, err := known.New(j.parameters(), g.Find)
+	check(t, err)
+	bound, err := program.Bind(g, engine.Options{})
+	check(t, err)
+	defer bound.Close()
+	outcome, err := bound.Run(t.Context())
+	check(t, err)
+	lines := map[uint64]string{}
+	for v := pregel.VertexID(0); uint64(v) < bound.IDs(); v++ {
+		if bound.Exists(v) {
+			lines[bound.Label(v)] = string(bound.Append(nil, v))
+		}
+	}
+	return lines, outcome.Supersteps
+}
+
+func check(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// compare says where a result differs from what is expected, or "".
+func compare(text string, want map[uint64]string) string {
+	left := maps.Clone(want)
+	for line := range strings.Lines(text) {
+		name, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		label, err := strconv.ParseUint(name, 10, 64)
+		expected, ok := left[label]
+		if err != nil || !ok || !near(value, expected) {
+			return fmt.Sprintf("found %q, expected %q", strings.TrimSpace(line), expected)
+		}
+		delete(left, label)
+	}
+	if len(left) > 0 {
+		return fmt.Sprintf("%d vertices of %d are missing", len(left), len(want))
+	}
+	return ""
+}
+
+// near reports whether two values are the same but for the order in which floats were added.
+func near(a, b string) bool {
+	x, err1 := strconv.ParseFloat(a, 64)
+	y, err2 := strconv.ParseFloat(b, 64)
+	if _, err := strconv.ParseInt(b, 10, 64); err == nil || err1 != nil || err2 != nil {
+		return a == b
+	}
+	return x == y || max(x-y, y-x) <= 1e-9*max(x, -x, y, -y)
+}

@@ -1,0 +1,258 @@
+// Package simulation runs a master, workers and a client, which are the real ones, in virtual time (testing/synctest) on a network and a store
+// in memory, while faults come that a seed decides on. The result is that of a run without faults, or the job fails with a cause that has a name, within
+// a bounded time.
+package simulation
+
+import (
+	"bufio"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+var (
+	seeds = flag.Int("seeds", 20, "how many seeds to run")
+	first = flag.Uint64("first", 1, "the first of them")
+	show  = flag.Bool("show", false, "print what happened in each")
+)
+
+// Bounds, in virtual time: what takes longer never ends.
+const (
+	jobWithin  = 15 * time.Minute
+	realWithin = 2 * time.Minute // of a seed, in real time: a goroutine waits for what time does not bring
+)
+
+// causes are what may be said of a job that failed.
+var causes = []struct {
+	name string
+	is   *regexp.Regexp
+}{
+	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|was started anew)`)},
+	{"master lost", regexp.MustCompile(`^lost the master at `)},
+	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)`)},
+	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
+}
+
+func cause(text string) string {
+	for _, c := range causes {
+		if c.is.MatchString(text) {
+			return c.name
+		}
+	}
+	return ""
+}
+
+func quiet() { synctest.Wait() }
+
+// outcome is how a seed went.
+type outcome struct {
+	seed     uint64
+	setting  string
+	faults   []*fault
+	result   string // same, or the cause of the failure
+	bad      string // what must not be
+	took     time.Duration
+	attempts uint32
+	journal  string
+}
+
+func (o *outcome) String() string {
+	var faults []string
+	for _, f := range o.faults {
+		faults = append(faults, f.String())
+	}
+	text := fmt.Sprintf("seed %d: %s: %s: %s, %d attempts, %v", o.seed, o.setting, strings.Join(faults, "; "), o.result, o.attempts, o.took.Round(time.Millisecond))
+	if o.bad != "" {
+		text += ": BAD: " + o.bad
+	}
+	return text
+}
+
+// expectations are the results of jobs without faults, and the times that they take.
+var expectations struct {
+	mu      sync.Mutex
+	results map[job]map[uint64]string
+	took    map[string]time.Duration
+}
+
+// setting is what a seed's job runs on.
+type setting struct {
+	job     job
+	workers int
+	delay   time.Duration
+	every   int // supersteps from one checkpoint to the next; 0: by the cost
+}
+
+func (s setting) String() string {
+	return fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d", s.job, s.workers, s.delay, s.every)
+}
+
+func settingOf(random *rand.Rand) setting {
+	return setting{
+		job: jobs[random.IntN(len(jobs))], workers: 2 + random.IntN(3), every: random.IntN(5),
+		delay: []time.Duration{200 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}[random.IntN(3)],
+	}
+}
+
+// usual returns a setting's result without faults, and the virtual time that it takes.
+func usual(t *testing.T, s setting) (map[uint64]string, time.Duration) {
+	expectations.mu.Lock()
+	defer expectations.mu.Unlock()
+	if expectations.results == nil {
+		expectations.results, expectations.took = map[job]map[uint64]string{}, map[string]time.Duration{}
+	}
+	if expectations.results[s.job] == nil {
+		expectations.results[s.job], _ = s.job.expected(t)
+	}
+	want, key := expectations.results[s.job], s.String()
+	if expectations.took[key] == 0 {
+		o := simulate(t, 0, s, want, 0)
+		if o.bad != "" || o.result != same {
+			t.Fatalf("without faults: %v\n%s", o, o.journal)
+		}
+		expectations.took[key] = o.took
+	}
+	return want, expectations.took[key]
+}
+
+const same = "same"
+
+// simulate runs a job in a setting, with the faults of a seed, or none within no time.
+func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, within time.Duration) *outcome {
+	o := &outcome{seed: seed, setting: s.String()}
+	stuck := time.AfterFunc(realWithin, func() {
+		buf := make([]byte, 16<<20)
+		fmt.Fprintf(os.Stderr, "seed %d (%s) has not ended after %v:\n%s\n", seed, s, realWithin, buf[:runtime.Stack(buf, true)])
+		os.Exit(3)
+	})
+	defer stuck.Stop()
+	dir, err := os.MkdirTemp(memoryDir(), "simulation")
+	check(t, err)
+	defer os.RemoveAll(dir)
+	synctest.Test(t, func(t *testing.T) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every})
+		defer func() {
+			c.close()
+			o.journal = c.journal.text.String()
+			if t.Failed() && o.bad == "" {
+				o.bad = "see above"
+			}
+		}()
+		<-time.After(time.Second) // all are there
+		began := time.Now()
+		disturbed := make(chan struct{})
+		if within > 0 {
+			o.faults = c.schedule(rand.New(rand.NewPCG(seed, 2)), within)
+		}
+		go func() {
+			defer close(disturbed)
+			c.disturb(o.faults)
+		}()
+		ctx, cancel := context.WithTimeoutCause(context.Background(), jobWithin, errHangs)
+		defer cancel()
+		defer context.AfterFunc(ctx, func() {
+			if ctx.Err() == context.DeadlineExceeded {
+				c.stacks()
+			}
+		})()
+		text, end, err := c.run(ctx, s.job.spec())
+		o.took, o.attempts = time.Since(began), end.GetEpoch()
+		o.judge(ctx, text, end, err, want)
+		<-disturbed
+		if o.bad != "" || within == 0 {
+			return
+		}
+		<-time.After(3 * time.Second) // what is lost is known to be
+		c.heal()
+		if text, end, err := c.run(ctx, s.job.spec()); err != nil || end.State != control.JobState_JOB_STATE_DONE {
+			o.bad = fmt.Sprintf("the next job, without faults: %v, %s: %s", err, end.GetState().Word(), end.GetReason())
+		} else if wrong := compare(text, want); wrong != "" {
+			o.bad = "the next job: " + wrong
+		}
+	})
+	return o
+}
+
+var errHangs = fmt.Errorf("it has not ended within %v", jobWithin)
+
+// judge says how a job went.
+func (o *outcome) judge(ctx context.Context, text string, end *control.Job, err error, want map[uint64]string) {
+	reason := end.GetReason()
+	switch {
+	case ctx.Err() != nil:
+		o.bad = errHangs.Error()
+		return
+	case err != nil:
+		reason = err.Error()
+	case end.State == control.JobState_JOB_STATE_DONE:
+		if o.result = same; compare(text, want) != "" {
+			o.result, o.bad = "wrong", compare(text, want)
+		}
+		return
+	}
+	if o.result = cause(reason); o.result == "" {
+		o.result, o.bad = "failed", "without a cause that has a name: "+reason
+	}
+}
+
+// memoryDir is a directory in memory, where there is one: masters wait for the disk after each change.
+func memoryDir() string {
+	if _, err := os.Stat("/dev/shm"); err == nil {
+		return "/dev/shm"
+	}
+	return ""
+}
+
+// kept returns the seeds that failed once.
+func kept(t *testing.T) (all []uint64) {
+	f, err := os.Open("testdata/seeds")
+	check(t, err)
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		text, _, _ := strings.Cut(lines.Text(), " ")
+		seed, err := strconv.ParseUint(text, 10, 64)
+		check(t, err)
+		all = append(all, seed)
+	}
+	return all
+}
+
+// TestSimulation runs seeds: those that failed once, and as many as -seeds says.
+func TestSimulation(t *testing.T) {
+	all := kept(t)
+	for i := range *seeds {
+		all = append(all, *first+uint64(i))
+	}
+	results, began := map[string]int{}, time.Now()
+	for _, seed := range all {
+		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
+			s := settingOf(rand.New(rand.NewPCG(seed, 0)))
+			want, within := usual(t, s)
+			o := simulate(t, seed, s, want, within)
+			results[o.result]++
+			t.Log(o)
+			if o.bad != "" {
+				results["bad"]++
+				t.Errorf("%v\nagain: go test ./test/simulation -run TestSimulation -first %d -seeds 1 -show -v", o, seed)
+			}
+			if *show || o.bad != "" {
+				t.Log(o.journal)
+			}
+		})
+	}
+	t.Logf("%d seeds in %v: %v", len(all), time.Since(began).Round(time.Millisecond), results)
+}
