@@ -17,6 +17,10 @@ func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 	if !j.stopping && lossOf(err) {
 		j.lost, reason = true, reasonOf(err)
 	}
+	if errors.Is(err, errNotTakenUp) && !j.stopping { // no worker's fault
+		c.requeue(j, reasonOf(err)+"; the job begins again")
+		return true
+	}
 	if !j.lost || kindOf(j.spec) != &programKind {
 		return false
 	}
@@ -28,12 +32,17 @@ func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 		j.stopping, j.reason = true, reason
 		return false
 	}
-	j.state, j.placements, j.stopping, j.lost = control.JobState_JOB_STATE_QUEUED, nil, false, false
-	j.reason = fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1)
+	c.requeue(j, fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1))
+	return true
+}
+
+// requeue has a job wait, before all others, for its next attempt.
+func (c *cluster) requeue(j *job, reason string) {
+	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
+	j.reason = reason
 	c.queued = slices.Insert(c.queued, 0, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
-	return true
 }
 
 // reached says how far an attempt had come.
@@ -53,5 +62,5 @@ func reached(state control.JobState, supersteps uint32) string {
 // lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach.
 func lossOf(err error) bool {
 	var failed *workerError
-	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && failed.failure.Lost != ""
+	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent)
 }

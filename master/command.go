@@ -28,6 +28,8 @@ type order struct {
 	what    string
 	long    bool                    // the command may take longer than Options.CommandTimeout
 	command func() *control.Command // the same for all, of which only the number differs
+	// again, if not nil, makes what is sent in place of command to a worker that has lost its session and has another.
+	again func() *control.Command
 	// more takes a worker's reports before the last; nil allows none. take takes a chunk of an answer that is delivered; nil
 	// allows none. fits says whether the last report is an answer; nil allows any.
 	more func(i int, report *control.Report) error
@@ -44,11 +46,15 @@ func (r *run) all(ctx context.Context, what string, c *control.Command, fits fun
 }
 
 func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
-	command := o.command
-	o.command = func() *control.Command {
-		c := command()
-		c.Job, c.Epoch = r.id, r.epoch
-		return c
+	of := func(command func() *control.Command) func() *control.Command {
+		return func() *control.Command {
+			c := command()
+			c.Job, c.Epoch = r.id, r.epoch
+			return c
+		}
+	}
+	if o.command = of(o.command); o.again != nil {
+		o.again = of(o.again)
 	}
 	reports, err := r.server.gather(ctx, r.team, o)
 	for i, report := range reports {
@@ -78,7 +84,16 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	var done sync.WaitGroup
 	for i, p := range team {
 		done.Go(func() {
-			report, err := sessions[i].do(ctx, o.command(), o.reporter(i), o.taker(i))
+			w := sessions[i]
+			report, err := w.do(ctx, o.command(), o.reporter(i), o.taker(i))
+			for o.again != nil && errors.Is(err, errSessionBroke) {
+				next := s.back(ctx, p, w)
+				if next == nil {
+					break
+				}
+				w = next
+				report, err = w.do(ctx, o.again(), o.reporter(i), o.taker(i))
+			}
 			switch {
 			case err != nil:
 				fail(err)

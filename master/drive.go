@@ -3,6 +3,8 @@ package master
 import (
 	"context"
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -16,9 +18,13 @@ func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, 
 	d := &control.Drive{
 		Facts: reported, Before: jobspec.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
 	}
+	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} }, search)
+}
+
+// ride hears of a run until it has ended. A worker that loses its session, and comes back before its lease has lapsed, is asked to go on telling.
+func (r *run) ride(ctx context.Context, command func() *control.Command, search string) (*control.RunEnd, error) {
 	answers, err := r.each(ctx, order{
-		what: "run", long: true,
-		command: func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} },
+		what: "run", long: true, command: command, again: rejoin,
 		more: func(i int, report *control.Report) error {
 			if report.Failure != nil {
 				return &workerError{"run", r.team[i].Worker, report.Failure}
@@ -38,6 +44,81 @@ func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, 
 	}
 	r.heard(answers[0].GetDrive(), search)
 	return answers[0].GetDrive().End, nil
+}
+
+func rejoin() *control.Command {
+	return &control.Command{Body: &control.Command_Rejoin{Rejoin: &control.Rejoin{}}}
+}
+
+// errNotTakenUp is why an attempt that an earlier master began has to begin again.
+var errNotTakenUp = errors.New("the master was started anew")
+
+// takeUp goes on with an attempt that an earlier run of the master has begun: the workers run it by themselves, and hold it until they hear of
+// a master that does not want it.
+func (r *run) takeUp(ctx context.Context) error {
+	for _, p := range r.team {
+		if err := r.server.awaitBack(ctx, p); err != nil {
+			return err
+		}
+	}
+	r.say("the master was started anew, and has taken up the job where it is")
+	r.advance(control.JobState_JOB_STATE_RUNNING)
+	end, err := r.ride(ctx, rejoin, "")
+	var failed *workerError
+	if errors.As(err, &failed) && failed.failure.Absent {
+		return fmt.Errorf("%w: %w", errNotTakenUp, err)
+	}
+	if err != nil {
+		return err
+	}
+	r.set(func(a *control.Job) { a.RunSeconds += end.GetSeconds() })
+	r.end(end)
+	return nil
+}
+
+// awaitBack waits until a worker of before the master's start has a session again.
+func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+	for {
+		s.mu.Lock()
+		w, arrived, left := s.sessions[p.Worker], s.arrived, s.cluster.settle-s.now()
+		s.mu.Unlock()
+		switch {
+		case w != nil && w.incarnation == p.Incarnation:
+			return nil
+		case w != nil && w.incarnation > p.Incarnation:
+			return fmt.Errorf("%w, and worker %s was, too", errNotTakenUp, p.Worker)
+		case left <= 0:
+			return fmt.Errorf("%w, and worker %s did not come back", errNotTakenUp, p.Worker)
+		}
+		select {
+		case <-arrived:
+		case <-time.After(left):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// back waits for the next session of a worker that has lost one, and returns nil when it is lost.
+func (s *Server) back(ctx context.Context, p *control.Placement, before *session) *session {
+	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
+	defer cancel()
+	for {
+		s.mu.Lock()
+		w, arrived, live := s.sessions[p.Worker], s.arrived, s.cluster.current(p.Worker, p.Incarnation) != nil
+		s.mu.Unlock()
+		switch {
+		case !live || w != nil && w.incarnation != p.Incarnation:
+			return nil
+		case w != nil && w != before:
+			return w
+		}
+		select {
+		case <-arrived:
+		case <-ctx.Done():
+			return nil
+		}
+	}
 }
 
 // heard tells those who watch the job what the worker that drives it has told.

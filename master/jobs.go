@@ -1,6 +1,7 @@
 package master
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,6 +36,8 @@ type job struct {
 	ending    bool         // the workers are told to free what they hold of it
 	about     *control.Job // of an earlier run of the master in which it has ended
 	losses    []string     // why the attempts before this one ended: each lost a worker
+	driving   bool         // the workers run the attempt by themselves: they can be left to it, and found again
+	takenUp   bool         // the attempt is an earlier master's
 }
 
 // active reports whether a run of the job is under way.
@@ -192,7 +195,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	}
 	c.unqueue(j)
 	j.epoch, j.lost = j.epoch+1, false
-	j.started, j.reason, j.ending = now, "", false
+	j.started, j.reason, j.ending, j.driving, j.takenUp = now, "", false, false, false
 	j.threads = 0
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
@@ -228,6 +231,14 @@ func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 	c.turned(j)
 }
 
+// drives notes that the workers run an attempt by themselves from now on.
+func (c *cluster) drives(id string, epoch uint32) {
+	if j := c.jobs[id]; j != nil && j.active() && j.epoch == epoch && !j.driving {
+		j.driving = true
+		c.changed = append(c.changed, change{job: id})
+	}
+}
+
 // freeing notes that the workers are told to free what they hold of a job. One that attaches from then on, which may not be
 // told, frees it by itself. What follows from why the run ended, err, is not the job's reason; but why a session broke may be
 // known only then.
@@ -237,7 +248,7 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 		return
 	}
 	j.ending = true
-	if err != nil && !j.stopping && !lossOf(err) {
+	if err != nil && !j.stopping && !lossOf(err) && !errors.Is(err, errNotTakenUp) {
 		j.stopping, j.reason = true, reasonOf(err)
 	}
 }

@@ -22,11 +22,18 @@ func init() {
 	programKind = kind{check: jobspec.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
 }
 
-// coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values.
+// coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values. What an earlier master has begun it takes up
+// where the workers are.
 func coordinateProgram(ctx context.Context, r *run) error {
 	p, err := r.server.options.Registry.Find(r.spec.Program)
 	if err != nil {
 		return err
+	}
+	if r.job.takenUp {
+		if err := r.takeUp(ctx); err != nil {
+			return err
+		}
+		return r.values(ctx)
 	}
 	if r.spec.Graph == "" {
 		if err := r.load(ctx, p); err != nil {
@@ -40,6 +47,11 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	if err := r.phases(ctx, p, vertices); err != nil {
 		return err
 	}
+	return r.values(ctx)
+}
+
+// values keeps the values of the job's vertices, if its client wants them.
+func (r *run) values(ctx context.Context) error {
 	if !r.spec.KeepResult {
 		return nil
 	}
@@ -171,6 +183,7 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 	if err != nil {
 		return err
 	}
+	_ = r.server.event(func() error { r.server.cluster.drives(r.id, r.epoch); return nil })
 	end, err := r.supersteps(ctx, facts, before, false)
 	if err != nil {
 		return err

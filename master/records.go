@@ -51,7 +51,7 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 	}
 	return &control.JobRecord{
 		Job: about, Number: j.number, Key: j.key, ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses, Cancelled: j.cancelled,
-		Placements: j.placements,
+		Placements: j.placements, Driving: j.driving,
 	}
 }
 
@@ -112,11 +112,14 @@ func (s *Server) restore(from *saved) {
 		about := r.Job
 		j := &job{
 			id: about.Id, number: r.Number, key: r.Key, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
-			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled,
+			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
 			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
 		}
 		if about.Started != nil {
 			j.started = since(about.Started)
+		}
+		if j.driving && j.active() {
+			j.about = about
 		}
 		if j.state.Ended() {
 			j.ended, j.about = since(about.Ended), about

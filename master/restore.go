@@ -67,6 +67,13 @@ func (c *cluster) restoreJob(j *job) {
 	if j.confirm > 0 {
 		j.confirmBy = j.confirm
 	}
+	if j.driving && j.active() && !j.cancelled {
+		c.expect(j.placements)
+		j.takenUp = true
+		c.turned(j)
+		c.emit(startJob{j})
+		return
+	}
 	c.queued = append(c.queued, j.id)
 	if j.active() {
 		c.expect(j.placements)

@@ -32,6 +32,9 @@ type run struct {
 // newRun is called under the server's lock.
 func newRun(s *Server, j *job) *run {
 	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
+	if j.takenUp {
+		proto.Merge(&r.about, j.about)
+	}
 	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
 		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Arcs, g.report.Directed

@@ -65,6 +65,7 @@ type Server struct {
 	commits  commits
 	cluster  *cluster
 	sessions map[string]*session
+	arrived  chan struct{}                      // closed, and another, when there is one more
 	stops    map[string]context.CancelCauseFunc // of runs and loads
 	runs     map[string]*run
 	journals map[string]*journal
@@ -85,7 +86,7 @@ func New(o Config) (*Server, error) {
 	}
 	s := &Server{
 		options: &o, id: hex.EncodeToString(id[:]), log: o.Log, start: o.Now(),
-		sessions: map[string]*session{}, stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
+		sessions: map[string]*session{}, arrived: make(chan struct{}), stops: map[string]context.CancelCauseFunc{}, runs: map[string]*run{},
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 		commits: commits{wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})},
 	}

@@ -289,6 +289,8 @@ func (s *Server) attach(w *session, offers []*control.Offer) (*control.Attached,
 			old.end(errors.New("it began another session"))
 		}
 		s.sessions[w.name] = w
+		close(s.arrived)
+		s.arrived = make(chan struct{})
 		attached.Jobs, attached.Graphs = s.cluster.held(w.name, w.incarnation)
 		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
 		return nil

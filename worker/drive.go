@@ -19,12 +19,7 @@ import (
 
 // drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow. tell takes
 // reports to the master before the last.
-func (x *executor) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
-	j, err := x.job(t)
-	if err != nil {
-		return nil, err
-	}
-	defer j.Release()
+func (j *job) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
 	if j.session.Link().Rank() == 0 {
 		return j.lead(ctx, t, d, tell)
 	}

@@ -212,6 +212,17 @@ func remove[T closer](x *executor, from map[string]T, key string) {
 	}
 }
 
+// abandon stops all runs, which go on without a session.
+func (x *executor) abandon(cause error) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, j := range x.jobs {
+		if u := j.under(); u != nil {
+			u.stop(cause)
+		}
+	}
+}
+
 // drop frees a graph, or with no name what the job holds. What is not there is no error.
 func (x *executor) drop(t task, graph string) {
 	remove(x, x.peers, graph)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"sync"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -37,6 +38,10 @@ type job struct {
 	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills      map[string]*filling
 	kept       kept
+
+	running  sync.Mutex
+	underway *underway // the run that was begun last, or nil; under running, as closed is
+	closed   bool
 }
 
 // newJob makes the job of a program, or of a phase of its plan. shared is what the phases before have left, which it takes over.

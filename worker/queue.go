@@ -138,20 +138,30 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		s.stop = stop
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
-		returned := q.watch(own, c, t)
+		returned := q.watched(own, c, t)
 		var report *control.Report
 		var err error
-		if ended := parallel.Contain(func() { report, err = q.do(own, c, t) }); ended != nil { // a panic is the worker's fault, and fails the command alone
+		if ended := parallel.Contain(func() { report, err = q.do(own, ctx, c, t) }); ended != nil { // a panic is the worker's fault, and fails the command alone
 			report, err = nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
 		}
 		returned()
-		q.observed(own, c, q.Now().Sub(began), report, err)
+		if c.GetDrive() == nil { // a run is observed when it ends
+			q.observed(own, c, q.Now().Sub(began), report, err)
+		}
 		q.mu.Lock()
 		s.stop = nil
 		q.mu.Unlock()
 		stop(nil)
 		q.answer(ctx, c, report, err)
 	}
+}
+
+// watched is watch for a command; what runs a job is watched itself, for it outlives the command.
+func (q *queue) watched(ctx context.Context, c *control.Command, t task) func() {
+	if c.GetDrive() != nil || c.GetRejoin() != nil {
+		return func() {}
+	}
+	return q.watch(ctx, c, t)
 }
 
 // watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,
@@ -205,7 +215,7 @@ func (q *queue) end(error) {
 
 func (q *queue) task(c *control.Command) task {
 	t := task{
-		job: c.Job, epoch: c.Epoch, log: func(line string) { q.log(c.Job, line) }, superstep: new(atomic.Int64), observe: q.Observe.Superstep,
+		job: c.Job, epoch: c.Epoch, log: func(line string) { q.latest.Load().log(c.Job, line) }, superstep: new(atomic.Int64), observe: q.Observe.Superstep,
 	}
 	limit, graph := &progressLimit{now: q.Now}, ""
 	if c.Job == "" {
@@ -213,14 +223,14 @@ func (q *queue) task(c *control.Command) task {
 	}
 	t.progress = func(stage string, done, total int64) {
 		if limit.due(stage) {
-			q.progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
+			q.latest.Load().progress(&control.Progress{Job: c.Job, Graph: graph, Stage: stage, Done: uint64(max(done, 0)), Total: uint64(max(total, 0))})
 		}
 	}
 	return t
 }
 
-// do executes a command.
-func (q *queue) do(ctx context.Context, c *control.Command, t task) (r *control.Report, err error) {
+// do executes a command. ctx ends when it is to stop, session when nobody waits for it any more.
+func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r *control.Report, err error) {
 	x := q.executor
 	r = &control.Report{}
 	switch body := c.Body.(type) {
@@ -246,10 +256,11 @@ func (q *queue) do(ctx context.Context, c *control.Command, t task) (r *control.
 		err = x.fill(t, body.Fill)
 	case *control.Command_Drive:
 		var d *control.DriveReport
-		d, err = x.drive(ctx, t, body.Drive, func(r *control.Report) error {
-			r.Id, r.Job, r.Epoch, r.More = c.Id, c.Job, c.Epoch, true
-			return q.report(ctx, r)
-		})
+		d, err = q.drive(ctx, session, c, t)
+		r.Body = &control.Report_Drive{Drive: d}
+	case *control.Command_Rejoin:
+		var d *control.DriveReport
+		d, err = q.rejoin(ctx, session, c, t)
 		r.Body = &control.Report_Drive{Drive: d}
 	case *control.Command_Probe:
 		var p *control.ProbeReport
@@ -304,7 +315,7 @@ func (q *queue) failure(err error) *control.Failure {
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run)}
+	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent)}
 	if errors.As(err, &step) {
 		f.Step = step.step
 	}

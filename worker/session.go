@@ -35,6 +35,7 @@ type session struct {
 func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
 	s := &session{Worker: w, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
+	w.latest.Store(s)
 	return s
 }
 

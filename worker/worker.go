@@ -48,6 +48,7 @@ type Worker struct {
 	heartbeat   time.Duration
 	silent      time.Duration // for how long the master was when the last session ended
 	commands    sync.WaitGroup
+	latest      atomic.Pointer[session]
 	late        atomic.Int32 // commands that were told to stop a while ago
 	ready       sync.Once
 	stuck       chan error // why the worker cannot go on: a command does not stop
@@ -88,7 +89,10 @@ func (w *Worker) run(ctx context.Context) error {
 	if err := w.rename(); err != nil {
 		return err
 	}
-	defer w.commands.Wait()
+	defer func() {
+		w.executor.abandon(errOver)
+		w.commands.Wait()
+	}()
 	last := w.Now() // when the master was heard of
 	for wait := firstWait; ; {
 		address := w.address(w.Now().Sub(last) > longestWait)
@@ -129,6 +133,9 @@ func (w *Worker) run(ctx context.Context) error {
 	}
 }
 
+// errOver is why runs end whose worker is no longer one of the cluster's.
+var errOver = errors.New("the worker has left the cluster, or was taken for lost")
+
 // rename makes this process a new one in the master's eyes.
 func (w *Worker) rename() error {
 	var id [8]byte
@@ -141,6 +148,7 @@ func (w *Worker) rename() error {
 
 // begin forgets everything and begins anew.
 func (w *Worker) begin() error {
+	w.executor.abandon(errOver)
 	w.commands.Wait()
 	w.executor.reset()
 	return w.rename()

@@ -246,10 +246,12 @@ func crashProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*processes).signal(args[0], os.Kill))
 }
 
-// restartMaster is restart: the master is killed, and another begins at its address; the workers come back.
-func restartMaster(ts *testscript.TestScript, _ bool, _ []string) {
+// restartMaster is restart [WORKER...]: the master is killed, then these workers, and another begins at its address; the other workers come back.
+func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*processes)
-	ts.Check(c.signal("master", os.Kill))
+	for _, name := range append([]string{"master"}, args...) {
+		ts.Check(c.signal(name, os.Kill))
+	}
 	n := len(c.running)
 	ts.Check(c.startMaster(c.address))
 	ts.Check(c.await(n))

@@ -1,0 +1,17 @@
+package worker
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// drive takes part in a run to its end, as a command does.
+func (x *executor) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
+	j, err := x.job(t)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Release()
+	return j.drive(ctx, t, d, tell)
+}
