@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/faults"
 )
 
 // commits are the events whose changes are not on the disk yet. What an event wants done, its effects, is done when its changes, and those of
@@ -127,7 +128,13 @@ func (s *Server) flush() {
 		for _, b := range all {
 			records = append(records, b.records...)
 		}
-		err := s.database.write(records)
+		err := faults.At(faults.Committing, "")
+		if err == nil {
+			err = s.database.write(records)
+		}
+		if err == nil {
+			_ = faults.At(faults.Committed, "") // what is written is written
+		}
 		s.mu.Lock()
 		s.wrote(all, len(records), err)
 		s.mu.Unlock()

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -346,10 +347,14 @@ func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*con
 func (j *job) run(ctx context.Context, t task, c *bsp.Command) ([]*bsp.Report, error) {
 	t.superstep.Store(int64(c.Superstep) + 1)
 	began := time.Now()
+	if err := faults.At(faults.Computing, j.worker); err != nil {
+		return nil, err
+	}
 	reports, err := j.program.Superstep(ctx, c)
 	if err == nil {
 		j.past++
 		t.observe(time.Since(began), reports)
+		err = faults.At(faults.ReachedTheBarrier, j.worker)
 	}
 	return reports, err
 }

@@ -23,6 +23,7 @@ import (
 type job struct {
 	*mem.Refs
 	epoch      uint32
+	worker     string // its name
 	of         engine.Program
 	options    *control.RunOptions
 	placements []*control.Placement
@@ -98,7 +99,7 @@ func (x *executor) begin(
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared, kept: kept{open: x.options.Stores}}
+	j := &job{epoch: t.epoch, worker: x.options.Name, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared, kept: kept{open: x.options.Stores}}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -233,6 +234,9 @@ func (q *queue) task(c *control.Command) task {
 func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r *control.Report, err error) {
 	x := q.executor
 	r = &control.Report{}
+	if err := faults.At(faults.Commanded, x.options.Name); err != nil {
+		return r, err
+	}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
 		err = x.connectPeers(ctx, body.Meet)

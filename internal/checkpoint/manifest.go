@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -230,8 +231,14 @@ func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	if err != nil {
 		return err
 	}
+	if err := faults.At(faults.StoringManifest, ""); err != nil {
+		return err
+	}
 	name := ManifestName(m.Superstep)
 	err = s.PutIfAbsent(ctx, name, text)
+	if err == nil {
+		return faults.At(faults.StoredManifest, "")
+	}
 	if !errors.Is(err, fs.ErrExist) {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -123,6 +124,9 @@ func (w *Writer) one(p *Part) (s Stored) {
 		Copied: p.Copied.Seconds(),
 	}
 	data, err := encode(p)
+	if err == nil {
+		err = faults.At(faults.StoringPart, "")
+	}
 	if err == nil {
 		s.Size, s.SHA256 = int64(len(data)), sum(data)
 		ctx, cancel := context.WithTimeoutCause(w.ctx, w.within, fmt.Errorf("storing took longer than %v", w.within))

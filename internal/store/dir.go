@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/faults"
 )
 
 // Dir is a store in a directory. Nothing outside of it is read or written, also by links in it.
@@ -91,6 +93,9 @@ func (d *Dir) write(ctx context.Context, name string, data io.ReaderAt, size int
 	}
 	temp := path.Join(dir, temporary+rand.Text())
 	err := d.fill(ctx, temp, data, size)
+	if err == nil {
+		err = faults.At(faults.Renaming, "")
+	}
 	if err == nil {
 		if err = place(temp, name); err == nil {
 			return failed("write", d, name, d.sync(dir))

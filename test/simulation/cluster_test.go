@@ -35,6 +35,7 @@ type cluster struct {
 	journal *journal
 	began   time.Time
 	options master.Options
+	points  points
 	all     sync.WaitGroup // processes, also those that were killed
 }
 
@@ -168,6 +169,9 @@ func (c *cluster) startMaster(clock time.Duration) {
 
 // killMaster ends the master at once: what it does from then on nobody sees, and its data stay as they are.
 func (c *cluster) killMaster(loud bool) {
+	if !c.master.running() {
+		return
+	}
 	next := fmt.Sprintf("%s-%d", c.dir, c.starts)
 	if err := os.CopyFS(next, os.DirFS(c.dir)); err != nil {
 		c.t.Errorf("the master's data: %v", err)

@@ -60,6 +60,7 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 		{4, func() *fault {
 			return &fault{name: how + "master", hold: hold, do: func() { c.killMaster(loud) }, undo: func() { c.reviveMaster(jump) }}
 		}},
+		{5, func() *fault { return c.killAt(random, i, hold, jump) }},
 		{1, func() *fault {
 			return &fault{name: "stop " + w, hold: hold, do: func() { c.workers[i].stop() }, undo: func() { c.revive(i, jump) }}
 		}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -23,8 +24,24 @@ var registry = func() engine.Registry {
 	if len(problems) > 0 {
 		panic(problems)
 	}
-	return all
+	return append(all, engine.Register("mixing", mixing{}))
 }()
+
+// mixing has vertices send, sleep and wake as their numbers say: a program of no sense, whose result depends on each message.
+type mixing struct{}
+
+func (mixing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (mixing) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	x := v.Value()*31 + sum*7 + int64(v.Label())
+	v.Set(x)
+	if v.Superstep() < 14 && x%3 != 0 {
+		v.SendToAllNeighbors(x % 1000)
+	}
+	if v.Superstep() >= 14 || x%5 < 2 {
+		v.VoteToHalt()
+	}
+}
 
 // job is a program, its parameters and a graph.
 type job struct {
@@ -39,6 +56,7 @@ var jobs = []job{
 	{"pagerank", "iterations=25", "kronecker:scale=6"},
 	{"cdlp", "iterations=12", "kronecker:scale=6"},
 	{"kcore", "", "kronecker:scale=6"},
+	{"mixing", "", "kronecker:scale=7"},
 }
 
 func (j job) String() string { return j.program }

@@ -19,7 +19,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -43,6 +46,7 @@ var causes = []struct {
 	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|was started anew)`)},
 	{"master lost", regexp.MustCompile(`^lost the master at `)},
 	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)`)},
+	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
 }
 
@@ -93,18 +97,54 @@ type setting struct {
 	job     job
 	workers int
 	delay   time.Duration
-	every   int // supersteps from one checkpoint to the next; 0: by the cost
+	every   int  // supersteps from one checkpoint to the next; 0: by the cost
+	catalog bool // its graph is one of the catalog
+	grid    bool // on four workers, two by two
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d", s.job, s.workers, s.delay, s.every)
+	return fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
 }
 
 func settingOf(random *rand.Rand) setting {
-	return setting{
+	s := setting{
 		job: jobs[random.IntN(len(jobs))], workers: 2 + random.IntN(3), every: random.IntN(5),
-		delay: []time.Duration{200 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}[random.IntN(3)],
+		delay:   []time.Duration{200 * time.Microsecond, 2 * time.Millisecond, 20 * time.Millisecond}[random.IntN(3)],
+		catalog: random.IntN(4) == 0,
 	}
+	s.grid = s.workers == 4 && random.IntN(2) == 0
+	return s
+}
+
+// spec is what is asked of the cluster.
+func (s setting) spec() *control.JobSpec {
+	spec := s.job.spec()
+	switch {
+	case s.catalog:
+		spec.Graph, spec.Source = catalogued, nil
+	case s.grid:
+		spec.Rows, spec.Columns = 2, 2
+	}
+	return spec
+}
+
+// catalogued is the name of the catalog's graph.
+const catalogued = "web"
+
+// load puts the graph of a setting into the catalog, if it is to be there.
+func (c *cluster) load(s setting) error {
+	if !s.catalog {
+		return nil
+	}
+	r := &control.LoadGraphRequest{Name: catalogued, Source: s.job.spec().Source}
+	if s.job.program == "sssp" {
+		r.Source.Weights = "float64"
+	}
+	if s.grid {
+		r.Rows, r.Columns = 2, 2
+	}
+	_, err := c.client.Cluster().LoadGraph(context.Background(), connect.NewRequest(r))
+	return err
 }
 
 // usual returns a setting's result without faults, and the virtual time that it takes.
@@ -132,6 +172,16 @@ const same = "same"
 
 // simulate runs a job in a setting, with the faults of a seed, or none within no time.
 func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, within time.Duration) *outcome {
+	return disturbed(t, seed, s, want, func(c *cluster) []*fault {
+		if within == 0 {
+			return nil
+		}
+		return c.schedule(rand.New(rand.NewPCG(seed, 2)), within)
+	})
+}
+
+// disturbed runs a job in a setting, with faults.
+func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, faultsOf func(c *cluster) []*fault) *outcome {
 	o := &outcome{seed: seed, setting: s.String()}
 	stuck := time.AfterFunc(realWithin, func() {
 		buf := make([]byte, 16<<20)
@@ -145,6 +195,7 @@ func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, with
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every})
+		defer faults.Set(c.points.at)()
 		defer func() {
 			c.close()
 			o.journal = c.journal.text.String()
@@ -153,11 +204,13 @@ func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, with
 			}
 		}()
 		<-time.After(time.Second) // all are there
+		if err := c.load(s); err != nil {
+			o.bad = fmt.Sprintf("the graph: %v", err)
+			return
+		}
 		began := time.Now()
 		disturbed := make(chan struct{})
-		if within > 0 {
-			o.faults = c.schedule(rand.New(rand.NewPCG(seed, 2)), within)
-		}
+		o.faults = faultsOf(c)
 		go func() {
 			defer close(disturbed)
 			c.disturb(o.faults)
@@ -169,16 +222,16 @@ func simulate(t *testing.T, seed uint64, s setting, want map[uint64]string, with
 				c.stacks()
 			}
 		})()
-		text, end, err := c.run(ctx, s.job.spec())
+		text, end, err := c.run(ctx, s.spec())
 		o.took, o.attempts = time.Since(began), end.GetEpoch()
 		o.judge(ctx, text, end, err, want)
 		<-disturbed
-		if o.bad != "" || within == 0 {
+		if o.bad != "" || len(o.faults) == 0 {
 			return
 		}
 		<-time.After(3 * time.Second) // what is lost is known to be
 		c.heal()
-		if text, end, err := c.run(ctx, s.job.spec()); err != nil || end.State != control.JobState_JOB_STATE_DONE {
+		if text, end, err := c.run(ctx, s.spec()); err != nil || end.State != control.JobState_JOB_STATE_DONE {
 			o.bad = fmt.Sprintf("the next job, without faults: %v, %s: %s", err, end.GetState().Word(), end.GetReason())
 		} else if wrong := compare(text, want); wrong != "" {
 			o.bad = "the next job: " + wrong

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -47,6 +48,9 @@ func (p *Port) Send(f *transport.Frame) error {
 		return fmt.Errorf("partition %d cannot send a %s frame from partition %d to %d of %d", p.index, kindName(uint8(f.Kind)), f.From, f.To, len(s.ports))
 	}
 	if err := s.Err(); err != nil {
+		return err
+	}
+	if err := faults.At(faults.Sending, s.mesh.options.Name); err != nil {
 		return err
 	}
 	to := s.ports[f.To]

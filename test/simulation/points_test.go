@@ -1,0 +1,113 @@
+package simulation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/faults"
+)
+
+// points are where a process may be killed: between two steps that must not be parted.
+type points struct {
+	mu    sync.Mutex
+	armed []*trap
+}
+
+// trap kills who comes to a point for the so-many-th time.
+type trap struct {
+	point, who string
+	times      int
+	spring     func()
+}
+
+// at is what all points ask. Who is killed goes no further: the call fails, as all later ones do.
+func (p *points) at(point, who string) error {
+	p.mu.Lock()
+	var sprung *trap
+	for i, t := range p.armed {
+		if t.point == point && (t.who == who || who == "") {
+			if t.times--; t.times == 0 {
+				sprung = t
+				p.armed = append(p.armed[:i:i], p.armed[i+1:]...)
+				break
+			}
+		}
+	}
+	p.mu.Unlock()
+	if sprung == nil {
+		return nil
+	}
+	sprung.spring()
+	return syscall.EHOSTDOWN
+}
+
+// killAt makes a fault that is not at a time: a worker, or the master, is killed at a point, and started again.
+func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration) *fault {
+	ofWorkers := []string{faults.StoringPart, faults.StoringManifest, faults.StoredManifest, faults.Commanded, faults.Computing, faults.Sending, faults.ReachedTheBarrier}
+	t := &trap{who: fmt.Sprintf("w%d", worker), times: 1 + random.IntN(12)}
+	kill, revive := func() { c.kill(c.workers[worker], true) }, func() { c.revive(worker, jump) }
+	if random.IntN(3) == 0 {
+		t.point, t.who = []string{faults.Committing, faults.Committed}[random.IntN(2)], ""
+		t.times = 1 + random.IntN(6)
+		kill, revive = func() { c.killMaster(true) }, func() { c.reviveMaster(jump) }
+	} else {
+		t.point = ofWorkers[random.IntN(len(ofWorkers))]
+	}
+	return c.trapping(t, hold, kill, revive)
+}
+
+// trapping makes the fault that a trap is.
+func (c *cluster) trapping(t *trap, hold time.Duration, kill, revive func()) *fault {
+	f := &fault{name: fmt.Sprintf("kill %s at %s %d", t.who, t.point, t.times), hold: hold}
+	f.do = func() {
+		t.spring = func() {
+			c.event("== %s", f.name)
+			kill()
+		}
+		c.points.mu.Lock()
+		c.points.armed = append(c.points.armed, t)
+		c.points.mu.Unlock()
+	}
+	f.undo = func() {
+		c.points.mu.Lock()
+		for i, other := range c.points.armed {
+			if other == t {
+				c.points.armed = append(c.points.armed[:i:i], c.points.armed[i+1:]...)
+				break
+			}
+		}
+		c.points.mu.Unlock()
+		revive()
+	}
+	return f
+}
+
+// TestKilledInASuperstep kills a worker in one of the first supersteps: the job goes on from the checkpoint before, whichever that is, with the
+// same result.
+func TestKilledInASuperstep(t *testing.T) {
+	for _, j := range jobs {
+		_, supersteps := j.expected(t)
+		for _, superstep := range []int{1, 3, 4, 7} {
+			if superstep > supersteps-2 {
+				break
+			}
+			s := setting{job: j, workers: 3, delay: 2 * time.Millisecond, every: 1}
+			want, _ := usual(t, s)
+			o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
+				at := &trap{point: faults.Computing, who: "w1", times: superstep + 1}
+				return []*fault{c.trapping(at, 20*time.Second, func() { c.kill(c.workers[1], true) }, func() { c.revive(1, 0) })}
+			})
+			if o.bad != "" || o.result != same || o.attempts != 2 {
+				t.Errorf("%v\n%s", o, o.journal)
+			}
+			if superstep >= 4 && !strings.Contains(o.journal, "goes on from checkpoint") {
+				t.Errorf("%v: it does not go on from a checkpoint\n%s", o, o.journal)
+			}
+		}
+	}
+}
