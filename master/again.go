@@ -17,8 +17,8 @@ func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 	if !j.stopping && lossOf(err) {
 		j.lost, reason = true, reasonOf(err)
 	}
-	if errors.Is(err, errNotTakenUp) && !j.stopping { // no worker's fault
-		c.requeue(j, reasonOf(err)+"; the job begins again")
+	if !j.stopping && goesOn(err) {
+		c.requeue(j, reasonOf(err))
 		return true
 	}
 	if !j.lost || kindOf(j.spec) != &programKind {
@@ -43,6 +43,12 @@ func (c *cluster) requeue(j *job, reason string) {
 	c.queued = slices.Insert(c.queued, 0, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
+}
+
+// goesOn reports whether a job begins another attempt after an error that is no loss.
+func goesOn(err error) bool {
+	var moved *movedError
+	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved)
 }
 
 // reached says how far an attempt had come.

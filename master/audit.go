@@ -114,6 +114,13 @@ func (a Audited) CancelJob(ctx context.Context, r *connect.Request[control.Cance
 	return answer, err
 }
 
+// DrainWorker is Server.DrainWorker.
+func (a Audited) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (*connect.Response[control.DrainWorkerResponse], error) {
+	answer, err := a.Server.DrainWorker(ctx, r)
+	a.audit.add(ctx, entry{What: "drain", Worker: r.Msg.Name}, err)
+	return answer, err
+}
+
 // LoadGraph is Server.LoadGraph.
 func (a Audited) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
 	answer, err := a.Server.LoadGraph(ctx, r)

@@ -106,6 +106,10 @@ type (
 	}
 	goodbye struct{ name string }
 	probe   struct{ pair }
+	moveJob struct { // by a checkpoint
+		job    *job
+		reason string
+	}
 	dismiss struct { // end the session of a worker that is lost
 		name, reason string
 		incarnation  uint64
@@ -120,6 +124,7 @@ func (e startLoad) String() string {
 func (e stopLoad) String() string  { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
 func (e dropShare) String() string { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
 func (e probe) String() string     { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
+func (e moveJob) String() string   { return fmt.Sprintf("move %s: %s", e.job.id, e.reason) }
 func (e goodbye) String() string   { return "goodbye " + e.name }
 func (e dismiss) String() string {
 	return fmt.Sprintf("lost %s incarnation %d: %s", e.name, e.incarnation, e.reason)
@@ -186,5 +191,6 @@ func (c *cluster) tick(now time.Duration) {
 	c.expireGraphs(now)
 	c.probeCuts(now)
 	c.expireJobs(now)
+	c.spread(now)
 	c.schedule(now)
 }

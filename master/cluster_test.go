@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
-//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [confirm=0s], confirm JOB, running | writing JOB, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
+//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
@@ -172,6 +172,7 @@ func (s *script) do(verb string, words []string) error {
 			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
+		spec.Checkpoints = values(words)["checkpoints"]
 		j, _, err := c.submit(now, spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)
@@ -182,6 +183,10 @@ func (s *script) do(verb string, words []string) error {
 		return err
 	case "running":
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_RUNNING)
+	case "driven":
+		c.drives(now, words[0], c.jobs[words[0]].epoch)
+	case "moved":
+		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)}, 0)
 	case "writing":
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_WRITING)
 	case "ended":

@@ -66,7 +66,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	end, err := r.ride(ctx, rejoin, "")
 	var failed *workerError
 	if errors.As(err, &failed) && failed.failure.Absent {
-		return fmt.Errorf("%w: %w", errNotTakenUp, err)
+		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
 	}
 	if err != nil {
 		return err
@@ -86,9 +86,9 @@ func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
 		case w != nil && w.incarnation == p.Incarnation:
 			return nil
 		case w != nil && w.incarnation > p.Incarnation:
-			return fmt.Errorf("%w, and worker %s was, too", errNotTakenUp, p.Worker)
+			return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
 		case left <= 0:
-			return fmt.Errorf("%w, and worker %s did not come back", errNotTakenUp, p.Worker)
+			return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
 		}
 		select {
 		case <-arrived:
@@ -132,6 +132,7 @@ func (r *run) heard(d *control.DriveReport, search string) {
 	}
 	if d.Checkpoint > 0 {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
+		r.kept()
 	}
 	for _, line := range d.Log {
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{

@@ -45,7 +45,7 @@ const maxPartitions = 1 << 12
 func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-		if w := c.workers[name]; w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached && w.excluded == "" {
+		if w := c.workers[name]; w.free() {
 			there = append(there, w)
 		}
 	}

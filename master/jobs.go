@@ -1,7 +1,6 @@
 package master
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -30,14 +29,16 @@ type job struct {
 	confirm   time.Duration // how long its client has to confirm it, if it has not
 	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
 
-	stopping  bool         // the run was told to stop, for reason
-	lost      bool         // because a worker was lost
-	cancelled bool         // by someone
-	ending    bool         // the workers are told to free what they hold of it
-	about     *control.Job // of an earlier run of the master in which it has ended
-	losses    []string     // why the attempts before this one ended: each lost a worker
-	driving   bool         // the workers run the attempt by themselves: they can be left to it, and found again
-	takenUp   bool         // the attempt is an earlier master's
+	stopping  bool          // the run was told to stop, for reason
+	lost      bool          // because a worker was lost
+	cancelled bool          // by someone
+	ending    bool          // the workers are told to free what they hold of it
+	about     *control.Job  // of an earlier run of the master in which it has ended
+	losses    []string      // why the attempts before this one ended: each lost a worker
+	driving   bool          // the workers run the attempt by themselves: they can be left to it, and found again
+	takenUp   bool          // the attempt is an earlier master's
+	driven    time.Duration // since when it is driving
+	moving    bool          // it is to go on elsewhere, from the checkpoint that it is told to take
 }
 
 // active reports whether a run of the job is under way.
@@ -195,7 +196,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	}
 	c.unqueue(j)
 	j.epoch, j.lost = j.epoch+1, false
-	j.started, j.reason, j.ending, j.driving, j.takenUp = now, "", false, false, false
+	j.started, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, "", false, false, false, false
 	j.threads = 0
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
@@ -232,9 +233,9 @@ func (c *cluster) advance(id string, epoch uint32, state control.JobState) {
 }
 
 // drives notes that the workers run an attempt by themselves from now on.
-func (c *cluster) drives(id string, epoch uint32) {
+func (c *cluster) drives(now time.Duration, id string, epoch uint32) {
 	if j := c.jobs[id]; j != nil && j.active() && j.epoch == epoch && !j.driving {
-		j.driving = true
+		j.driving, j.driven = true, now
 		c.changed = append(c.changed, change{job: id})
 	}
 }
@@ -248,7 +249,7 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 		return
 	}
 	j.ending = true
-	if err != nil && !j.stopping && !lossOf(err) && !errors.Is(err, errNotTakenUp) {
+	if err != nil && !j.stopping && !lossOf(err) && !goesOn(err) {
 		j.stopping, j.reason = true, reasonOf(err)
 	}
 }

@@ -183,7 +183,7 @@ func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*contr
 	if err != nil {
 		return err
 	}
-	_ = r.server.event(func() error { r.server.cluster.drives(r.id, r.epoch); return nil })
+	_ = r.server.event(func() error { r.server.cluster.drives(r.server.now(), r.id, r.epoch); return nil })
 	end, err := r.supersteps(ctx, facts, before, false)
 	if err != nil {
 		return err

@@ -69,7 +69,7 @@ func (c *cluster) restoreJob(j *job) {
 	}
 	if j.driving && j.active() && !j.cancelled {
 		c.expect(j.placements)
-		j.takenUp = true
+		j.takenUp, j.driven = true, 0
 		c.turned(j)
 		c.emit(startJob{j})
 		return

@@ -25,6 +25,7 @@ type run struct {
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
+	moved *movedError // why the attempt ends as soon as a checkpoint is stored, or nil
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }

@@ -271,6 +271,10 @@ func (s *Server) effect(e effect) {
 		r := newRun(s, e.job)
 		s.runs[e.job.id] = r
 		s.spawn(func() { r.coordinate(ctx) })
+	case moveJob:
+		if r := s.runs[e.job.id]; r != nil {
+			s.spawn(func() { r.move(e.reason) })
+		}
 	case stopJob:
 		if stop := s.stops[e.id]; stop != nil {
 			stop(errors.New(e.reason))

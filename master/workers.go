@@ -13,12 +13,13 @@ type worker struct {
 	name, instance string
 	incarnation    uint64
 	state          control.WorkerState
-	reason         string // why it is leaving, left or lost
-	attached       bool   // has a session
-	met            bool   // has had one
-	suspected      bool   // by gossip
-	excluded       string // why it gets no work: see cuts; empty if it may
-	told           bool   // goodbye
+	reason         string        // why it is leaving, left or lost
+	attached       bool          // has a session
+	met            bool          // has had one
+	since          time.Duration // when it was first here
+	suspected      bool          // by gossip
+	excluded       string        // why it gets no work: see cuts; empty if it may
+	told           bool          // goodbye
 	heard          time.Duration
 	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
 	leaveBy        time.Duration
@@ -68,7 +69,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: r,
+		heard: now, deadline: now + c.lease, about: r, since: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
@@ -226,6 +227,7 @@ func (c *cluster) leave(now time.Duration, name string, incarnation uint64, reas
 		return
 	}
 	w.state, w.reason, w.leaveBy = control.WorkerState_WORKER_STATE_LEAVING, reason, now+c.grace
+	c.moveFrom(w)
 	c.farewells()
 }
 

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -83,8 +84,26 @@ func (c *crew) keeper() *checkpoint.Keeper {
 	}
 	p := checkpoint.Policy{Every: int(k.Every), Interval: time.Duration(k.Interval), MTBF: time.Duration(k.Mtbf), Strict: k.Strict}
 	share := int64(c.graph.N) * stateOfVertex / int64(max(len(c.layout.Workers), 1))
+	c.running.Lock()
+	defer c.running.Unlock()
 	c.kept.keeper = checkpoint.NewKeeper(c.kept.store, p, share, func(text string) { c.log("warning: " + text) }, c.checkpointed)
 	return c.kept.keeper
+}
+
+// keepNow has the run of a job that is driven here take a checkpoint soon.
+func (x *executor) keepNow(t task) error {
+	j, err := x.job(t)
+	if err != nil {
+		return err
+	}
+	defer j.Release()
+	j.running.Lock()
+	defer j.running.Unlock()
+	if j.kept.keeper == nil {
+		return errors.New("it keeps no checkpoints")
+	}
+	j.kept.keeper.Ask()
+	return nil
 }
 
 // checkpointed tells the master of a checkpoint.

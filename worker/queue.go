@@ -40,6 +40,9 @@ type serial struct {
 
 // key returns what commands share that run one after the other.
 func key(c *control.Command) string {
+	if c.GetKeepNow() != nil { // while the job runs
+		return "keep " + c.Job
+	}
 	if c.Job != "" {
 		return "job " + c.Job
 	}
@@ -266,6 +269,8 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r 
 		var d *control.DriveReport
 		d, err = q.rejoin(ctx, session, c, t)
 		r.Body = &control.Report_Drive{Drive: d}
+	case *control.Command_KeepNow:
+		err = x.keepNow(t)
 	case *control.Command_Probe:
 		var p *control.ProbeReport
 		p, err = x.probe(ctx, body.Probe)

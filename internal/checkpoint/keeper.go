@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/store"
@@ -58,6 +59,7 @@ type Keeper struct {
 	failed  string // why the pending one will not be
 	row     int    // failures in a row
 	raw     int64
+	asked   atomic.Bool
 
 	ctx    context.Context
 	end    context.CancelFunc
@@ -91,10 +93,16 @@ func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news 
 // Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it goes on.
 func (k *Keeper) Begin(superstep int) { k.last, k.at, k.pending, k.row = k.now(), superstep, nil, 0 }
 
+// Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is on its way, the state after it. Any goroutine may call it.
+func (k *Keeper) Ask() { k.asked.Store(true) }
+
 // Due reports whether the state before a superstep is to be saved.
 func (k *Keeper) Due(superstep int) bool {
 	if k.pending != nil || superstep <= k.at {
 		return false
+	}
+	if k.asked.Swap(false) {
+		return true
 	}
 	if k.policy.Every > 0 {
 		return superstep-k.at >= k.policy.Every

@@ -241,6 +241,21 @@ func stopProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*processes).signal(args[0], syscall.SIGTERM))
 }
 
+// endedProcess is ended NAME: waits for a process to end by itself, with status 0.
+func endedProcess(ts *testscript.TestScript, _ bool, args []string) {
+	c := ts.Value(clusterKey{}).(*processes)
+	p := c.running[args[0]]
+	select {
+	case <-p.ended:
+	case <-time.After(patience):
+		ts.Fatalf("%s does not end", args[0])
+	}
+	if code := p.ProcessState.ExitCode(); code != 0 {
+		ts.Fatalf("%s ended with status %d", args[0], code)
+	}
+	delete(c.running, args[0])
+}
+
 // crashProcess is crash NAME: with SIGKILL.
 func crashProcess(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(ts.Value(clusterKey{}).(*processes).signal(args[0], os.Kill))

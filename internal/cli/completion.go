@@ -220,6 +220,24 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 	}
 }
 
+// completeWorker completes the name of a worker.
+func (f *clientFlags) completeWorker(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+	return firstOf(func(string) []string {
+		var all []string
+		f.ask(cmd, func(ctx context.Context, c control.ClusterClient) error {
+			r, err := c.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+			if err != nil {
+				return err
+			}
+			for _, w := range r.Msg.Workers {
+				all = append(all, w.Name+"\t"+w.State.Word())
+			}
+			return nil
+		})
+		return all
+	})(cmd, args, start)
+}
+
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 	var all []string

@@ -72,6 +72,37 @@ func (a *app) cancel() *cobra.Command {
 	return cmd
 }
 
+// drain is `superstep drain`.
+func (a *app) drain() *cobra.Command {
+	var f clientFlags
+	cmd := &cobra.Command{
+		Use:   "drain WORKER --master ADDR",
+		Short: "Have a worker leave a cluster",
+		Long: `Have a worker leave a cluster: it gets no more work, and its process ends with status 0, as after SIGTERM.
+
+Jobs that keep checkpoints (superstep master --checkpoints) take one and go on from there on the other workers. The worker
+waits for other jobs for 25 s, after which they begin again elsewhere. Its shares of graphs are loaded again on the others.`,
+		Example: `  superstep drain w3
+  superstep drain w3 --json`,
+		Args:              exactly(1, "the name of a worker"),
+		ValidArgsFunction: f.completeWorker,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker, &control.DrainWorkerRequest{Name: args[0]}, func(r *control.DrainWorkerResponse) string {
+				text := fmt.Sprintf("worker %s leaves\n", args[0])
+				for _, id := range r.Moves {
+					text += fmt.Sprintf("job %s goes on without it, from a checkpoint\n", id)
+				}
+				for _, id := range r.Waits {
+					text += fmt.Sprintf("it waits for job %s\n", id)
+				}
+				return text
+			})
+		},
+	}
+	f.defineAsk(cmd)
+	return cmd
+}
+
 // cancelled says what became of a job that was to be cancelled.
 func cancelled(j *control.Job) string {
 	switch {

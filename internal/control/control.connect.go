@@ -70,6 +70,8 @@ const (
 	ClusterListVerticesProcedure = "/superstep.control.v1.Cluster/ListVertices"
 	// ClusterBackupProcedure is the fully-qualified name of the Cluster's Backup RPC.
 	ClusterBackupProcedure = "/superstep.control.v1.Cluster/Backup"
+	// ClusterDrainWorkerProcedure is the fully-qualified name of the Cluster's DrainWorker RPC.
+	ClusterDrainWorkerProcedure = "/superstep.control.v1.Cluster/DrainWorker"
 	// ClusterListWorkersProcedure is the fully-qualified name of the Cluster's ListWorkers RPC.
 	ClusterListWorkersProcedure = "/superstep.control.v1.Cluster/ListWorkers"
 	// ClusterStatusProcedure is the fully-qualified name of the Cluster's Status RPC.
@@ -202,6 +204,8 @@ type ClusterClient interface {
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
 	Backup(context.Context, *connect.Request[BackupRequest]) (*connect.ServerStreamForClient[BackupChunk], error)
+	// DrainWorker has a worker leave: it gets no more work, and goes when what it runs has ended, was moved elsewhere, or its grace is over.
+	DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -307,6 +311,12 @@ func NewClusterClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(clusterMethods.ByName("Backup")),
 			connect.WithClientOptions(opts...),
 		),
+		drainWorker: connect.NewClient[DrainWorkerRequest, DrainWorkerResponse](
+			httpClient,
+			baseURL+ClusterDrainWorkerProcedure,
+			connect.WithSchema(clusterMethods.ByName("DrainWorker")),
+			connect.WithClientOptions(opts...),
+		),
 		listWorkers: connect.NewClient[ListWorkersRequest, ListWorkersResponse](
 			httpClient,
 			baseURL+ClusterListWorkersProcedure,
@@ -339,6 +349,7 @@ type clusterClient struct {
 	saveGraph    *connect.Client[SaveGraphRequest, SaveGraphResponse]
 	listVertices *connect.Client[ListVerticesRequest, ListVerticesResponse]
 	backup       *connect.Client[BackupRequest, BackupChunk]
+	drainWorker  *connect.Client[DrainWorkerRequest, DrainWorkerResponse]
 	listWorkers  *connect.Client[ListWorkersRequest, ListWorkersResponse]
 	status       *connect.Client[StatusRequest, StatusResponse]
 }
@@ -418,6 +429,11 @@ func (c *clusterClient) Backup(ctx context.Context, req *connect.Request[BackupR
 	return c.backup.CallServerStream(ctx, req)
 }
 
+// DrainWorker calls superstep.control.v1.Cluster.DrainWorker.
+func (c *clusterClient) DrainWorker(ctx context.Context, req *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error) {
+	return c.drainWorker.CallUnary(ctx, req)
+}
+
 // ListWorkers calls superstep.control.v1.Cluster.ListWorkers.
 func (c *clusterClient) ListWorkers(ctx context.Context, req *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {
 	return c.listWorkers.CallUnary(ctx, req)
@@ -454,6 +470,8 @@ type ClusterHandler interface {
 	ListVertices(context.Context, *connect.Request[ListVerticesRequest]) (*connect.Response[ListVerticesResponse], error)
 	// Backup streams what the master keeps on its disk: an archive, docs/formats.md has its form.
 	Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error
+	// DrainWorker has a worker leave: it gets no more work, and goes when what it runs has ended, was moved elsewhere, or its grace is over.
+	DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error)
 	ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error)
 	Status(context.Context, *connect.Request[StatusRequest]) (*connect.Response[StatusResponse], error)
 }
@@ -555,6 +573,12 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(clusterMethods.ByName("Backup")),
 		connect.WithHandlerOptions(opts...),
 	)
+	clusterDrainWorkerHandler := connect.NewUnaryHandler(
+		ClusterDrainWorkerProcedure,
+		svc.DrainWorker,
+		connect.WithSchema(clusterMethods.ByName("DrainWorker")),
+		connect.WithHandlerOptions(opts...),
+	)
 	clusterListWorkersHandler := connect.NewUnaryHandler(
 		ClusterListWorkersProcedure,
 		svc.ListWorkers,
@@ -599,6 +623,8 @@ func NewClusterHandler(svc ClusterHandler, opts ...connect.HandlerOption) (strin
 			clusterListVerticesHandler.ServeHTTP(w, r)
 		case ClusterBackupProcedure:
 			clusterBackupHandler.ServeHTTP(w, r)
+		case ClusterDrainWorkerProcedure:
+			clusterDrainWorkerHandler.ServeHTTP(w, r)
 		case ClusterListWorkersProcedure:
 			clusterListWorkersHandler.ServeHTTP(w, r)
 		case ClusterStatusProcedure:
@@ -670,6 +696,10 @@ func (UnimplementedClusterHandler) ListVertices(context.Context, *connect.Reques
 
 func (UnimplementedClusterHandler) Backup(context.Context, *connect.Request[BackupRequest], *connect.ServerStream[BackupChunk]) error {
 	return connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.Backup is not implemented"))
+}
+
+func (UnimplementedClusterHandler) DrainWorker(context.Context, *connect.Request[DrainWorkerRequest]) (*connect.Response[DrainWorkerResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Cluster.DrainWorker is not implemented"))
 }
 
 func (UnimplementedClusterHandler) ListWorkers(context.Context, *connect.Request[ListWorkersRequest]) (*connect.Response[ListWorkersResponse], error) {

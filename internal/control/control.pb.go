@@ -1630,6 +1630,7 @@ type Command struct {
 	//	*Command_Drive
 	//	*Command_Save
 	//	*Command_Rejoin
+	//	*Command_KeepNow
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1819,6 +1820,15 @@ func (x *Command) GetRejoin() *Rejoin {
 	return nil
 }
 
+func (x *Command) GetKeepNow() *KeepNow {
+	if x != nil {
+		if x, ok := x.Body.(*Command_KeepNow); ok {
+			return x.KeepNow
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -1879,6 +1889,10 @@ type Command_Rejoin struct {
 	Rejoin *Rejoin `protobuf:"bytes,28,opt,name=rejoin,proto3,oneof"`
 }
 
+type Command_KeepNow struct {
+	KeepNow *KeepNow `protobuf:"bytes,29,opt,name=keep_now,json=keepNow,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -1906,6 +1920,8 @@ func (*Command_Drive) isCommand_Body() {}
 func (*Command_Save) isCommand_Body() {}
 
 func (*Command_Rejoin) isCommand_Body() {}
+
+func (*Command_KeepNow) isCommand_Body() {}
 
 // Rejoin has a worker tell again of a run that Drive began, over another session: the run outlives the one over which it was ordered. What
 // it has told there is not told again, but for how the run ended. It is answered as Drive is.
@@ -1945,6 +1961,43 @@ func (*Rejoin) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
+// KeepNow has the worker that drives a job take a checkpoint as the next superstep begins. The answer says that it will.
+type KeepNow struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeepNow) Reset() {
+	*x = KeepNow{}
+	mi := &file_control_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeepNow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeepNow) ProtoMessage() {}
+
+func (x *KeepNow) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
+func (*KeepNow) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{21}
+}
+
 // Report answers a command; that to Drive comes in several, all but the last with `more`.
 type Report struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
@@ -1970,7 +2023,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1982,7 +2035,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1995,7 +2048,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2171,7 +2224,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2183,7 +2236,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2196,7 +2249,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2257,7 +2310,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2269,7 +2322,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2282,7 +2335,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Panic) GetProgram() string {
@@ -2348,7 +2401,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2360,7 +2413,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2373,7 +2426,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2428,7 +2481,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2440,7 +2493,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2453,7 +2506,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2524,7 +2577,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2536,7 +2589,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2549,7 +2602,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2590,7 +2643,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2602,7 +2655,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2615,7 +2668,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Load) GetGraph() string {
@@ -2681,7 +2734,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +2746,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +2759,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Save) GetGraph() string {
@@ -2753,7 +2806,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2765,7 +2818,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2778,7 +2831,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -2803,7 +2856,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2815,7 +2868,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2828,7 +2881,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -2898,7 +2951,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2910,7 +2963,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2923,7 +2976,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -3002,7 +3055,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3014,7 +3067,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3027,7 +3080,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3069,7 +3122,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3081,7 +3134,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3094,7 +3147,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -3122,7 +3175,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3134,7 +3187,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3147,7 +3200,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -3184,7 +3237,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3196,7 +3249,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3209,7 +3262,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -3298,7 +3351,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3310,7 +3363,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3323,7 +3376,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3386,7 +3439,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3398,7 +3451,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3411,7 +3464,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3443,7 +3496,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3455,7 +3508,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3468,7 +3521,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3517,7 +3570,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3529,7 +3582,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3542,7 +3595,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3573,7 +3626,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3585,7 +3638,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3598,7 +3651,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3645,7 +3698,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3657,7 +3710,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3670,7 +3723,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3736,7 +3789,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3748,7 +3801,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3761,7 +3814,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3812,7 +3865,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +3877,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +3890,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -3885,7 +3938,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +3950,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +3963,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4003,7 +4056,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4015,7 +4068,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4028,7 +4081,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4119,7 +4172,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4131,7 +4184,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4144,7 +4197,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4200,7 +4253,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4212,7 +4265,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4225,7 +4278,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -4436,7 +4489,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4448,7 +4501,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4461,7 +4514,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4500,7 +4553,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4512,7 +4565,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4525,7 +4578,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4578,7 +4631,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4590,7 +4643,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4603,7 +4656,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4664,7 +4717,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4676,7 +4729,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4689,7 +4742,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4755,7 +4808,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4767,7 +4820,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4780,7 +4833,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -4835,7 +4888,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4847,7 +4900,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4860,7 +4913,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -4947,7 +5000,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4959,7 +5012,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4972,7 +5025,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -5012,7 +5065,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5024,7 +5077,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5037,7 +5090,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 // Search makes ready to search from a root.
@@ -5052,7 +5105,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5064,7 +5117,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5077,7 +5130,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Search) GetKernel() string {
@@ -5111,7 +5164,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5123,7 +5176,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5136,7 +5189,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5165,7 +5218,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5177,7 +5230,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5190,7 +5243,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5275,7 +5328,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5287,7 +5340,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5300,7 +5353,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5337,7 +5390,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5349,7 +5402,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5362,7 +5415,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5396,7 +5449,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5408,7 +5461,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5421,7 +5474,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5441,7 +5494,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5453,7 +5506,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5466,7 +5519,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5487,7 +5540,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5499,7 +5552,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5512,7 +5565,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5539,7 +5592,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5551,7 +5604,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5564,7 +5617,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5592,7 +5645,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5604,7 +5657,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5617,7 +5670,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5644,7 +5697,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5656,7 +5709,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5669,7 +5722,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5691,7 +5744,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5703,7 +5756,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5716,7 +5769,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5773,7 +5826,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5785,7 +5838,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5798,7 +5851,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -5940,7 +5993,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5952,7 +6005,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5965,7 +6018,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ColumnData) GetId() string {
@@ -6009,7 +6062,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6021,7 +6074,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6034,7 +6087,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6073,7 +6126,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6085,7 +6138,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6098,7 +6151,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -6114,7 +6167,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6126,7 +6179,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6139,7 +6192,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -6186,7 +6239,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6198,7 +6251,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6211,7 +6264,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -6278,7 +6331,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6290,7 +6343,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6303,7 +6356,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6360,7 +6413,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6372,7 +6425,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6385,7 +6438,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6456,7 +6509,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6468,7 +6521,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6481,7 +6534,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Job) GetId() string {
@@ -6720,7 +6773,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6732,7 +6785,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6745,7 +6798,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6782,7 +6835,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6794,7 +6847,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6807,7 +6860,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -6841,7 +6894,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6853,7 +6906,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6866,7 +6919,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -6885,7 +6938,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6897,7 +6950,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6910,7 +6963,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -6930,7 +6983,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6942,7 +6995,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6955,7 +7008,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -6981,7 +7034,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6993,7 +7046,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7006,7 +7059,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7027,7 +7080,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7039,7 +7092,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7052,7 +7105,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7096,7 +7149,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7108,7 +7161,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7121,7 +7174,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7237,7 +7290,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7249,7 +7302,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7262,7 +7315,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7313,7 +7366,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7325,7 +7378,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7338,7 +7391,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -7425,6 +7478,102 @@ func (x *SuperstepRecord) GetGraph() *GraphSize {
 	return nil
 }
 
+type DrainWorkerRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainWorkerRequest) Reset() {
+	*x = DrainWorkerRequest{}
+	mi := &file_control_proto_msgTypes[88]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainWorkerRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainWorkerRequest) ProtoMessage() {}
+
+func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[88]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
+func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{88}
+}
+
+func (x *DrainWorkerRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DrainWorkerResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Moves         []string               `protobuf:"bytes,1,rep,name=moves,proto3" json:"moves,omitempty"` // jobs that go on elsewhere
+	Waits         []string               `protobuf:"bytes,2,rep,name=waits,proto3" json:"waits,omitempty"` // jobs that it waits for
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DrainWorkerResponse) Reset() {
+	*x = DrainWorkerResponse{}
+	mi := &file_control_proto_msgTypes[89]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DrainWorkerResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DrainWorkerResponse) ProtoMessage() {}
+
+func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[89]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
+func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{89}
+}
+
+func (x *DrainWorkerResponse) GetMoves() []string {
+	if x != nil {
+		return x.Moves
+	}
+	return nil
+}
+
+func (x *DrainWorkerResponse) GetWaits() []string {
+	if x != nil {
+		return x.Waits
+	}
+	return nil
+}
+
 type CancelJobRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -7435,7 +7584,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7447,7 +7596,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7460,7 +7609,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7487,7 +7636,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7499,7 +7648,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7512,7 +7661,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7538,7 +7687,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7550,7 +7699,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7563,7 +7712,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7585,7 +7734,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7597,7 +7746,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7610,7 +7759,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7665,7 +7814,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7677,7 +7826,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7690,7 +7839,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Graph) GetName() string {
@@ -7813,7 +7962,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7825,7 +7974,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7838,7 +7987,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 type ListGraphsResponse struct {
@@ -7850,7 +7999,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7862,7 +8011,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7875,7 +8024,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -7894,7 +8043,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7906,7 +8055,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7919,7 +8068,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -7938,7 +8087,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7950,7 +8099,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7963,7 +8112,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -7983,7 +8132,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7995,7 +8144,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8008,7 +8157,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8035,7 +8184,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8047,7 +8196,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8060,7 +8209,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8088,7 +8237,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8100,7 +8249,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8113,7 +8262,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8146,7 +8295,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8158,7 +8307,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8171,7 +8320,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8205,7 +8354,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8217,7 +8366,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8230,7 +8379,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Worker) GetName() string {
@@ -8353,7 +8502,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8365,7 +8514,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8378,7 +8527,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 type BackupChunk struct {
@@ -8390,7 +8539,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8402,7 +8551,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8415,7 +8564,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -8433,7 +8582,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8445,7 +8594,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8458,7 +8607,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 type ListWorkersResponse struct {
@@ -8470,7 +8619,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8482,7 +8631,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8495,7 +8644,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8513,7 +8662,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8525,7 +8674,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8538,7 +8687,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 type StatusResponse struct {
@@ -8561,7 +8710,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8573,7 +8722,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8586,7 +8735,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8690,7 +8839,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8702,7 +8851,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8715,7 +8864,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8789,7 +8938,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8801,7 +8950,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8814,7 +8963,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -8867,7 +9016,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8879,7 +9028,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8892,7 +9041,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44, 0}
+	return file_control_proto_rawDescGZIP(), []int{45, 0}
 }
 
 type Step_Ready struct {
@@ -8903,7 +9052,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8915,7 +9064,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8928,7 +9077,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44, 1}
+	return file_control_proto_rawDescGZIP(), []int{45, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -9034,7 +9183,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\xce\x06\n" +
+	"\aGoodbye\"\x8a\a\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -9052,9 +9201,11 @@ const file_control_proto_rawDesc = "" +
 	"\x04fill\x18\x19 \x01(\v2\x1a.superstep.control.v1.FillH\x00R\x04fill\x123\n" +
 	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05drive\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
-	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoinB\x06\n" +
+	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
+	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNowB\x06\n" +
 	"\x04bodyJ\x04\b\x06\x10\a\"\b\n" +
-	"\x06Rejoin\"\xeb\x04\n" +
+	"\x06Rejoin\"\t\n" +
+	"\aKeepNow\"\xeb\x04\n" +
 	"\x06Report\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -9557,7 +9708,12 @@ const file_control_proto_rawDesc = "" +
 	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\":\n" +
+	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\"(\n" +
+	"\x12DrainWorkerRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"A\n" +
+	"\x13DrainWorkerResponse\x12\x14\n" +
+	"\x05moves\x18\x01 \x03(\tR\x05moves\x12\x14\n" +
+	"\x05waits\x18\x02 \x03(\tR\x05waits\":\n" +
 	"\x10CancelJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\":\n" +
@@ -9694,7 +9850,7 @@ const file_control_proto_rawDesc = "" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xdf\v\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xc3\f\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12P\n" +
 	"\n" +
@@ -9714,6 +9870,7 @@ const file_control_proto_rawDesc = "" +
 	"\tSaveGraph\x12&.superstep.control.v1.SaveGraphRequest\x1a'.superstep.control.v1.SaveGraphResponse\x12e\n" +
 	"\fListVertices\x12).superstep.control.v1.ListVerticesRequest\x1a*.superstep.control.v1.ListVerticesResponse\x12R\n" +
 	"\x06Backup\x12#.superstep.control.v1.BackupRequest\x1a!.superstep.control.v1.BackupChunk0\x01\x12b\n" +
+	"\vDrainWorker\x12(.superstep.control.v1.DrainWorkerRequest\x1a).superstep.control.v1.DrainWorkerResponse\x12b\n" +
 	"\vListWorkers\x12(.superstep.control.v1.ListWorkersRequest\x1a).superstep.control.v1.ListWorkersResponse\x12S\n" +
 	"\x06Status\x12#.superstep.control.v1.StatusRequest\x1a$.superstep.control.v1.StatusResponseB<Z:github.com/superstep-go/superstep/internal/control;controlb\x06proto3"
 
@@ -9730,7 +9887,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 116)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -9757,280 +9914,286 @@ var file_control_proto_goTypes = []any{
 	(*Goodbye)(nil),               // 22: superstep.control.v1.Goodbye
 	(*Command)(nil),               // 23: superstep.control.v1.Command
 	(*Rejoin)(nil),                // 24: superstep.control.v1.Rejoin
-	(*Report)(nil),                // 25: superstep.control.v1.Report
-	(*Failure)(nil),               // 26: superstep.control.v1.Failure
-	(*Panic)(nil),                 // 27: superstep.control.v1.Panic
-	(*Placement)(nil),             // 28: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 29: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 30: superstep.control.v1.Meet
-	(*Load)(nil),                  // 31: superstep.control.v1.Load
-	(*Save)(nil),                  // 32: superstep.control.v1.Save
-	(*SaveReport)(nil),            // 33: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),            // 34: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 35: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 36: superstep.control.v1.Locate
-	(*Located)(nil),               // 37: superstep.control.v1.Located
-	(*Vertex)(nil),                // 38: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 39: superstep.control.v1.Prepare
-	(*Keep)(nil),                  // 40: superstep.control.v1.Keep
-	(*GoOn)(nil),                  // 41: superstep.control.v1.GoOn
-	(*Fill)(nil),                  // 42: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 43: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 44: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 45: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 46: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 47: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 48: superstep.control.v1.Step
-	(*Superstep)(nil),             // 49: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 50: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 51: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 52: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 53: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 54: superstep.control.v1.Times
-	(*Peer)(nil),                  // 55: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 56: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 57: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 58: superstep.control.v1.Generate
-	(*Construct)(nil),             // 59: superstep.control.v1.Construct
-	(*Search)(nil),                // 60: superstep.control.v1.Search
-	(*Judge)(nil),                 // 61: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 62: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 63: superstep.control.v1.Violation
-	(*Measure)(nil),               // 64: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 65: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 66: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 67: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 68: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 69: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 70: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 71: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 72: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 73: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 74: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 75: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 76: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 77: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 78: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 79: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 80: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 81: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 82: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 83: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 84: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 85: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 86: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 87: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 88: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 89: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 90: superstep.control.v1.SuperstepRecord
-	(*CancelJobRequest)(nil),      // 91: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 92: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 93: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 94: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 95: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 96: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 97: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 98: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 99: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),      // 100: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),     // 101: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),   // 102: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 103: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 104: superstep.control.v1.Worker
-	(*BackupRequest)(nil),         // 105: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),           // 106: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),    // 107: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 108: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 109: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 110: superstep.control.v1.StatusResponse
-	(*JobRecord)(nil),             // 111: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 112: superstep.control.v1.GraphRecord
-	nil,                           // 113: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 114: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 115: superstep.control.v1.Step.Ready
-	nil,                           // 116: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 117: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 118: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 119: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 120: google.protobuf.Timestamp
+	(*KeepNow)(nil),               // 25: superstep.control.v1.KeepNow
+	(*Report)(nil),                // 26: superstep.control.v1.Report
+	(*Failure)(nil),               // 27: superstep.control.v1.Failure
+	(*Panic)(nil),                 // 28: superstep.control.v1.Panic
+	(*Placement)(nil),             // 29: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 30: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 31: superstep.control.v1.Meet
+	(*Load)(nil),                  // 32: superstep.control.v1.Load
+	(*Save)(nil),                  // 33: superstep.control.v1.Save
+	(*SaveReport)(nil),            // 34: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),            // 35: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 36: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 37: superstep.control.v1.Locate
+	(*Located)(nil),               // 38: superstep.control.v1.Located
+	(*Vertex)(nil),                // 39: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 40: superstep.control.v1.Prepare
+	(*Keep)(nil),                  // 41: superstep.control.v1.Keep
+	(*GoOn)(nil),                  // 42: superstep.control.v1.GoOn
+	(*Fill)(nil),                  // 43: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 44: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 45: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 46: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 47: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 48: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 49: superstep.control.v1.Step
+	(*Superstep)(nil),             // 50: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 51: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 52: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 53: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 54: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 55: superstep.control.v1.Times
+	(*Peer)(nil),                  // 56: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 57: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 58: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 59: superstep.control.v1.Generate
+	(*Construct)(nil),             // 60: superstep.control.v1.Construct
+	(*Search)(nil),                // 61: superstep.control.v1.Search
+	(*Judge)(nil),                 // 62: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 63: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 64: superstep.control.v1.Violation
+	(*Measure)(nil),               // 65: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 66: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 67: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 68: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 69: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 70: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 71: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 72: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 73: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 74: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 75: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 76: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 77: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 78: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 79: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 80: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 81: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 82: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 83: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 84: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 85: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 86: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 87: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 88: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 89: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 90: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 91: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),    // 92: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 93: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),      // 94: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 95: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 96: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 97: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 98: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 99: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 100: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 101: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 102: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),      // 103: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),     // 104: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),   // 105: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 106: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 107: superstep.control.v1.Worker
+	(*BackupRequest)(nil),         // 108: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),           // 109: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),    // 110: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 111: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 112: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 113: superstep.control.v1.StatusResponse
+	(*JobRecord)(nil),             // 114: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 115: superstep.control.v1.GraphRecord
+	nil,                           // 116: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 117: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 118: superstep.control.v1.Step.Ready
+	nil,                           // 119: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 120: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 121: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 122: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 123: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
 	13,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
 	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	25,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	26,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	17,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	71,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	72,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	68,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	69,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	31,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	34,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	32,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	35,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
 	16,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
 	20,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
 	21,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
 	23,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
 	22,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	19,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	31,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	39,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	67,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	69,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	70,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	36,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	57,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	30,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	64,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	65,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	42,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	44,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	32,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	32,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	40,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	68,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	70,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	71,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	37,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	58,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	31,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	65,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	66,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	43,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	45,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	33,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	24,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	26,  // 33: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	34,  // 34: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	43,  // 35: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	37,  // 36: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	62,  // 37: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	66,  // 38: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	46,  // 39: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	33,  // 40: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	27,  // 41: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	28,  // 42: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	29,  // 43: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	28,  // 44: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	38,  // 45: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	113, // 46: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	35,  // 47: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	28,  // 48: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	38,  // 49: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	40,  // 50: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	41,  // 51: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
-	38,  // 52: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	45,  // 53: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	52,  // 54: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	45,  // 55: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	90,  // 56: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	47,  // 57: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	45,  // 58: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	81,  // 59: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	49,  // 60: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	36,  // 61: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	114, // 62: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	115, // 63: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	51,  // 64: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	54,  // 65: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	55,  // 66: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	56,  // 67: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	53,  // 68: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	58,  // 69: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	59,  // 70: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	60,  // 71: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	61,  // 72: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	77,  // 73: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	28,  // 74: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	38,  // 75: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	35,  // 76: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	38,  // 77: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	63,  // 78: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	76,  // 79: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	28,  // 80: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	28,  // 81: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	120, // 82: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	116, // 83: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	29,  // 84: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	35,  // 85: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	117, // 86: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	118, // 87: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	77,  // 88: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	76,  // 89: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	79,  // 90: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	79,  // 91: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	63,  // 92: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	72,  // 93: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 94: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	120, // 95: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	120, // 96: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	120, // 97: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	27,  // 98: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	81,  // 99: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	52,  // 100: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	78,  // 101: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	72,  // 102: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	80,  // 103: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	120, // 104: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	80,  // 105: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	90,  // 106: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	71,  // 107: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 108: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	89,  // 109: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	120, // 110: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	51,  // 111: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	119, // 112: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	52,  // 113: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	29,  // 114: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	29,  // 115: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 116: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	28,  // 117: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 118: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	95,  // 119: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 120: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	16,  // 121: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	104, // 122: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	104, // 123: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	95,  // 124: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	80,  // 125: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	120, // 126: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	80,  // 127: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	28,  // 128: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	31,  // 129: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	1,   // 130: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	34,  // 131: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	73,  // 132: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 133: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 134: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	82,  // 135: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	83,  // 136: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	84,  // 137: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	86,  // 138: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	87,  // 139: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	91,  // 140: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	74,  // 141: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	92,  // 142: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	94,  // 143: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	96,  // 144: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	98,  // 145: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	99,  // 146: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	100, // 147: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	102, // 148: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	105, // 149: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	107, // 150: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	109, // 151: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 152: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 153: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	80,  // 154: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	80,  // 155: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	85,  // 156: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	80,  // 157: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	88,  // 158: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	80,  // 159: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	75,  // 160: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	93,  // 161: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	95,  // 162: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	97,  // 163: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	95,  // 164: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	95,  // 165: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	101, // 166: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	103, // 167: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	106, // 168: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	108, // 169: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	110, // 170: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	152, // [152:171] is the sub-list for method output_type
-	133, // [133:152] is the sub-list for method input_type
-	133, // [133:133] is the sub-list for extension type_name
-	133, // [133:133] is the sub-list for extension extendee
-	0,   // [0:133] is the sub-list for field type_name
+	25,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	27,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	35,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	44,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	38,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	63,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	67,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	47,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	34,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	28,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	29,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	30,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	29,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	39,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	116, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	36,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	29,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	39,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	41,  // 51: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	42,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	39,  // 53: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	46,  // 54: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	53,  // 55: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	46,  // 56: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	91,  // 57: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	48,  // 58: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	46,  // 59: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	82,  // 60: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	50,  // 61: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	37,  // 62: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	117, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	118, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	52,  // 65: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	55,  // 66: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	56,  // 67: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	57,  // 68: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	54,  // 69: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	59,  // 70: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	60,  // 71: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	61,  // 72: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	62,  // 73: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	78,  // 74: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	29,  // 75: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	39,  // 76: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	36,  // 77: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	39,  // 78: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	64,  // 79: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	77,  // 80: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	29,  // 81: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	29,  // 82: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	123, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	119, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	30,  // 85: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	36,  // 86: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	120, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	121, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	78,  // 89: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	77,  // 90: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	80,  // 91: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	80,  // 92: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	64,  // 93: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	73,  // 94: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	0,   // 95: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	123, // 96: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	123, // 97: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	123, // 98: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	28,  // 99: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	82,  // 100: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	53,  // 101: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	79,  // 102: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	73,  // 103: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	81,  // 104: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	123, // 105: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	81,  // 106: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	91,  // 107: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	72,  // 108: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	12,  // 109: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	90,  // 110: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	123, // 111: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	52,  // 112: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	122, // 113: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	53,  // 114: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	30,  // 115: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	30,  // 116: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	1,   // 117: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	29,  // 118: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	12,  // 119: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	98,  // 120: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	2,   // 121: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	16,  // 122: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	107, // 123: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	107, // 124: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	98,  // 125: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	81,  // 126: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	123, // 127: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	81,  // 128: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	29,  // 129: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	32,  // 130: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	1,   // 131: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	35,  // 132: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	74,  // 133: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 134: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 135: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	83,  // 136: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	84,  // 137: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	85,  // 138: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	87,  // 139: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	88,  // 140: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	94,  // 141: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	75,  // 142: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	95,  // 143: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	97,  // 144: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	99,  // 145: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	101, // 146: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	102, // 147: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	103, // 148: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	105, // 149: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	108, // 150: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	92,  // 151: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	110, // 152: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	112, // 153: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 154: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 155: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	81,  // 156: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	81,  // 157: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	86,  // 158: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	81,  // 159: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	89,  // 160: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	81,  // 161: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	76,  // 162: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	96,  // 163: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	98,  // 164: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	100, // 165: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	98,  // 166: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	98,  // 167: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	104, // 168: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	106, // 169: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	109, // 170: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	93,  // 171: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	111, // 172: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	113, // 173: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	154, // [154:174] is the sub-list for method output_type
+	134, // [134:154] is the sub-list for method input_type
+	134, // [134:134] is the sub-list for extension type_name
+	134, // [134:134] is the sub-list for extension extendee
+	0,   // [0:134] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10070,8 +10233,9 @@ func file_control_proto_init() {
 		(*Command_Drive)(nil),
 		(*Command_Save)(nil),
 		(*Command_Rejoin)(nil),
+		(*Command_KeepNow)(nil),
 	}
-	file_control_proto_msgTypes[21].OneofWrappers = []any{
+	file_control_proto_msgTypes[22].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
@@ -10080,20 +10244,20 @@ func file_control_proto_init() {
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[25].OneofWrappers = []any{}
-	file_control_proto_msgTypes[44].OneofWrappers = []any{
+	file_control_proto_msgTypes[26].OneofWrappers = []any{}
+	file_control_proto_msgTypes[45].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[53].OneofWrappers = []any{
+	file_control_proto_msgTypes[54].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[84].OneofWrappers = []any{
+	file_control_proto_msgTypes[85].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -10106,7 +10270,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   116,
+			NumMessages:   119,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -1,0 +1,137 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// A run that keeps checkpoints can be moved at the border between two supersteps: it is told to take a checkpoint, ends when that is stored, and
+// begins another attempt from there, on the workers that there are then. That is no loss. It is done when a worker leaves, and when more workers
+// are there than the job has.
+
+// movedError ends an attempt that goes on elsewhere.
+type movedError struct{ reason string }
+
+func (e *movedError) Error() string { return e.reason }
+
+// movable reports whether a job's attempt can be moved.
+func (j *job) movable() bool {
+	return j.active() && j.driving && !j.stopping && !j.moving && !j.ending && j.state == control.JobState_JOB_STATE_RUNNING && j.spec.Checkpoints != ""
+}
+
+// moveFrom moves the jobs that a worker leaves.
+func (c *cluster) moveFrom(w *worker) {
+	for _, id := range c.order {
+		if j := c.jobs[id]; j.movable() && uses(j.placements, w.name) {
+			c.move(j, fmt.Sprintf("worker %s leaves: the job goes on without it", w.name))
+		}
+	}
+}
+
+func (c *cluster) move(j *job, reason string) {
+	j.moving = true
+	c.emit(moveJob{j, reason})
+}
+
+// A job moves to more workers when these have been there for settledAfter, and the attempt has run for spreadAfter at least and several times as long as it took
+// to begin: a run of unknown length is expected to last as long again as it did.
+const (
+	settledAfter = 3 * time.Second
+	spreadAfter  = 10 * time.Second
+	spreadTimes  = 4
+)
+
+// spread moves jobs to workers that have joined since they began. A job whose grid was asked for, or that is on a graph of the catalog, stays where that is.
+func (c *cluster) spread(now time.Duration) {
+	for _, id := range c.order {
+		j := c.jobs[id]
+		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 || now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.started)) {
+			continue
+		}
+		joined := ""
+		for _, name := range slices.Sorted(maps.Keys(c.workers)) {
+			if w := c.workers[name]; w.free() && now-w.since > settledAfter && !uses(j.placements, name) {
+				joined = name
+			}
+		}
+		if joined == "" {
+			continue
+		}
+		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape); err == nil && len(workersOf(to)) > len(j.workers()) {
+			c.move(j, fmt.Sprintf("worker %s has joined: the job goes on with it", joined))
+		}
+	}
+}
+
+// free reports whether a worker gets new work.
+func (w *worker) free() bool {
+	return w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached && w.excluded == ""
+}
+
+// move has the run's next checkpoint be taken soon, and the attempt end when it is stored.
+func (r *run) move(reason string) {
+	s := r.server
+	r.mu.Lock()
+	r.moved = &movedError{reason}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
+	defer cancel()
+	_, err := s.gather(ctx, r.team[:1], order{what: "checkpoint", command: func() *control.Command {
+		return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_KeepNow{KeepNow: &control.KeepNow{}}}
+	}})
+	if err != nil { // it stays where it is
+		s.log.Info("a job is not moved", "job", r.id, "error", err)
+		r.mu.Lock()
+		r.moved = nil
+		r.mu.Unlock()
+	}
+}
+
+// kept ends the attempt if it was to move when a checkpoint is stored.
+func (r *run) kept() {
+	r.mu.Lock()
+	moved := r.moved
+	r.mu.Unlock()
+	if moved == nil {
+		return
+	}
+	s := r.server
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if stop := s.stops[r.id]; stop != nil && s.runs[r.id] == r {
+		stop(moved)
+	}
+}
+
+// DrainWorker has a worker leave.
+func (s *Server) DrainWorker(_ context.Context, r *connect.Request[control.DrainWorkerRequest]) (*connect.Response[control.DrainWorkerResponse], error) {
+	answer := &control.DrainWorkerResponse{}
+	err := s.event(func() error {
+		w := s.cluster.workers[r.Msg.Name]
+		if w == nil || !w.live() {
+			return connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no worker %.150q: superstep status lists those there are", r.Msg.Name))
+		}
+		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")
+		for _, id := range s.cluster.order {
+			switch j := s.cluster.jobs[id]; {
+			case !j.active() || !uses(j.placements, w.name):
+			case j.moving:
+				answer.Moves = append(answer.Moves, id)
+			default:
+				answer.Waits = append(answer.Waits, id)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(answer), nil
+}
