@@ -14,10 +14,11 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 			return fmt.Errorf("%s: a process has not taken up the checkpoint before superstep %d", d.name, m.Superstep)
 		}
 		all.Add(f.Standing)
+		all.Vertices = f.Standing.Vertices
 	}
-	if all.Print != m.Graph.Print || d.c.ids != m.Graph.Vertices || d.c.edges != m.Graph.Arcs {
+	if vertices, arcs := d.loadedVertices, d.loadedArcs; all.Print != m.Graph.Print || vertices != m.Graph.Vertices || arcs != m.Graph.Arcs {
 		return fmt.Errorf("%s: the graph is another than the checkpoint was made on: found %d vertices and %d arcs, checksum %x, expected %d and %d, %x",
-			d.name, d.c.ids, d.c.edges, all.Print, m.Graph.Vertices, m.Graph.Arcs, m.Graph.Print)
+			d.name, vertices, arcs, all.Print, m.Graph.Vertices, m.Graph.Arcs, m.Graph.Print)
 	}
 	d.from, d.standing = m, all
 	return nil
@@ -51,7 +52,7 @@ func (d *Driver) save(c *Command) error {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
 		Superstep: c.Superstep, Program: d.program,
-		Graph: checkpoint.Graph{Name: d.options.Graph, Vertices: d.c.ids, Arcs: d.c.edges, Grid: d.c.load.Grid.String()},
+		Graph: checkpoint.Graph{Name: d.options.Graph, Vertices: d.loadedVertices, Arcs: d.loadedArcs, Grid: d.c.load.Grid.String()},
 		State: checkpoint.State{
 			Phase: c.Phase, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes,
 			Seconds: append([]float64(nil), d.times[max(0, len(d.times)-checkpoint.MaxSeconds):]...),

@@ -12,9 +12,11 @@ import (
 type Facts struct {
 	Partitions int    // of the whole graph
 	Edges      uint64 // of the whole graph
-	Absent     int    `json:",omitempty"` // how many of these partitions' vertices have been removed, or are not there yet
-	Ordered    bool   // the result depends on the order of messages
-	Summary    bool   `json:",omitempty"` // reports say more of the values than the aggregators do
+	// Of the whole graph as it was loaded.
+	LoadedVertices, LoadedArcs uint64
+	Absent                     int  `json:",omitempty"` // how many of these partitions' vertices have been removed, or are not there yet
+	Ordered                    bool // the result depends on the order of messages
+	Summary                    bool `json:",omitempty"` // reports say more of the values than the aggregators do
 
 	Load delivery.Load // of these partitions; Vertices of the whole graph
 	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.
@@ -31,6 +33,7 @@ type Standing struct {
 	Senders, SenderEdges, BackSenders, BackEdges int
 	Sends, Requests                              int
 	Print                                        uint64 // of the graph: checkpoint.Graph
+	Vertices                                     uint64 // of the whole graph, as the program sees it
 }
 
 // Add adds what other partitions counted.

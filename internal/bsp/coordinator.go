@@ -80,7 +80,10 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges, Senders: at.Senders, SenderEdges: at.SenderEdges,
 		BackSenders: at.BackSenders, BackEdges: at.BackEdges, Sends: at.Sends,
 	}
-	c.requests = at.Requests
+	c.requests, c.view.NumVertices = at.Requests, at.Vertices
+	if c.mutates {
+		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+	}
 	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = m.Superstep, m.State.Messages, m.State.Sent, m.State.Bytes
 	c.command.Superstep = m.Superstep - 1
 	if c.limit > 0 && c.first+m.Superstep >= c.limit {

@@ -96,6 +96,8 @@ type Driver struct {
 	summary     *trace.Summary
 	summaryTime time.Duration
 
+	loadedVertices   uint64
+	loadedArcs       uint64
 	program          checkpoint.Program
 	internal         func() ([]byte, error)
 	from             *checkpoint.Manifest // that the next run goes on from, or nil
@@ -125,6 +127,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
 	}}
+	d.loadedVertices, d.loadedArcs = first.LoadedVertices, first.LoadedArcs
 	d.program, d.internal = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Internal
 	if err := d.Refit(facts); err != nil {
 		return nil, err

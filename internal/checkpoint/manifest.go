@@ -12,6 +12,7 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/faults"
@@ -212,6 +213,52 @@ func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 		return nil, failed(err)
 	}
 	return p, nil
+}
+
+// readAhead is how many parts are read at the same time: a store answers several calls faster than one after the other.
+const readAhead = 4
+
+// Each reads some parts, several at once, and passes them to f one after the other, in any order.
+func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) error {
+	type result struct {
+		part *Part
+		err  error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	next, read := make(chan int, len(parts)), make(chan result)
+	for _, i := range parts {
+		next <- i
+	}
+	close(next)
+	for range min(readAhead, len(parts)) {
+		group.Go(func() {
+			for i := range next {
+				p, err := r.Part(ctx, i)
+				select {
+				case read <- result{p, err}:
+				case <-ctx.Done():
+					return
+				}
+			}
+		})
+	}
+	for range parts {
+		select {
+		case got := <-read:
+			if got.err != nil {
+				return got.err
+			}
+			if err := f(got.part); err != nil {
+				return err
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
 }
 
 // Verify reads all parts of a checkpoint.

@@ -23,7 +23,7 @@ func own() []pregel.Registered {
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
-		superstep.Register("tolls", Tolls{}),
+		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}),
 	}
 }
 
@@ -76,6 +76,34 @@ func (p Prune) Compute(v *vertex, _ int64) {
 		v.RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
+}
+
+// Churn changes the graph here and there in each of so many rounds, and its values depend on all that it saw.
+type Churn struct {
+	Rounds int `param:"rounds" default:"10" help:"supersteps"`
+}
+
+func (Churn) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Churn) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+
+func (p Churn) Compute(v *vertex, sum int64) {
+	v.Set((v.Value()*31 + sum + int64(v.OutDegree()) + int64(v.NumEdges())) % 1_000_003)
+	if v.Superstep() >= p.Rounds {
+		v.VoteToHalt()
+		return
+	}
+	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.NextID()))) }
+	switch v.Rand().IntN(200) {
+	case 0:
+		v.AddEdge(id(), 1)
+	case 1:
+		v.RemoveEdgeBetween(id(), id())
+	case 2:
+		if v.ID() == 0 {
+			v.AddVertex(v.NextID(), 7)
+		}
+	}
+	v.SendToAllNeighbors(v.Value())
 }
 
 // Received is a list program that counts messages.

@@ -26,6 +26,7 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 	}
 	f := &bsp.Facts{
 		Partitions: r.part.Of, Edges: r.changing.arcs, Ordered: r.traits.Ordered,
+		LoadedVertices: uint64(j.graph.N), LoadedArcs: j.graph.Arcs,
 		Load: delivery.Load{
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),

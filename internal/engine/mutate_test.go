@@ -243,24 +243,13 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages || !o.Converged {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, toy.outcome)
 		}
-		if n := j.IDs(); n != uint64(toy.n) {
-			t.Fatalf("%s, run %d: ids up to %d, want %d", where, run, n, toy.n)
-		}
+		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
 		left := trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
 		if *o.Left != left || o.IDs != uint64(toy.n) {
 			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where, run, *o.Left, o.IDs, left, toy.n)
 		}
 		if way.o.Trace != nil && (told.requests != toy.changes.asked || told.graph != nil && *told.graph != left) {
 			t.Fatalf("%s, run %d: the records tell of %d requests and at last %+v, want %d, %+v", where, run, told.requests, told.graph, toy.changes.asked, left)
-		}
-		for v := range toy.n {
-			id := pregel.VertexID(v)
-			if j.Exists(id) == toy.changes.absent[uint64(v)] {
-				t.Fatalf("%s, run %d: vertex %d exists: %t", where, run, v, j.Exists(id))
-			}
-			if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
-				t.Fatalf("%s, run %d: vertex %d is %x, want %x", where, run, v, got, toy.values[v])
-			}
 		}
 	}
 	changed := j.TakeGraph()
@@ -272,6 +261,23 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		t.Fatalf("%s, after the graph was taken: %+v, %v", where, o, err)
 	}
 	wantGraph(t, where, changed, toy, kind)
+}
+
+// wantValues wants a job to have the vertices that a toy has left, with their values.
+func wantValues(t *testing.T, where string, j *engine.Job[uint64, uint64], toy *toy[uint64, uint64]) {
+	t.Helper()
+	if n := j.IDs(); n != uint64(toy.n) {
+		t.Fatalf("%s: ids up to %d, want %d", where, n, toy.n)
+	}
+	for v := range toy.n {
+		id := pregel.VertexID(v)
+		if j.Exists(id) == toy.changes.absent[uint64(v)] {
+			t.Fatalf("%s: vertex %d exists: %t", where, v, j.Exists(id))
+		}
+		if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
+			t.Fatalf("%s: vertex %d is %x, want %x", where, v, got, toy.values[v])
+		}
+	}
 }
 
 // wantGraph wants a graph to be what a toy has left.

@@ -127,8 +127,10 @@ func (j *Job[V, M]) rebase() (moved bool, err error) {
 		r.revert()
 	}
 	j.fresh, j.generation = false, s.generation
-	if err := j.driver.Refit([]*bsp.Facts{j.facts()}); err != nil {
-		return true, err
+	if j.driver != nil {
+		if err := j.driver.Refit([]*bsp.Facts{j.facts()}); err != nil {
+			return true, err
+		}
 	}
 	return true, j.fitsBase()
 }

@@ -218,18 +218,7 @@ func comparePhases(
 		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
 		}
-		if n := j.IDs(); n != uint64(toy.n) {
-			t.Fatalf("%s, run %d: ids up to %d, want %d", where, run, n, toy.n)
-		}
-		for v := range toy.n {
-			id := pregel.VertexID(v)
-			if j.Exists(id) == toy.changes.absent[uint64(v)] {
-				t.Fatalf("%s, run %d: vertex %d exists: %t", where, run, v, j.Exists(id))
-			}
-			if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
-				t.Fatalf("%s, run %d: vertex %d is %x, want %x", where, run, v, got, toy.values[v])
-			}
-		}
+		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
 	}
 	if changed := j.TakeGraph(); changed != nil {
 		defer changed.Close()

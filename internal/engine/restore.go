@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -29,6 +30,10 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 			return fmt.Errorf("%s: its own state: %w", j.name, err)
 		}
 	}
+	held, err := j.readGraph(ctx, from)
+	if err != nil {
+		return err
+	}
 	restored := make([]*restoring[V, M], len(j.runners))
 	for i, r := range j.runners {
 		r.reset()
@@ -36,25 +41,25 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 		r.exchange.Forget()
 		restored[i] = r.restore(len(from.Parts))
 	}
-	for i := range from.Parts {
-		wanted := false
+	take := func(p *checkpoint.Part) error {
 		for _, r := range restored {
-			wanted = wanted || r.wants(i)
-		}
-		if !wanted {
-			continue
-		}
-		p, err := from.Part(ctx, i)
-		if err != nil {
-			return err
-		}
-		for _, r := range restored {
-			if !r.wants(i) {
+			if !r.wants(len(from.Parts), p.Partition) {
 				continue
 			}
 			if err := r.take(p); err != nil {
-				return fmt.Errorf("%s: part %s: %w", from.Store, from.Parts[i].Name, err)
+				return fmt.Errorf("%s: part %s: %w", from.Store, from.Parts[p.Partition].Name, err)
 			}
+		}
+		return nil
+	}
+	for _, p := range held {
+		if err := take(p); err != nil {
+			return err
+		}
+	}
+	if held == nil {
+		if err := from.Each(ctx, j.wanted(from), take); err != nil {
+			return err
 		}
 	}
 	j.standing = &bsp.Standing{Superstep: from.Superstep}
@@ -65,6 +70,34 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 		r.stands(j.standing)
 	}
 	return nil
+}
+
+// readGraph makes the graph what it was, if the run may change it, and returns the parts, else nil.
+func (j *Job[V, M]) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*checkpoint.Part, err error) {
+	if !j.changes() {
+		return nil, nil
+	}
+	err = from.Each(ctx, j.wanted(from), func(p *checkpoint.Part) error {
+		held = append(held, p)
+		return nil
+	})
+	if err == nil {
+		err = j.restoreGraph(ctx, from.Superstep, held)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
+	}
+	return held, nil
+}
+
+// wanted returns the parts that have something of the partitions here. In a grid that is not flat arcs of a changed graph lie anywhere.
+func (j *Job[V, M]) wanted(from *checkpoint.Reader) (parts []int) {
+	for i := range from.Parts {
+		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner[V, M]) bool { return r.wants(len(from.Parts), i) }) {
+			parts = append(parts, i)
+		}
+	}
+	return parts
 }
 
 // goOn readies the run that Begin has begun to go on from a checkpoint.
@@ -107,8 +140,8 @@ func (r *runner[V, M]) restore(parts int) *restoring[V, M] {
 	return to
 }
 
-// wants reports whether vertices of a part may be the partition's.
-func (r *restoring[V, M]) wants(part int) bool { return r.of != r.part.Of || part == r.part.Index }
+// wants reports whether vertices of one of so many parts may be the partition's.
+func (r *runner[V, M]) wants(parts, part int) bool { return parts != r.part.Of || part == r.part.Index }
 
 // each calls f for every vertex of a part that is the partition's: there the k-th, here local.
 func (r *restoring[V, M]) each(p *checkpoint.Part, f func(k int, local uint32)) {
@@ -129,9 +162,8 @@ func (r *restoring[V, M]) each(p *checkpoint.Part, f func(k int, local uint32)) 
 
 // take takes what a part has of the partition.
 func (r *restoring[V, M]) take(p *checkpoint.Part) error {
-	n := r.job.graph.N
-	if owned := (n - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(owned, 0) {
-		return fmt.Errorf("%w: %d vertices of partition %d of %d, expected %d", errState, p.Vertices, p.Partition, p.Of, owned)
+	if err := ownedBy(p, r.changing.ids); err != nil {
+		return err
 	}
 	data, _ := p.Section(sectionValues)
 	values, err := unpackSlice[V](data, p.Vertices)
@@ -163,6 +195,9 @@ func (r *restoring[V, M]) take(p *checkpoint.Part) error {
 	}
 	if err := r.takeSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
+	}
+	if err := r.takeRequests(p); err != nil {
+		return fmt.Errorf("changes of the graph: %w", err)
 	}
 	return r.takeProperties(p)
 }
@@ -250,10 +285,14 @@ func (r *restoring[V, M]) end() error {
 
 // stands adds where the partition stands.
 func (r *restoring[V, M]) stands(s *bsp.Standing) {
-	p := &r.report
+	p, requests := &r.report, 0
+	if q := r.threads[0].requests; q != nil {
+		requests = len(q.List)
+	}
+	s.Vertices = r.changing.vertices
 	s.Add(&bsp.Standing{
 		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
-		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Print: r.print(),
+		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.print(),
 	})
 }
 
@@ -322,8 +361,8 @@ func (r *restoring[V, M]) takeSends(p *checkpoint.Part) error {
 	of, own := uint64(r.part.Of), r.part.Index
 	for i, m := range messages {
 		id := binary.LittleEndian.Uint64(to[8*i:])
-		if id >= uint64(r.job.graph.N) {
-			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.job.graph.N)
+		if id >= r.changing.ids {
+			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.changing.ids)
 		}
 		if r.of == r.part.Of { // as it was
 			q := id % of

@@ -69,6 +69,7 @@ type runner[V, M any] struct {
 	serialEdges, round int
 
 	command *bsp.Command
+	instead func(ctx context.Context) error // of the superstep that is commanded next, or nil
 	report  bsp.Report
 	alone   [1]*bsp.Report
 	printed uint64 // see print, once it was asked for
@@ -169,6 +170,10 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 
 func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.command = c
+	if f := r.instead; f != nil {
+		r.instead = nil
+		return f(ctx)
+	}
 	if c.Summarize {
 		return r.summarize(ctx, c)
 	}

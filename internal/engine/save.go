@@ -36,6 +36,14 @@ const (
 	sectionColumn   = "column "  // and its name: of vertices
 	sectionEdges    = "edges "   // and its name: of edges
 	ofBack          = " back"
+
+	// Of a program that changes the graph.
+	sectionRequests = "requests" // what the last superstep asked for, as partitions send it to each other
+	sectionCounts   = "counts"   // graphCounts; it and those below are there once the graph has changed
+	sectionAbsent   = "absent"   // bits: vertices that are no more, or not yet
+	sectionRemoved  = "removed"  // pairs of vertices, 4 bytes each, between which all arcs that were loaded are gone
+	sectionAdded    = "added"    // those between which there are arcs
+	sectionWeights  = "weights"  // of these, 8 bytes each
 )
 
 // Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program without these methods nothing is
@@ -62,11 +70,8 @@ func (m *methods[V, M]) keepable() error {
 			errs = append(errs, pack.Carried(c.Type))
 		}
 	}
-	switch {
-	case m.plan != nil:
+	if m.plan != nil {
 		errs = append(errs, errors.New("it runs by a plan of phases"))
-	case m.mutates():
-		errs = append(errs, errors.New("it changes the graph"))
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: there are no checkpoints of it: %w", programName(m.program), err)
@@ -151,6 +156,9 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 	}
 	if err := r.saveSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
+	}
+	if err := r.saveChanges(p); err != nil {
+		return fmt.Errorf("changes of the graph: %w", err)
 	}
 	rows := false
 	for _, c := range r.job.methods.properties {
@@ -251,13 +259,13 @@ func (r *runner[V, M]) saveRows(p *checkpoint.Part) {
 	}
 }
 
-// print returns a sum over the owned vertices by which graphs are told apart: of numbers, input ids and degrees.
+// print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.
 func (r *runner[V, M]) print() uint64 {
-	if r.printed == 0 {
-		for v := range uint32(r.part.Owned) {
-			id := r.part.Global(v)
+	if p := r.loaded; r.printed == 0 {
+		for v := range uint32(p.Owned) {
+			id := p.Global(v)
 			x := uint64(id)*0x9e3779b97f4a7c15 ^ bits.RotateLeft64(r.label(id)*0xc2b2ae3d27d4eb4f, 31)
-			x ^= (uint64(r.outDegrees[v])<<32 | uint64(r.inDegrees[v])) * 0x165667b19e3779f9
+			x ^= (uint64(p.OutDegrees[v])<<32 | uint64(p.InDegrees[v])) * 0x165667b19e3779f9
 			x = (x ^ x>>29) * 0xbf58476d1ce4e5b9
 			r.printed += x ^ x>>32
 		}

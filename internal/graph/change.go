@@ -22,6 +22,8 @@ type Change struct {
 	// Add are arcs that are added after that, in this order: parallel arcs and loops become what the graph's Options say, and of
 	// several arcs between the same ends of an undirected graph those from the smaller id come first.
 	Add []Arc
+	// AsStored says that the weights are those of a graph like this one, as Partition.Difference has them: Options.UnitWeights was heeded.
+	AsStored bool
 	// Places asks for Changed.OutFrom and InFrom.
 	Places bool
 	// Team does the work; nil is one goroutine.
@@ -150,7 +152,7 @@ func (a *changer) header() *Partition {
 // weight returns a weight as the graph stores it.
 func (a *changer) weight(w float64) float64 {
 	switch o := a.p.graph; {
-	case o.Options.UnitWeights:
+	case o.Options.UnitWeights && !a.AsStored:
 		return 1
 	case o.Weights == edges.Float32:
 		return float64(float32(w))

@@ -404,7 +404,7 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 	}
 	twin := twinOf(g)
 	parts := g.Parts
-	base := g
+	base, loaded := g, reversed // lists of reversed arcs
 	for step := range 4 {
 		changes := randomChanges(rng, twin, len(parts))
 		if rng.IntN(3) == 0 {
@@ -439,6 +439,9 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 		if err := twin.same(next, reversed); err != nil {
 			t.Fatalf("seed %d, step %d, %v, directed %t, %+v: %v", seed, step, grid, in.Directed, o, err)
 		}
+		if err := twin.same(byDifference(t, g, next), loaded); err != nil {
+			t.Fatalf("seed %d, step %d, %v, directed %t, %+v, by the difference: %v", seed, step, grid, in.Directed, o, err)
+		}
 		for id := range next.N {
 			want := uint64(id)
 			if id < g.N {
@@ -451,6 +454,33 @@ func changedAgainstSlowTwin(t *testing.T, seed uint64, size [2]int, grid graph.G
 		}
 		base, parts = next, next.Parts
 	}
+}
+
+// byDifference makes of a graph, in one change, what it has become by others.
+func byDifference(t *testing.T, from, to *graph.Graph) *graph.Graph {
+	t.Helper()
+	changes := make([]graph.Change, len(from.Parts))
+	for i := range changes {
+		changes[i].N, changes[i].AsStored = to.N, true
+	}
+	for i, p := range to.Parts {
+		remove, add := p.Difference(from.Parts[i])
+		for _, a := range remove {
+			c := &changes[int(a.From)%len(changes)]
+			c.Remove = append(c.Remove, a)
+		}
+		for _, a := range add {
+			c := &changes[int(a.From)%len(changes)]
+			c.Add = append(c.Add, a)
+		}
+	}
+	changed, err := change(t.Context(), from.Parts, changes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := graph.Assemble(from, changed...)
+	t.Cleanup(func() { g.Close() })
+	return g
 }
 
 // distinct leaves out edges that occur twice, in either direction.

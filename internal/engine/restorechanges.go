@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// changes reports whether the graph that the job runs on may be another than was loaded.
+func (j *Job[V, M]) changes() bool { return j.methods.mutations != nil || j.options.Shared != nil }
+
+// restoreGraph makes the graph what it was when the parts were saved: the changes since it was loaded are one change, in which all partitions of
+// all processes take part. The run begins with that graph as a phase of a plan does with what the phases before have left.
+func (j *Job[V, M]) restoreGraph(ctx context.Context, superstep int, parts []*checkpoint.Part) error {
+	changed := 0
+	for _, p := range parts {
+		if _, ok := p.Section(sectionCounts); ok {
+			changed++
+		}
+	}
+	switch changed {
+	case 0:
+		return nil
+	case len(parts):
+	default:
+		return fmt.Errorf("%w: %d of %d parts are of a changed graph", errState, changed, len(parts))
+	}
+	if j.options.Shared == nil {
+		j.options.Shared, j.ownsShared = NewShared(), true
+	}
+	shared, made := j.options.Shared, make([]graphRestoring, len(j.runners))
+	for i, r := range j.runners {
+		g := &made[i]
+		if err := r.graphIn(g, parts); err != nil {
+			return err
+		}
+		shared.part(r.loaded.Index)
+		r.instead = func(ctx context.Context) (err error) {
+			r.exchange.Begin(superstep)
+			g.changed, err = r.part.Changed(ctx, g.Change, r.exchange.All)
+			return err
+		}
+	}
+	if err := j.together(ctx, superstep); err != nil {
+		for _, g := range made {
+			if g.changed != nil {
+				g.changed.Close()
+			}
+		}
+		return fmt.Errorf("changing the graph: %w", err)
+	}
+	for i, r := range j.runners {
+		made[i].changed.Partition.Absent = made[i].absent
+		shared.replace(r.loaded.Index, made[i].changed, made[i].counts, false)
+	}
+	if _, err := j.rebase(); err != nil {
+		return err
+	}
+	j.Prepare()
+	j.fresh = false
+	return nil
+}
+
+// together has all partitions here do what they are to do instead of a superstep, those of other processes taking part.
+func (j *Job[V, M]) together(ctx context.Context, superstep int) error {
+	if ctx != j.running {
+		defer afterFunc(ctx, j.halt)()
+	}
+	c := &bsp.Command{Superstep: superstep}
+	reports := []*bsp.Report{&j.runners[0].report}
+	if j.group != nil {
+		reports = j.group.step(c)
+	} else {
+		j.runners[0].superstep(ctx, c)
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return firstError(reports)
+}
+
+// graphRestoring is what becomes of a partition.
+type graphRestoring struct {
+	graph.Change
+	counts  graphCounts
+	absent  []uint64 // nil if there are none
+	changed *graph.Changed
+}
+
+// graphIn finds in the parts what becomes of the partition.
+func (r *runner[V, M]) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
+	first, _ := parts[0].Section(sectionCounts)
+	loaded := uint64(r.job.graph.N)
+	if len(first) != 24 {
+		return fmt.Errorf("%w: %d bytes for the size of the graph", errState, len(first))
+	}
+	c := &to.counts
+	c.ids, c.vertices, c.arcs = binary.LittleEndian.Uint64(first), binary.LittleEndian.Uint64(first[8:]), binary.LittleEndian.Uint64(first[16:])
+	if c.ids < loaded || c.ids > graph.MaxVertices || c.vertices > c.ids {
+		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", errState, c.vertices, c.ids, loaded)
+	}
+	to.Change = graph.Change{N: int(c.ids), AsStored: true, Team: r.team}
+	of, index := uint64(r.part.Of), uint64(r.part.Index)
+	absent, some := make([]uint64, bitmap.Words(int((c.ids-index+of-1)/of))), false
+	for _, p := range parts {
+		if counts, _ := p.Section(sectionCounts); !slices.Equal(counts, first) {
+			return fmt.Errorf("%w: parts of graphs of different sizes", errState)
+		}
+		if err := ownedBy(p, c.ids); err != nil {
+			return err
+		}
+		removed, err := r.arcsOf(p, sectionRemoved, c.ids)
+		if err != nil {
+			return err
+		}
+		added, err := r.arcsOf(p, sectionAdded, c.ids)
+		if err != nil {
+			return err
+		}
+		to.Remove, to.Add = append(to.Remove, removed...), append(to.Add, added...)
+		set, err := bitsOf(p, sectionAbsent)
+		if err != nil {
+			return err
+		}
+		bitmap.Each(set, func(k uint32) {
+			if id := uint64(k)*uint64(p.Of) + uint64(p.Partition); id%of == index {
+				bitmap.Set(absent, uint32(id/of))
+				some = true
+			}
+		})
+	}
+	if some {
+		to.absent = absent
+	}
+	return nil
+}
+
+// arcsOf returns the arcs of a section whose sources are the partition's.
+func (r *runner[V, M]) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
+	data, _ := p.Section(section)
+	var weights []byte
+	if weighted := r.job.graph.Weights != edges.Unweighted; weighted && section == sectionAdded {
+		if weights, _ = p.Section(sectionWeights); len(weights) != len(data) {
+			return nil, fmt.Errorf("%w: %d bytes of arcs and %d of weights", errState, len(data), len(weights))
+		}
+	}
+	if len(data)%8 != 0 {
+		return nil, fmt.Errorf("%w: %d bytes of arcs", errState, len(data))
+	}
+	for i := 0; i < len(data); i += 8 {
+		a := graph.Arc{From: pregel.VertexID(binary.LittleEndian.Uint32(data[i:])), To: pregel.VertexID(binary.LittleEndian.Uint32(data[i+4:]))}
+		if uint64(a.From) >= ids || uint64(a.To) >= ids {
+			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", errState, a.From, a.To, ids)
+		}
+		if int(uint64(a.From)%uint64(r.part.Of)) != r.part.Index {
+			continue
+		}
+		if weights != nil {
+			a.Weight = math.Float64frombits(binary.LittleEndian.Uint64(weights[i:]))
+		}
+		arcs = append(arcs, a)
+	}
+	return arcs, nil
+}
+
+// ownedBy refuses a part that has not the vertices that it owns of so many ids.
+func ownedBy(p *checkpoint.Part, ids uint64) error {
+	if owned := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(owned, 0) {
+		return fmt.Errorf("%w: %d vertices of partition %d of %d, expected %d", errState, p.Vertices, p.Partition, p.Of, owned)
+	}
+	return nil
+}
+
+// takeRequests takes the requests of the vertices that are the partition's. Those of one vertex stay in order.
+func (r *restoring[V, M]) takeRequests(p *checkpoint.Part) error {
+	data, ok := p.Section(sectionRequests)
+	if !ok {
+		return nil
+	}
+	to := r.threads[0].requests
+	if to == nil {
+		return fmt.Errorf("%w: requests of a program that makes none", errState)
+	}
+	list, _, err := r.changing.codec.decode(data, nil, func(id uint64) bool { return id < to.Limit })
+	if err != nil {
+		return err
+	}
+	for _, q := range list {
+		if q.By%uint64(r.part.Of) != uint64(r.part.Index) {
+			continue
+		}
+		if q.To >= to.Limit {
+			return fmt.Errorf("%w: a request about an edge to %d", errState, q.To)
+		}
+		if q.Kind == kernel.AddVertex {
+			q.Value = uint32(len(to.Values))
+			to.Values = append(to.Values, q.value)
+		}
+		to.List = append(to.List, q.Request)
+	}
+	return nil
+}

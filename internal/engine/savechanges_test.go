@@ -1,0 +1,122 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy does.
+func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
+	rounds := 30
+	if raced || testing.Short() {
+		rounds = 5
+	}
+	for seed := range rounds {
+		changedGoesOn(t, uint64(seed))
+	}
+}
+
+func changedGoesOn(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 10))
+	s, kind := smallShape(seed, rng)
+	c := changer{
+		rounds: 3 + rng.IntN(4), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
+		mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0}, spread: rng.IntN(3) == 0,
+	}
+	var p pregel.Program[uint64, uint64] = c
+	if seed%2 == 0 {
+		p = chooser{c}
+	}
+	way := someWay(rng, c.spread)
+	g := s.loadAs(t, way, kind)
+	defer g.Close()
+	toy := newToy(s, g.IDs, p)
+	toy.seed, toy.unweighted, toy.spread = seed, kind == edges.Unweighted, c.spread
+	toy.run()
+	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Converged: true}
+	way.o.Seed = seed
+	place, _, _ := keeping(t, g, p, way)
+	found, err := checkpoint.List(t.Context(), place)
+	check(t, err)
+	if len(found) == 0 && outcome.Supersteps > 4 {
+		t.Fatalf("seed %d, %s, %v: no checkpoint of %d supersteps", seed, s.name, way, outcome.Supersteps)
+	}
+	for _, l := range found {
+		check(t, l.Err)
+		for _, other := range []setting{way, someWay(rng, c.spread)} {
+			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic && (!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
+				continue
+			}
+			other.o.Seed = seed
+			other.o.From = &checkpoint.Reader{Store: place, Manifest: l.Manifest}
+			where := fmt.Sprintf("seed %d, %T, %s, %v, %v, from %s in %v", seed, p, s.name, kind, way, l.Name, other)
+			goesOnAsToy(t, where, s, kind, p, other, toy, outcome)
+		}
+	}
+}
+
+// goesOnAsToy wants a run to go on as a toy ends, and the next run of the job, which begins anew, as well.
+func goesOnAsToy(
+	t *testing.T, where string, s shape, kind edges.Weights, p pregel.Program[uint64, uint64], way setting, toy *toy[uint64, uint64], want bsp.Outcome,
+) {
+	t.Helper()
+	g := s.loadAs(t, way, kind)
+	defer g.Close()
+	way.o.Team = parallel.NewTeam(way.threads, false)
+	defer way.o.Team.Close()
+	j, err := engine.NewJob(g, p, way.o)
+	check(t, err)
+	defer j.Close()
+	for run := range 3 {
+		o, err := j.Run(t.Context())
+		if err != nil {
+			t.Fatalf("%s, run %d: %v", where, run, err)
+		}
+		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
+			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
+		}
+		if left := (trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}); o.Left == nil || *o.Left != left {
+			t.Fatalf("%s, run %d: the outcome tells of %+v, want %+v", where, run, o.Left, left)
+		}
+		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
+		if run == 1 {
+			continue
+		}
+		if changed := j.TakeGraph(); changed != nil {
+			wantGraph(t, where, changed, toy, kind)
+			changed.Close()
+		}
+	}
+}
+
+func smallShape(seed uint64, rng *rand.Rand) (shape, edges.Weights) {
+	all := shapes(seed)
+	s := all[rng.IntN(len(all))]
+	if s.n > 400 {
+		s = all[rng.IntN(5)]
+	}
+	kind := edges.Weights(rng.IntN(3))
+	if kind == edges.Unweighted {
+		s.weights = nil
+	}
+	return s, kind
+}
+
+// someWay returns a setting: in which vertices have all their edges, or not.
+func someWay(rng *rand.Rand, spread bool) setting {
+	ways := settings()
+	if spread {
+		ways = grids()
+	}
+	return ways[rng.IntN(len(ways))]
+}
