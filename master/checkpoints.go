@@ -130,7 +130,7 @@ func (s *Server) forget(place string) {
 		store.Close(at)
 	}
 	if err == nil && !store.IsS3(place) {
-		err = os.Remove(place)
+		err = os.RemoveAll(place) // with what a worker that was killed had begun to write
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("checkpoints of a job that is done stay", "place", place, "error", err)

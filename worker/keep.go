@@ -61,7 +61,6 @@ func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) (err error
 		return fmt.Errorf("checkpoints: %w", err)
 	}
 	j.kept.from = &checkpoint.Reader{Store: s, Manifest: m}
-	j.past = -m.Superstep // the first superstep that the workers' session sees
 	return nil
 }
 
