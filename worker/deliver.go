@@ -13,7 +13,7 @@ import (
 func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(emit func([]byte) error) error) error {
 	lane, err := q.connect(ctx)
 	if err != nil {
-		return err
+		return broken(ctx, err)
 	}
 	defer lane.Close()
 	defer context.AfterFunc(ctx, func() { lane.Close() })()
@@ -59,10 +59,13 @@ func (q *queue) deliver(ctx context.Context, c *control.Command, produce func(em
 	return nil
 }
 
+// errUndelivered is that the way to the master broke: the job can begin again.
+var errUndelivered = errors.New("the answer could not be sent to the master")
+
 // broken is why a delivery broke: ctx ended, or err.
 func broken(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return fmt.Errorf("sending the answer to the master: %w", err)
+	return fmt.Errorf("%w: %w", errUndelivered, err)
 }

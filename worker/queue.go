@@ -324,7 +324,7 @@ func (q *queue) failure(err error) *control.Failure {
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent)}
+	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered)}
 	if errors.As(err, &step) {
 		f.Step = step.step
 	}

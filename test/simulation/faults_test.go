@@ -47,6 +47,7 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 	w, other := fmt.Sprintf("w%d", i), fmt.Sprintf("w%d", (i+1+random.IntN(len(c.workers)-1))%len(c.workers))
 	hold := holds[random.IntN(len(holds))]
 	jump := jumps[random.IntN(len(jumps))]
+	ofMaster := min(jump, time.Hour) // results are removed by their age
 	loud := random.IntN(3) > 0
 	how := map[bool]string{true: "kill ", false: "lose "}[loud]
 	type of struct {
@@ -58,14 +59,14 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 			return &fault{name: how + w, hold: hold, do: func() { c.kill(c.workers[i], loud) }, undo: func() { c.revive(i, jump) }}
 		}},
 		{4, func() *fault {
-			return &fault{name: how + "master", hold: hold, do: func() { c.killMaster(loud) }, undo: func() { c.reviveMaster(jump) }}
+			return &fault{name: how + "master", hold: hold, do: func() { c.killMaster(loud) }, undo: func() { c.reviveMaster(ofMaster) }}
 		}},
 		{5, func() *fault { return c.killAt(random, i, hold, jump) }},
 		{1, func() *fault {
 			return &fault{name: "stop " + w, hold: hold, do: func() { c.workers[i].stop() }, undo: func() { c.revive(i, jump) }}
 		}},
 		{1, func() *fault {
-			return &fault{name: "stop master", hold: hold, do: c.stopMaster, undo: func() { c.reviveMaster(jump) }}
+			return &fault{name: "stop master", hold: hold, do: c.stopMaster, undo: func() { c.reviveMaster(ofMaster) }}
 		}},
 		{2, func() *fault { return c.cutting(hold, [2]string{w, "master"}, [2]string{"master", w}) }},
 		{1, func() *fault { return c.cutting(hold, [2]string{w, "master"}) }},

@@ -54,7 +54,7 @@ func (c *cluster) killAt(random *rand.Rand, worker int, hold, jump time.Duration
 	if random.IntN(3) == 0 {
 		t.point, t.who = []string{faults.Committing, faults.Committed}[random.IntN(2)], ""
 		t.times = 1 + random.IntN(6)
-		kill, revive = func() { c.killMaster(true) }, func() { c.reviveMaster(jump) }
+		kill, revive = func() { c.killMaster(true) }, func() { c.reviveMaster(min(jump, time.Hour)) }
 	} else {
 		t.point = ofWorkers[random.IntN(len(ofWorkers))]
 	}
@@ -107,6 +107,25 @@ func TestKilledInASuperstep(t *testing.T) {
 			}
 			if superstep >= 4 && !strings.Contains(o.journal, "goes on from checkpoint") {
 				t.Errorf("%v: it does not go on from a checkpoint\n%s", o, o.journal)
+			}
+		}
+	}
+}
+
+// TestCutOneWay cuts the way from the master to a worker, or that back: the master takes the worker for lost, and the job begins again on the others,
+// long before the way is mended.
+func TestCutOneWay(t *testing.T) {
+	for _, way := range [][2]string{{"master", "w1"}, {"w1", "master"}} {
+		for _, at := range []time.Duration{4 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond} {
+			s := setting{job: jobs[0], workers: 3, delay: 2 * time.Millisecond, every: 1}
+			want, _ := usual(t, s)
+			o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
+				f := c.cutting(75*time.Second, way)
+				f.at = at
+				return []*fault{f}
+			})
+			if o.bad != "" || o.result != same || o.took > 20*time.Second {
+				t.Errorf("%v\n%s", o, o.journal)
 			}
 		}
 	}

@@ -45,7 +45,7 @@ var causes = []struct {
 }{
 	{"worker lost", regexp.MustCompile(`worker \S+ (was|is) lost|worker \S+ (left|was started anew)`)},
 	{"master lost", regexp.MustCompile(`^lost the master at `)},
-	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)`)},
+	{"master unreachable", regexp.MustCompile(`^the master at \S+ (cannot be reached|closed the connection|did not answer|no longer answers)|^what answers at \S+ is not a master: connection reset by peer`)},
 	{"graph lost", regexp.MustCompile(`graph web: (worker \S+, which held a share of it|there is no connection between workers)|graph web (is|was) (not|lost)`)},
 	{"workers cut from each other", regexp.MustCompile(`worker \S+: .*(connection|worker) .*`)},
 }
