@@ -67,7 +67,13 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	if err != nil {
 		return err
 	}
-	return group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
+	if j.answering { // what others sent for that answer may still come, and would be taken for this one's
+		return fmt.Errorf("%w: another answer, for a master before this one, was not finished", errUndelivered)
+	}
+	j.answering = true
+	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
+	j.answering = err != nil
+	return err
 }
 
 // emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids.

@@ -130,3 +130,20 @@ func TestCutOneWay(t *testing.T) {
 		}
 	}
 }
+
+// TestMasterKilledWhileResultsTravel has a master take up a run whose workers were sending their results, which they find together, to the one before.
+func TestMasterKilledWhileResultsTravel(t *testing.T) {
+	s := setting{job: jobs[0], workers: 4, delay: 2 * time.Millisecond, every: 2}
+	want, took := usual(t, s)
+	for before := range time.Duration(12) {
+		o := disturbed(t, uint64(before), s, want, func(c *cluster) []*fault {
+			return []*fault{{
+				name: "kill master", at: took - before*3*time.Millisecond, hold: 400 * time.Millisecond,
+				do: func() { c.killMaster(true) }, undo: func() { c.reviveMaster(0) },
+			}}
+		})
+		if o.bad != "" || o.result != same {
+			t.Errorf("%v\n%s", o, o.journal)
+		}
+	}
+}
