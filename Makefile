@@ -4,13 +4,17 @@ PACKAGE ?= ./internal/engine
 BENCH ?= .
 COUNT ?= 10
 
-.PHONY: check race fuzz invariants bench bench-compare format ci
+.PHONY: check race fuzz invariants soak bench bench-compare format ci
 
 check:
 	.ci/run build vet gofumpt staticcheck tidy generated test
 
 race fuzz invariants:
 	.ci/run $@
+
+# soak is the long form of what CI runs of faults: 10,000 seeds of the simulation and 40 rounds of five faults or more of real processes.
+soak:
+	SUPERSTEP_SEEDS=10000 SUPERSTEP_CHAOS=40 .ci/run simulation chaos soak
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' $(PACKAGE)
