@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"hash/fnv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -39,7 +40,7 @@ type job struct {
 	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills      map[string]*filling
 	kept       kept
-	answering  bool // it has begun to tell its values together with the other workers, and not ended
+	answering  atomic.Bool // it has begun to tell its values together with the other workers, and not ended
 
 	running  sync.Mutex
 	underway *underway // the run that was begun last, or nil; under running, as closed is

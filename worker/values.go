@@ -67,12 +67,13 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	if err != nil {
 		return err
 	}
-	if j.answering { // what others sent for that answer may still come, and would be taken for this one's
+	if j.answering.Swap(true) { // what others sent for that answer may still come, and would be taken for this one's
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished", errUndelivered)
 	}
-	j.answering = true
 	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
-	j.answering = err != nil
+	if err == nil {
+		j.answering.Store(false)
+	}
 	return err
 }
 

@@ -131,16 +131,18 @@ func TestCutOneWay(t *testing.T) {
 	}
 }
 
-// TestMasterKilledWhileResultsTravel has a master take up a run whose workers were sending their results, which they find together, to the one before.
-func TestMasterKilledWhileResultsTravel(t *testing.T) {
+// TestMasterKilledBetweenCommands kills the master when one worker has got a command that others have begun with, the last of which is for the results,
+// which they find together: the next master takes the run up, or the job begins again.
+func TestMasterKilledBetweenCommands(t *testing.T) {
 	s := setting{job: jobs[0], workers: 4, delay: 2 * time.Millisecond, every: 2}
-	want, took := usual(t, s)
-	for before := range time.Duration(12) {
-		o := disturbed(t, uint64(before), s, want, func(c *cluster) []*fault {
-			return []*fault{{
-				name: "kill master", at: took - before*3*time.Millisecond, hold: 400 * time.Millisecond,
-				do: func() { c.killMaster(true) }, undo: func() { c.reviveMaster(0) },
-			}}
+	want, _ := usual(t, s)
+	for command := 1; command <= 6; command++ {
+		o := disturbed(t, uint64(command), s, want, func(c *cluster) []*fault {
+			at := &trap{point: faults.Commanded, who: "w1", times: command}
+			soon := func() { // when all others wait: a master's files are copied whole
+				time.AfterFunc(50*time.Microsecond, func() { c.killMaster(true) })
+			}
+			return []*fault{c.trapping(at, 2*time.Second, soon, func() { c.reviveMaster(0) })}
 		})
 		if o.bad != "" || o.result != same {
 			t.Errorf("%v\n%s", o, o.journal)
