@@ -55,6 +55,9 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	if err := s.placed(r.Spec); err != nil {
 		return nil, false, err
 	}
+	if err := s.allowedInputs(ctx, r.Spec); err != nil {
+		return nil, false, err
+	}
 	held := false
 	answer, err := s.job(func() (j *job, err error) {
 		if ctx.Err() != nil { // while it waited for the lock
@@ -66,7 +69,7 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			}
 			held = true
 		}
-		j, found, err = s.cluster.submit(s.now(), r.Spec, r.Key, confirmTime(r))
+		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), r.Spec, r.Key, confirmTime(r))
 		if err == nil && !found {
 			s.commits.made = j
 		}
@@ -87,7 +90,10 @@ func confirmTime(r *control.SubmitJobRequest) time.Duration {
 }
 
 // ConfirmJob lets a job begin whose client has heard that it was taken.
-func (s *Server) ConfirmJob(_ context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
+	if err := s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
+		return nil, err
+	}
 	if j := s.earlier(r.Msg.Id); j != nil {
 		return connect.NewResponse(j), nil
 	}
@@ -197,7 +203,10 @@ func (s *Server) find(id string) (*job, error) {
 }
 
 // CancelJob tells a job to end.
-func (s *Server) CancelJob(_ context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+	if err := s.allowedJob(ctx, r.Msg.Id, "cancel"); err != nil {
+		return nil, err
+	}
 	if j := s.earlier(r.Msg.Id); j != nil {
 		return connect.NewResponse(j), nil
 	}
@@ -259,12 +268,15 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 const watchPace = 20 * time.Millisecond
 
 // GetResult streams what a job computed.
-func (s *Server) GetResult(_ context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
-	return s.Result(r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
+func (s *Server) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
+	return s.Result(ctx, r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
 }
 
 // Result passes on what a job computed, from a byte on.
-func (s *Server) Result(id string, offset uint64, each func(data []byte) error) error {
+func (s *Server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
+	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
+		return err
+	}
 	s.mu.Lock()
 	j, err := s.find(id)
 	state, spec := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil)
@@ -301,7 +313,7 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 	var g *graph
 	var ended chan struct{}
 	err := s.commit(func() error {
-		err := s.cluster.loadGraph(r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
 		g = s.cluster.graphs[r.Msg.Name]
 		return err
 	})
@@ -330,7 +342,7 @@ func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(),
+		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
 	}
 }
 
@@ -361,7 +373,10 @@ func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.Insp
 }
 
 // DropGraph frees a graph.
-func (s *Server) DropGraph(_ context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *Server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+	if err := s.allowedGraph(ctx, r.Msg.Name, "drop"); err != nil {
+		return nil, err
+	}
 	var about *control.Graph
 	err := s.commit(func() error {
 		g, err := s.cluster.dropGraph(r.Msg.Name)

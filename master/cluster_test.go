@@ -160,7 +160,7 @@ func (s *script) do(verb string, words []string) error {
 	case "load":
 		var rows, columns uint32
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &rows, &columns)
-		return c.loadGraph(words[0], &control.GraphSource{Input: "file"}, rows, columns)
+		return c.loadGraph("", words[0], &control.GraphSource{Input: "file"}, rows, columns)
 	case "loaded":
 		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20}, failure(rest(1)))
 	case "drop":
@@ -173,7 +173,7 @@ func (s *script) do(verb string, words []string) error {
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
 		spec.Checkpoints = values(words)["checkpoints"]
-		j, _, err := c.submit(now, spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
+		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)
 		}

@@ -15,7 +15,7 @@ import (
 
 // graph is an entry of the catalog: a graph that lies on workers, for many jobs.
 type graph struct {
-	name          string
+	name, owner   string
 	source        *control.GraphSource
 	rows, columns uint32
 	placements    []*control.Placement
@@ -82,7 +82,7 @@ func invalid(format string, args ...any) error {
 }
 
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
-func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, columns uint32) error {
+func (c *cluster) loadGraph(owner, name string, source *control.GraphSource, rows, columns uint32) error {
 	if !control.ValidName(name) {
 		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
 	}
@@ -101,7 +101,7 @@ func (c *cluster) loadGraph(name string, source *control.GraphSource, rows, colu
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
-	g := &graph{name: name, source: source, asked: [2]uint32{rows, columns}}
+	g := &graph{name: name, owner: owner, source: source, asked: [2]uint32{rows, columns}}
 	if err := c.beginLoad(g, ""); err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ type job struct {
 	id         string
 	number     uint64 // rises from job to job
 	key        string // of the call that made it
+	owner      string
 	spec       *control.JobSpec
 	state      control.JobState
 	reason     string // why it waits, failed or was cancelled
@@ -61,12 +62,12 @@ const maxKey = 64
 
 // submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer, and
 // has as long again to confirm the job.
-func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string, confirm time.Duration) (j *job, found bool, err error) {
+func (c *cluster) submit(now time.Duration, owner string, spec *control.JobSpec, key string, confirm time.Duration) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
 	if j := c.jobs[c.keys[key]]; j != nil && key != "" {
-		if !sameJob(j.spec, spec) {
+		if j.owner != owner || !sameJob(j.spec, spec) {
 			return nil, false, connect.NewError(connect.CodeAlreadyExists,
 				fmt.Errorf("key %q is that of job %s, which is another: a new job needs a new key", key, j.id))
 		}
@@ -75,12 +76,12 @@ func (c *cluster) submit(now time.Duration, spec *control.JobSpec, key string, c
 		}
 		return j, true, nil
 	}
-	j, err = c.enqueue(now, spec, key, confirm)
+	j, err = c.enqueue(now, owner, spec, key, confirm)
 	return j, false, err
 }
 
 // enqueue takes a new job into the queue.
-func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, confirm time.Duration) (*job, error) {
+func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec, key string, confirm time.Duration) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
 	}
@@ -99,7 +100,7 @@ func (c *cluster) enqueue(now time.Duration, spec *control.JobSpec, key string, 
 		id = fmt.Sprint(c.jobPrefix, c.number)
 	}
 	c.numbers++
-	j := &job{id: id, number: c.numbers, key: key, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now, confirm: confirm}
+	j := &job{id: id, number: c.numbers, key: key, owner: owner, spec: spec, state: control.JobState_JOB_STATE_QUEUED, submitted: now, confirm: confirm}
 	if confirm > 0 {
 		j.confirmBy = now + confirm
 	}

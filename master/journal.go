@@ -209,7 +209,7 @@ func (s *Server) describe(j *job) *control.Job {
 		d.Panic, d.Stack, d.Aggregators = nil, "", shown(j.about.Aggregators)
 	}
 	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
-	d.Rows, d.Columns, d.Threads = j.rows, j.columns, j.threads
+	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
 	d.Submitted = s.stamp(j.submitted)
 	if j.epoch > 0 {
 		d.Started = s.stamp(j.started)

@@ -60,7 +60,7 @@ func graphRecord(g *graph) *control.GraphRecord {
 		Load: &control.Load{
 			Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number,
 		},
-		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report, Owner: g.owner,
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Server) restore(from *saved) {
 	for _, r := range from.graphs {
 		l := r.Load
 		s.cluster.restoreGraph(&graph{
-			name: l.Graph, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
+			name: l.Graph, owner: r.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
 			asked: [2]uint32{r.Rows, r.Columns}, state: r.State, reason: r.Reason, report: r.Report, missing: map[string]bool{},
 		})
 	}
@@ -111,7 +111,7 @@ func (s *Server) restore(from *saved) {
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{
-			id: about.Id, number: r.Number, key: r.Key, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
+			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
 			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
 			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
 		}

@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -69,7 +70,7 @@ func on(t *testing.T, data string) string {
 
 func (s *Server) fetched(id string) (string, error) {
 	var text strings.Builder
-	err := s.Result(id, 0, func(data []byte) error { text.Write(data); return nil })
+	err := s.Result(context.Background(), id, 0, func(data []byte) error { text.Write(data); return nil })
 	return text.String(), err
 }
 

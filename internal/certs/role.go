@@ -18,10 +18,11 @@ const (
 	Client
 	Reader
 	Master
+	Operator
 )
 
 // roleNames are in the order of the bits.
-var roleNames = [...]string{"worker", "client", "reader", "master"}
+var roleNames = [...]string{"worker", "client", "reader", "master", "operator"}
 
 // rolePrefix begins a certificate's URI name that says a role.
 const rolePrefix = "superstep:role:"

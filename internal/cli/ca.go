@@ -66,7 +66,8 @@ func (a *app) issue() *cobra.Command {
 		Use:   "issue --ca DIR --role ROLE",
 		Short: "Issue a certificate",
 		Long: `Issue a certificate by the CA in a directory: NAME.pem and its key NAME-key.pem. Roles: a worker takes part; a client does all that a
-user can; a reader sees status, jobs, metrics and the page; a master is one. Nothing is overwritten.`,
+user can, and cancels, reads and drops only what is its own; a reader sees status, jobs, metrics and the page; an operator does all that a client
+can, to whatever is there, and makes backups; a master is one. Nothing is overwritten.`,
 		Example: `  superstep ca issue --ca ca --role master --host 10.0.0.1,master.example.org
   superstep ca issue --ca ca --role client --name alice --days 30
   superstep ca issue --ca ca --role master,worker,client --host 127.0.0.1 --name local`,
@@ -83,7 +84,7 @@ user can; a reader sees status, jobs, metrics and the page; a master is one. Not
 			case authority == "":
 				return usagef("expected --ca DIR, which superstep ca init made")
 			case len(roles) == 0:
-				return usagef("expected --role worker, client, reader or master")
+				return usagef("expected --role worker, client, reader, operator or master")
 			}
 			if err := checkDays(r.Days); err != nil {
 				return err
@@ -100,12 +101,12 @@ user can; a reader sees status, jobs, metrics and the page; a master is one. Not
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&authority, "ca", "", "the `DIR` of the CA")
-	cmd.Flags().StringSliceVar(&roles, "role", nil, "what the holder may be, a `ROLE` or several: worker, client, reader, master")
+	cmd.Flags().StringSliceVar(&roles, "role", nil, "what the holder may be, a `ROLE` or several: worker, client, reader, operator, master")
 	cmd.Flags().StringSliceVar(&r.Hosts, "host", nil, "a `HOST`, name or address, by which the holder is reached, or several; a master needs all that --master may name")
 	cmd.Flags().StringVar(&r.Name, "name", "", "the holder's `NAME`, and of the files (default: the first role)")
 	cmd.Flags().IntVar(&r.Days, "days", issuedDays, "it is good for `N` days")
 	cmd.Flags().StringVar(&out, "out", "", "write the files into `DIR` (default: that of the CA)")
-	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"worker", "client", "reader", "master"}, cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"}, cobra.ShellCompDirectiveNoFileComp))
 	nothing(cmd, "host", "name", "days")
 	return cmd
 }

@@ -6502,6 +6502,7 @@ type Job struct {
 	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // when it has run; lists of jobs lack them
 	GraphLeft     *GraphSize             `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`     // of a program that changes the graph: as it is now, and as the run has left it
 	Checkpoint    uint32                 `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                   // before which superstep its newest checkpoint is; 0 if it has none
+	Owner         string                 `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                              // who submitted it: the certificate's name, or what stands for one; empty: not known
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6752,6 +6753,13 @@ func (x *Job) GetCheckpoint() uint32 {
 		return x.Checkpoint
 	}
 	return 0
+}
+
+func (x *Job) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 func (x *Job) GetGraph500() *Graph500Result {
@@ -7807,6 +7815,7 @@ type Graph struct {
 	Weighted      bool                   `protobuf:"varint,13,opt,name=weighted,proto3" json:"weighted,omitempty"`
 	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
 	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
+	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`       // who had it loaded, as Job has it
 	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // another if the graph is loaded anew, when vertices may have other numbers
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7945,6 +7954,13 @@ func (x *Graph) GetArcs() uint64 {
 		return x.Arcs
 	}
 	return 0
+}
+
+func (x *Graph) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 func (x *Graph) GetLoad() string {
@@ -8932,6 +8948,7 @@ type GraphRecord struct {
 	State         GraphState             `protobuf:"varint,4,opt,name=state,proto3,enum=superstep.control.v1.GraphState" json:"state,omitempty"`
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Report        *LoadReport            `protobuf:"bytes,6,opt,name=report,proto3" json:"report,omitempty"`
+	Owner         string                 `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9006,6 +9023,13 @@ func (x *GraphRecord) GetReport() *LoadReport {
 		return x.Report
 	}
 	return nil
+}
+
+func (x *GraphRecord) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 type Step_End struct {
@@ -9612,7 +9636,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\x8c\t\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xa2\t\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -9653,7 +9677,8 @@ const file_control_proto_rawDesc = "" +
 	"graph_left\x18\x1e \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x1f \x01(\rR\n" +
-	"checkpoint\x12@\n" +
+	"checkpoint\x12\x14\n" +
+	"\x05owner\x18! \x01(\tR\x05owner\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -9726,7 +9751,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x9c\x04\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xb2\x04\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -9745,7 +9770,8 @@ const file_control_proto_rawDesc = "" +
 	"\bdirected\x18\f \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
 	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\x12\x12\n" +
-	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\x12\x12\n" +
+	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\x12\x14\n" +
+	"\x05owner\x18\x11 \x01(\tR\x05owner\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
@@ -9817,14 +9843,15 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"placements\x18\a \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x18\n" +
-	"\adriving\x18\b \x01(\bR\adriving\"\xf5\x01\n" +
+	"\adriving\x18\b \x01(\bR\adriving\"\x8b\x02\n" +
 	"\vGraphRecord\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x126\n" +
 	"\x05state\x18\x04 \x01(\x0e2 .superstep.control.v1.GraphStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x128\n" +
-	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report*\xc3\x01\n" +
+	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\x12\x14\n" +
+	"\x05owner\x18\a \x01(\tR\x05owner*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +

@@ -45,9 +45,21 @@ type Caller struct {
 
 // Names of callers without a certificate.
 const (
-	callerOfToken = "token"
-	callerAnyone  = "anyone"
+	callerOfToken   = "token"
+	callerOfBrowser = "browser" // that gave the token
+	callerAnyone    = "anyone"
 )
+
+// Owner is by whom what the caller makes is owned: a certificate's name, or for all without one the same.
+func (c Caller) Owner() string {
+	if c.Name == callerOfBrowser {
+		return callerOfToken
+	}
+	return c.Name
+}
+
+// Named reports whether an owner is one of several.
+func Named(owner string) bool { return owner != "" && owner != callerOfToken && owner != callerAnyone }
 
 // Reading is what may look, and Using what may do all that users can.
 const (
@@ -68,7 +80,7 @@ func (g *Gate) Open() bool { return !g.Token.Given() && g.TLS == nil }
 // Caller returns who makes a request. The error says why it is nobody that is known; then there are no roles.
 func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	if g.Open() {
-		return Caller{callerAnyone, certs.Worker | certs.Client | certs.Reader, r.RemoteAddr, 0}, nil
+		return Caller{callerAnyone, certs.Worker | certs.Operator | Reading, r.RemoteAddr, 0}, nil
 	}
 	caller := Caller{From: r.RemoteAddr}
 	err := errToken
@@ -76,7 +88,9 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 		if err = errNobody; r.TLS != nil {
 			who, wrong := g.TLS.Identify(r.TLS, checked(r.Context()))
 			if wrong == nil {
-				caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil
+				if caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil; who.Roles.Has(certs.Operator) {
+					caller.Roles |= Reading
+				}
 			} else if !errors.Is(wrong, certs.ErrNone) {
 				err = wrong
 			}
@@ -88,13 +102,26 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 		if err = nil; caller.Name == "" {
 			caller.Name = callerOfToken
 		}
-		if caller.Roles |= Reading; g.TLS == nil {
+		if caller.Roles |= g.ofToken(); g.TLS == nil {
 			caller.Roles |= certs.Worker
 		}
 	case err != nil && r.Header.Get("Authorization") != "":
 		err = errToken
 	}
 	return caller, err
+}
+
+// ofToken is what the token allows to users: all without TLS, when there are no others.
+func (g *Gate) ofToken() certs.Role {
+	if g.TLS == nil {
+		return Reading | certs.Operator
+	}
+	return Reading
+}
+
+// Browser is who makes a request of a browser that gave the token.
+func (g *Gate) Browser(r *http.Request) Caller {
+	return Caller{Name: callerOfBrowser, Roles: g.ofToken(), From: r.RemoteAddr}
 }
 
 // Allow returns who makes a request, if that is someone with one of the roles; else a *connect.Error, and the request counts as refused.
@@ -161,6 +188,8 @@ func rolesFor(procedure string) certs.Role {
 		return certs.Worker
 	case looks[procedure]:
 		return Reading
+	case procedure == ClusterBackupProcedure:
+		return certs.Operator
 	}
 	return Using
 }

@@ -138,6 +138,7 @@ func TestWhoMayWhat(t *testing.T) {
 		{"the token of metrics", s, Credentials{TLS: bare, Token: metrics}, "nobody", "nobody", "nobody", "nobody", "nobody", "in", "a token is missing or wrong"},
 		{"a worker", s, Credentials{TLS: ours.files("w", certs.Worker, 5, ours)}, "in", "in", "role", "role", "role", "role", "the certificate of w has the role worker: expected client"},
 		{"a client", s, Credentials{TLS: ours.files("alice", certs.Client, 5, ours)}, "role", "role", "in", "in", "in", "in", "the certificate of alice has the role client: expected worker"},
+		{"an operator", s, Credentials{TLS: ours.files("olga", certs.Operator, 5, ours)}, "role", "role", "in", "in", "in", "in", "the certificate of olga has the role operator: expected worker"},
 		{"a reader", s, Credentials{TLS: ours.files("eve", certs.Reader, 5, ours)}, "role", "role", "in", "role", "in", "in", "the certificate of eve has the role reader: expected client"},
 		{"a reader with the token", s, Credentials{TLS: ours.files("eve2", certs.Reader, 5, ours), Token: token}, "role", "role", "in", "in", "in", "in", "expected worker"},
 		{"a master", s, Credentials{TLS: ours.files("m2", certs.Master, 5, ours)}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "is not for this"},
@@ -190,6 +191,8 @@ func TestWhoMayWhat(t *testing.T) {
 			check("vertices", c.change, second(conn.Cluster.ListVertices(t.Context(), connect.NewRequest(&ListVerticesRequest{}))))
 			chunks, err := conn.Cluster.GetResult(t.Context(), connect.NewRequest(&GetResultRequest{}))
 			check("result", c.change, streamed(chunks, err))
+			archive, err := conn.Cluster.Backup(t.Context(), connect.NewRequest(&BackupRequest{}))
+			check("backup", operating(c.who.TLS, c.change), streamed(archive, err))
 			check("the page of status", c.status, paged(t, conn, "/status"))
 			check("metrics", c.scrape, paged(t, conn, "/metrics"))
 			if c.register != "none" {
@@ -222,6 +225,14 @@ func TestWhoMayWhat(t *testing.T) {
 	if !Foreign(err) || !strings.Contains(Explain(plain.address, err).Error(), "has no TLS") {
 		t.Errorf("TLS where there is none: %v", err)
 	}
+}
+
+// operating is what becomes of a call for operators alone, of someone for whom change is what becomes of others.
+func operating(files *certs.Files, change string) string {
+	if change == "in" && !strings.Contains(files.Cert, "olga") {
+		return "role"
+	}
+	return change
 }
 
 func second[T any](_ T, err error) error { return err }

@@ -2,6 +2,7 @@ package control
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -50,7 +51,14 @@ func JobsText(l *ListJobsResponse) string {
 }
 
 func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
-	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\tSUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
+	owners := slices.ContainsFunc(jobs, func(j *Job) bool { return Named(j.Owner) })
+	owner := func(of string) string { // where there are several
+		if owners {
+			return dash(of) + "\t"
+		}
+		return ""
+	}
+	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\t"+owner("OWNER")+"SUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
 	for _, j := range jobs {
 		graph := j.Spec.Origin()
 		took := "-"
@@ -61,7 +69,7 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		default:
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, j.Supersteps, len(j.Workers),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, owner(j.Owner), j.Supersteps, len(j.Workers),
 			timeText(now.Sub(j.Submitted.AsTime())), took, j.Reason)
 	}
 }

@@ -139,6 +139,9 @@ func begin(now *control.Job) *trace.Job {
 		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
 		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
 	}
+	if control.Named(now.Owner) {
+		b.Owner = now.Owner
+	}
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
 	}

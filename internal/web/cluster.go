@@ -23,7 +23,7 @@ type Master interface {
 	CancelJob(context.Context, *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error)
 	LoadGraph(context.Context, *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error)
 	DropGraph(context.Context, *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error)
-	Result(id string, offset uint64, each func(data []byte) error) error
+	Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error
 }
 
 // Cluster is the Source of a master: a Store, named, that is told of its jobs, and what the master says of the rest. It also runs
@@ -160,6 +160,6 @@ func (c *Cluster) Cancel(ctx context.Context, id, reason string) error {
 }
 
 // Result passes on what a job computed.
-func (c *Cluster) Result(id string, each func(data []byte) error) error {
-	return c.master.Result(id, 0, each)
+func (c *Cluster) Result(ctx context.Context, id string, each func(data []byte) error) error {
+	return c.master.Result(ctx, id, 0, each)
 }

@@ -152,7 +152,7 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id strin
 // part for the whole.
 func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 	control, begun := http.NewResponseController(w), false
-	err := s.options.Control.Result(r.PathValue("job"), func(data []byte) error {
+	err := s.options.Control.Result(r.Context(), r.PathValue("job"), func(data []byte) error {
 		if !begun {
 			begun = true
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")

@@ -75,7 +75,7 @@ func (m *fakeMaster) DropGraph(_ context.Context, r *connect.Request[control.Dro
 	return connect.NewResponse(&control.Graph{}), nil
 }
 
-func (m *fakeMaster) Result(_ string, _ uint64, each func([]byte) error) error {
+func (m *fakeMaster) Result(_ context.Context, _ string, _ uint64, each func([]byte) error) error {
 	for _, l := range m.lines {
 		if err := each([]byte(l)); err != nil {
 			return err

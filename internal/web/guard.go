@@ -63,7 +63,7 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 		return r, nil
 	}
 	if s.sessions.has(r) {
-		return r.WithContext(control.As(r.Context(), control.Caller{Name: callerOfSession, Roles: control.Reading, From: r.RemoteAddr})), nil
+		return r.WithContext(control.As(r.Context(), s.gate.Browser(r))), nil
 	}
 	caller, err := s.gate.Allow(r, s.rolesFor(r))
 	if err != nil {
@@ -71,9 +71,6 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 	}
 	return r.WithContext(control.As(r.Context(), caller)), nil
 }
-
-// callerOfSession is what a browser is called that gave the token.
-const callerOfSession = "browser"
 
 // rolesFor are those who may make a request of the API: who only reads is not for what changes something, nor for results.
 func (s *Site) rolesFor(r *http.Request) certs.Role {

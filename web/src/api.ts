@@ -47,6 +47,7 @@ export interface Job {
   job: string;
   program?: string;
   parameters?: Record<string, string>;
+  owner?: string;
   graph?: string;
   vertices?: number;
   arcs?: number;

@@ -208,6 +208,7 @@ export function Facts({ job }: { job: Job }) {
   const parameters = Object.entries(job.parameters ?? {});
   return (
     <dl class="facts">
+      {job.owner && <Fact name="owner" value={job.owner} />}
       {job.graph && <Fact name="graph" value={job.graph} />}
       {parameters.map(([k, v]) => (
         <Fact name={k} value={v} key={k} />

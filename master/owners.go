@@ -1,0 +1,68 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may confirm, cancel and go on with the one, read what it
+// computed, and drop the other. What has no owner, such as a graph that workers offered, is everybody's.
+
+// allowed refuses to do something to what another owns.
+func allowed(ctx context.Context, owner, what, do string) error {
+	caller := control.CallerOf(ctx)
+	if owner == "" || caller.Owner() == owner || caller.Roles.Has(certs.Operator) {
+		return nil
+	}
+	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("%s is of %s: %s or an operator may %s it, and not %s",
+		what, owner, owner, do, caller.Name))
+}
+
+// allowedJob refuses to do something to another's job. One that there is not is refused later.
+func (s *Server) allowedJob(ctx context.Context, id, do string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	owner := s.results.retention.find(id).GetOwner()
+	if j := s.cluster.jobs[id]; j != nil {
+		owner = j.owner
+	}
+	return allowed(ctx, owner, "job "+id, do)
+}
+
+// allowedGraph refuses to do something to another's graph.
+func (s *Server) allowedGraph(ctx context.Context, name, do string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if g := s.cluster.graphs[name]; g != nil {
+		return allowed(ctx, g.owner, "graph "+name, do)
+	}
+	return nil
+}
+
+// allowedInputs refuses a job that begins with what another's has computed, or goes on from another's checkpoints.
+func (s *Server) allowedInputs(ctx context.Context, spec *control.JobSpec) error {
+	for _, id := range spec.Inputs {
+		if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
+			return err
+		}
+	}
+	if spec.GoOn == "" {
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, j := range s.cluster.jobs {
+		if strings.TrimSuffix(j.spec.Checkpoints, "/") == strings.TrimSuffix(spec.GoOn, "/") {
+			if err := allowed(ctx, j.owner, "job "+j.id, "go on with"); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

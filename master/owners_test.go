@@ -1,0 +1,68 @@
+package master
+
+import (
+	"context"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestOwners: what is someone's is that one's and operators'; with a token alone, and without any, all are one. A key is its owner's.
+func TestOwners(t *testing.T) {
+	dir := t.TempDir()
+	s, end := served(t, dir)
+	as := func(name string, roles certs.Role) context.Context {
+		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
+	}
+	alice, bob, olga := as("alice", control.Using), as("bob", control.Using), as("olga", control.Using|certs.Operator)
+	submit := func(ctx context.Context, key string, spec *control.JobSpec) (string, error) {
+		spec.Program, spec.Source = "wcc", &control.GraphSource{Input: "path:vertices=3"}
+		j, _, err := s.Submit(ctx, &control.SubmitJobRequest{Key: key, Spec: spec})
+		return j.GetId(), err
+	}
+	code := func(what string, err error, want connect.Code) {
+		t.Helper()
+		if got := connect.CodeOf(err); (err != nil || want != 0) && got != want {
+			t.Errorf("%s: found %v, expected code %v", what, err, want)
+		}
+	}
+	const done, no = connect.Code(0), connect.CodePermissionDenied
+	job, err := submit(alice, "a", &control.JobSpec{KeepResult: true})
+	code("submit", err, done)
+	_, err = submit(bob, "a", &control.JobSpec{KeepResult: true})
+	code("another's key", err, connect.CodeAlreadyExists)
+	code("another's result as input", s.allowedInputs(bob, &control.JobSpec{Inputs: map[string]string{"x": job}}), no)
+	code("one's own as input", s.allowedInputs(alice, &control.JobSpec{Inputs: map[string]string{"x": job}}), done)
+	second := func(_ any, err error) error { return err }
+	for _, c := range []struct {
+		what string
+		ctx  context.Context
+		want connect.Code
+	}{{"bob", bob, no}, {"nobody", t.Context(), no}, {"alice", alice, done}, {"olga", olga, done}} {
+		code(c.what+" confirms", second(s.ConfirmJob(c.ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: job}))), c.want)
+		wanted := c.want
+		if wanted == done {
+			wanted = connect.CodeFailedPrecondition // it has none yet
+		}
+		code(c.what+" reads", s.Result(c.ctx, job, 0, func([]byte) error { return nil }), wanted)
+	}
+	code("bob cancels", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+	end()
+	s, end = served(t, dir) // the next one knows, too
+	defer end()
+	code("bob cancels later", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: job}))), no)
+	code("alice cancels", second(s.CancelJob(alice, connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+	code("nobody's", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: "none"}))), connect.CodeNotFound)
+	s.mu.Lock()
+	s.cluster.graphs["web"] = &graph{name: "web", owner: "alice", source: &control.GraphSource{}, report: &control.LoadReport{}, state: control.GraphState_GRAPH_STATE_FAILED}
+	s.mu.Unlock()
+	code("bob drops", second(s.DropGraph(bob, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), no)
+	code("alice drops", second(s.DropGraph(alice, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), done)
+
+	job, err = submit(as("token", control.Reading), "c", &control.JobSpec{})
+	code("submit by token", err, done)
+	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading), connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+}
