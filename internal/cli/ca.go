@@ -67,7 +67,7 @@ func (a *app) issue() *cobra.Command {
 		Short: "Issue a certificate",
 		Long: `Issue a certificate by the CA in a directory: NAME.pem and its key NAME-key.pem. Roles: a worker takes part; a client does all that a
 user can, and cancels, reads and drops only what is its own; a reader sees status, jobs, metrics and the page; an operator does all that a client
-can, to whatever is there, and makes backups; a master is one. Nothing is overwritten.`,
+can, to whatever is there, makes backups, and drains workers; a master is one. Nothing is overwritten.`,
 		Example: `  superstep ca issue --ca ca --role master --host 10.0.0.1,master.example.org
   superstep ca issue --ca ca --role client --name alice --days 30
   superstep ca issue --ca ca --role master,worker,client --host 127.0.0.1 --name local`,

@@ -188,7 +188,7 @@ func rolesFor(procedure string) certs.Role {
 		return certs.Worker
 	case looks[procedure]:
 		return Reading
-	case procedure == ClusterBackupProcedure:
+	case procedure == ClusterBackupProcedure, procedure == ClusterDrainWorkerProcedure:
 		return certs.Operator
 	}
 	return Using

@@ -192,6 +192,7 @@ func TestWhoMayWhat(t *testing.T) {
 			chunks, err := conn.Cluster.GetResult(t.Context(), connect.NewRequest(&GetResultRequest{}))
 			check("result", c.change, streamed(chunks, err))
 			archive, err := conn.Cluster.Backup(t.Context(), connect.NewRequest(&BackupRequest{}))
+			check("drain", operating(c.who.TLS, c.change), second(conn.Cluster.DrainWorker(t.Context(), connect.NewRequest(&DrainWorkerRequest{}))))
 			check("backup", operating(c.who.TLS, c.change), streamed(archive, err))
 			check("the page of status", c.status, paged(t, conn, "/status"))
 			check("metrics", c.scrape, paged(t, conn, "/metrics"))
