@@ -125,11 +125,11 @@ func (j *job) update(now *control.Job) {
 	}
 }
 
-// lost ends the record of an attempt that lost a worker, after which another begins.
+// lost ends the record of an attempt that lost a worker, or moved, after which another begins.
 func (j *job) lost(now *control.Job) {
 	j.enter(now.Id, "")
 	e := end(now)
-	e.Outcome = trace.Failed
+	e.Outcome, e.Again = trace.Failed, true
 	_ = j.to.End(e)
 }
 

@@ -74,6 +74,8 @@ func TestRuns(t *testing.T) {
 	tell(j, "one", "bfs", trace.Converged)
 	tell(j, "one"+trace.WarmUp, "bfs", trace.Converged) // does not count
 	tell(j, "two", "bfs", trace.Failed)
+	_ = j.Begin(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
+	_ = j.End(&trace.End{Job: "two", Outcome: trace.Failed, Again: true})
 	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
 	_ = j.Record(&trace.Superstep{
 		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
@@ -82,6 +84,7 @@ func TestRuns(t *testing.T) {
 	expect(t, scrape(t, s), map[string]string{
 		`superstep_jobs_total{outcome="converged",program="bfs"}`:               "1",
 		`superstep_jobs_total{outcome="failed",program="bfs"}`:                  "1",
+		`superstep_jobs_total{outcome="again",program="bfs"}`:                   "1",
 		`superstep_jobs_total{outcome="converged",program="wcc"}`:               "0",
 		`superstep_job_duration_seconds_sum`:                                    "24",
 		`superstep_supersteps_total{scheme="pull"}`:                             "6",

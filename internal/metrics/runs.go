@@ -33,7 +33,7 @@ var outcomes = []string{trace.Converged, trace.Limit, trace.Failed, trace.Cancel
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled.",
+			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled; and attempts after which another one began: again.",
 		}, []string{"program", "outcome"}),
 		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "superstep_job_duration_seconds", Help: "How long the runs of jobs took, without loading and writing.", Buckets: exponential(1e-3, 14),
@@ -116,12 +116,19 @@ func (j *journal) Record(s *trace.Superstep) error {
 	return nil
 }
 
+// again is the outcome of an attempt of a job that goes on by another one.
+const again = "again"
+
 func (j *journal) End(e *trace.End) error {
 	if j.skip {
 		j.skip = false
 		return nil
 	}
-	j.runs.runs.WithLabelValues(j.program, e.Outcome).Inc()
+	outcome := e.Outcome
+	if e.Again {
+		outcome = again
+	}
+	j.runs.runs.WithLabelValues(j.program, outcome).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
 	j.runs.end(e.Job)
 	return nil

@@ -173,6 +173,8 @@ type End struct {
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
 	GraphLeft *GraphSize `json:"graph_left,omitempty"`
+	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
+	Again bool `json:"-"`
 }
 
 // Stage is work around the supersteps that has ended, or is under way if Seconds is 0: loading, building, validating,
