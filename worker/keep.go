@@ -40,11 +40,9 @@ func (k *kept) close() {
 }
 
 // keep readies a job to keep checkpoints, and finds the one that it goes on from.
-func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) (err error) {
+func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) error {
 	if k.keep != nil {
-		if j.kept.store, err = j.kept.open(k.keep.Place); err != nil {
-			return fmt.Errorf("checkpoints: %w", err)
-		}
+		j.kept.store = objects.Later(k.keep.Place, j.kept.open) // a place that is away costs checkpoints, and not the run
 		j.kept.keep, j.kept.writer = k.keep, checkpoint.NewWriter(j.kept.store, k.keep.Run)
 		o.Parts = j.kept.writer
 	}

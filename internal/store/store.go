@@ -51,9 +51,17 @@ var ErrNoBucket = fmt.Errorf("there is no such bucket: %w", fs.ErrNotExist)
 // Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which is made if there is none.
 func Open(place string) (Store, error) {
 	if IsS3(place) {
-		return openS3(place)
+		s, err := openS3(place)
+		if err != nil {
+			return nil, err
+		}
+		return s, nil
 	}
-	return OpenDir(place)
+	d, err := OpenDir(place)
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
 }
 
 // Existing is Open of a place that is there already: a directory is not made.

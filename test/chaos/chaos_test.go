@@ -60,6 +60,8 @@ type cluster struct {
 	control []*proxy // between worker i and the master
 	data    []*proxy // between the other workers and worker i
 	clients *proxy   // between clients and the master
+	store   *place   // of checkpoints
+	faults  int      // so far
 	began   time.Time
 
 	mu    sync.Mutex
@@ -136,7 +138,10 @@ func newCluster(t *testing.T, n int) *cluster {
 	}
 	c.env = append(c.env, "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
-	c.master = &process{cluster: c, name: "master", args: []string{"master", "--listen", at, "--data", filepath.Join(dir, "data")}}
+	c.store = newPlace(t, filepath.Join(dir, "checkpoints"))
+	c.master = &process{cluster: c, name: "master", args: []string{
+		"master", "--listen", at, "--data", filepath.Join(dir, "data"), "--checkpoints", c.store.dir, "--checkpoint-every", "4",
+	}}
 	between := func(listen, to string) *proxy {
 		p, err := newProxy(listen, to)
 		if err != nil {
@@ -164,6 +169,7 @@ func newCluster(t *testing.T, n int) *cluster {
 				p.kill()
 			}
 		}
+		c.store.unmount()
 		if !t.Failed() {
 			_ = os.RemoveAll(dir)
 		}
@@ -278,7 +284,7 @@ func TestChaos(t *testing.T) {
 			t.Errorf("processes are left: %v", found)
 		}
 	}
-	t.Logf("seed %d: %v", seed, total)
+	t.Logf("seed %d: %d faults, %v", seed, c.faults, total)
 }
 
 // quiet runs every job once without faults: each must have its result.

@@ -60,6 +60,16 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 				return fault{"terminate " + w.name, func() { w.killed = true; w.signal(syscall.SIGTERM) }, func() {}, hold}
 			})
 	}
+	if c.store.own {
+		kinds = append(kinds,
+			func() fault { return fault{"no room for checkpoints", c.store.fill, c.store.empty, hold} },
+			func() fault {
+				return fault{"checkpoints cannot be written", func() { c.store.protect(true) }, func() { c.store.protect(false) }, hold}
+			})
+	}
+	if random.IntN(12) == 0 { // longer than a lease, and than all patience but the holding of partitions
+		hold = 30 * time.Second
+	}
 	if lethal {
 		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
 	}
@@ -133,6 +143,7 @@ func (c *cluster) round(random *rand.Rand, all []*job, total *tally, lethal bool
 		}
 		c.event("%s", strings.Join(names, "; "))
 		for _, f := range some {
+			c.faults++
 			f.do()
 		}
 		<-time.After(hold)
