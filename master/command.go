@@ -178,7 +178,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
 	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
 		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
-		Master: g.load.master, Number: g.load.number,
+		Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}, func(int, *control.Report) {})
 	s.awaitExit(ctx, err)
 	if s.ending() {

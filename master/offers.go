@@ -72,7 +72,7 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 		return
 	}
 	g := &graph{
-		name: l.Graph, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
+		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
 		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted},
 	}
 	for i, p := range l.Placements {

@@ -12,7 +12,7 @@ import (
 )
 
 // Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may confirm, cancel and go on with the one, read what it
-// computed, and drop the other. What has no owner, such as a graph that workers offered, is everybody's.
+// computed, and drop the other. What has no owner is everybody's.
 
 // allowed refuses to do something to what another owns.
 func allowed(ctx context.Context, owner, what, do string) error {

@@ -58,9 +58,9 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 func graphRecord(g *graph) *control.GraphRecord {
 	return &control.GraphRecord{
 		Load: &control.Load{
-			Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number,
+			Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number, Owner: g.owner,
 		},
-		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report, Owner: g.owner,
+		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
 	}
 }
 
@@ -103,7 +103,7 @@ func (s *Server) restore(from *saved) {
 	for _, r := range from.graphs {
 		l := r.Load
 		s.cluster.restoreGraph(&graph{
-			name: l.Graph, owner: r.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
+			name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
 			asked: [2]uint32{r.Rows, r.Columns}, state: r.State, reason: r.Reason, report: r.Report, missing: map[string]bool{},
 		})
 	}

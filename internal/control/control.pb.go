@@ -2637,6 +2637,7 @@ type Load struct {
 	// than that of any load before. Shares of two loads are never used together.
 	Master        string `protobuf:"bytes,6,opt,name=master,proto3" json:"master,omitempty"`
 	Number        uint64 `protobuf:"varint,7,opt,name=number,proto3" json:"number,omitempty"`
+	Owner         string `protobuf:"bytes,8,opt,name=owner,proto3" json:"owner,omitempty"` // who had it loaded
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2718,6 +2719,13 @@ func (x *Load) GetNumber() uint64 {
 		return x.Number
 	}
 	return 0
+}
+
+func (x *Load) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
 }
 
 // Save stores the worker's partitions of a graph and its part of the directory, or commits what all have stored, or removes what it has stored.
@@ -8948,7 +8956,6 @@ type GraphRecord struct {
 	State         GraphState             `protobuf:"varint,4,opt,name=state,proto3,enum=superstep.control.v1.GraphState" json:"state,omitempty"`
 	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`
 	Report        *LoadReport            `protobuf:"bytes,6,opt,name=report,proto3" json:"report,omitempty"`
-	Owner         string                 `protobuf:"bytes,7,opt,name=owner,proto3" json:"owner,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9023,13 +9030,6 @@ func (x *GraphRecord) GetReport() *LoadReport {
 		return x.Report
 	}
 	return nil
-}
-
-func (x *GraphRecord) GetOwner() string {
-	if x != nil {
-		return x.Owner
-	}
-	return ""
 }
 
 type Step_End struct {
@@ -9288,7 +9288,7 @@ const file_control_proto_rawDesc = "" +
 	"\aattempt\x18\x02 \x01(\x04R\aattempt\x12?\n" +
 	"\n" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\xf6\x01\n" +
+	"placements\"\x8c\x02\n" +
 	"\x04Load\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
@@ -9298,7 +9298,8 @@ const file_control_proto_rawDesc = "" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x16\n" +
 	"\x06master\x18\x06 \x01(\tR\x06master\x12\x16\n" +
-	"\x06number\x18\a \x01(\x04R\x06number\"~\n" +
+	"\x06number\x18\a \x01(\x04R\x06number\x12\x14\n" +
+	"\x05owner\x18\b \x01(\tR\x05owner\"~\n" +
 	"\x04Save\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05place\x18\x02 \x01(\tR\x05place\x12\x1a\n" +
@@ -9843,15 +9844,14 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"placements\x18\a \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x18\n" +
-	"\adriving\x18\b \x01(\bR\adriving\"\x8b\x02\n" +
+	"\adriving\x18\b \x01(\bR\adriving\"\xf5\x01\n" +
 	"\vGraphRecord\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x126\n" +
 	"\x05state\x18\x04 \x01(\x0e2 .superstep.control.v1.GraphStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x128\n" +
-	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\x12\x14\n" +
-	"\x05owner\x18\a \x01(\tR\x05owner*\xc3\x01\n" +
+	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
