@@ -45,8 +45,8 @@ func sameJob(a, b *control.JobSpec) bool {
 	return proto.Equal(a, b)
 }
 
-// findWithin is how long the places of checkpoints may take to say what they have.
-const findWithin = time.Minute
+// removeWithin is how long the place of a job's checkpoints may take to remove them.
+const removeWithin = time.Minute
 
 // keeping says in prepare which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
 // that this one goes on from.
@@ -61,7 +61,7 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 		}
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
 	defer cancel()
 	if place := r.spec.Checkpoints; place != "" {
 		about, err := jobspec.Later(r.spec)
@@ -122,7 +122,7 @@ func (s *Server) converged(id string) bool {
 
 // forget removes the checkpoints of a job that is done. Those of one that failed or was cancelled stay: it can be gone on with.
 func (s *Server) forget(place string) {
-	ctx, cancel := context.WithTimeout(s.ctx, findWithin)
+	ctx, cancel := context.WithTimeout(s.ctx, removeWithin)
 	defer cancel()
 	at, err := s.options.Stores(place)
 	if err == nil {

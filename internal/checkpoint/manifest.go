@@ -133,8 +133,8 @@ func List(ctx context.Context, s store.Store) (all []Listed, err error) {
 	return all, nil
 }
 
-// Find returns the checkpoint of a name or, if that is empty, the newest one whose manifest is in order and whose parts are there with their sizes;
-// warn is told of those that were passed over.
+// Find returns the checkpoint of a name, if its parts are there with their sizes, or, if the name is empty, the newest one that is in order, each part
+// read and summed; warn is told of those that were passed over.
 func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*Manifest, error) {
 	if name != "" {
 		m, err := read(ctx, s, name)
@@ -152,7 +152,13 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 			l.Err = present(ctx, s, l.Manifest)
 		}
 		if l.Err == nil {
+			l.Err = (&Reader{s, l.Manifest}).Verify(ctx)
+		}
+		if l.Err == nil {
 			return l.Manifest, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
 		warn(fmt.Sprintf("checkpoint %s is passed over: %v", l.Name, l.Err))
 	}

@@ -253,7 +253,9 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "\nload %.3f s, run %.6f s, write %.3f s, peak memory %s, %s\n",
 		p.LoadTime, p.RunTime, p.WriteTime, mem.Text(p.PeakRSS), things(p.Threads, "thread", "threads"))
-	if c := p.Checkpoints; c != nil && c.Taken == 0 {
+	if c := p.Checkpoints; c != nil && c.Taken == 0 && c.Failed > 0 {
+		fmt.Fprintf(w, "checkpoints: none, %d could not be stored\n", c.Failed)
+	} else if c != nil && c.Taken == 0 {
 		fmt.Fprintln(w, "checkpoints: none was due, or ready in time")
 	} else if c != nil {
 		fmt.Fprintf(w, "checkpoints: %d, the last of %s before superstep %d, %.3f s of standing still\n", c.Taken, mem.Text(c.Bytes), c.Last, c.Copied)

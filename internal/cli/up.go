@@ -73,7 +73,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
 	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them (default: none)")
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
-	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they fail")
+	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
 	u.window.define(cmd)
 	u.tls.define(cmd, false)
 	nothing(cmd, "workers", "threads", "listen", "window")

@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/faults"
@@ -23,6 +24,8 @@ import (
 type Dir struct {
 	path string
 	root *os.Root
+
+	swept sync.Map // directories, once something is written there
 }
 
 // temporary begins the names of files that are being written. Those that a process left behind when it was killed are removed a day later.
@@ -44,9 +47,7 @@ func OpenDir(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Dir{full, root}
-	d.sweep()
-	return d, nil
+	return &Dir{path: full, root: root}, nil
 }
 
 // String returns the directory's path.
@@ -55,17 +56,17 @@ func (d *Dir) String() string { return d.path }
 // Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 
-// sweep removes what was being written a day ago.
-func (d *Dir) sweep() {
-	_ = fs.WalkDir(d.root.FS(), ".", func(name string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil // what cannot be read is not ours
-		}
+// sweep removes what was being written to a directory of the store a day ago, when something is written there first.
+func (d *Dir) sweep(dir string) {
+	if _, before := d.swept.LoadOrStore(dir, true); before {
+		return
+	}
+	all, _ := fs.ReadDir(d.root.FS(), dir) // what cannot be read is not ours
+	for _, e := range all {
 		if info, err := e.Info(); err == nil && !e.IsDir() && strings.HasPrefix(e.Name(), temporary) && time.Since(info.ModTime()) > left {
-			_ = d.root.Remove(name)
+			_ = d.root.Remove(path.Join(dir, e.Name()))
 		}
-		return nil
-	})
+	}
 }
 
 // Put is Store.Put. The data are on the disk when it returns.
@@ -91,6 +92,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.ReaderAt, size int
 	if err := d.root.MkdirAll(dir, 0o777); err != nil {
 		return failed("write", d, name, err)
 	}
+	d.sweep(dir)
 	temp := path.Join(dir, temporary+rand.Text())
 	err := d.fill(ctx, temp, data, size)
 	if err == nil {

@@ -75,13 +75,16 @@ func TestLeftBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := openDir(t, dir)
+	if err := d.PutIfAbsent(t.Context(), "a/b", nil); err != nil {
+		t.Fatal(err)
+	}
 	if _, err := os.Stat(old); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("found %v, expected no file", err)
 	}
 	if _, err := os.Stat(young); err != nil {
 		t.Error(err)
 	}
-	for o := range d.List(t.Context(), "") {
+	for o := range d.List(t.Context(), "a/.") {
 		t.Errorf("found %q in the list", o.Name)
 	}
 }

@@ -144,7 +144,7 @@ func (r Roots) dir(place string, first func(root *os.Root, name string) (fs.File
 		}
 		inner, err := root.OpenRoot(name)
 		if err == nil {
-			s = &Dir{place, inner}
+			s = &Dir{path: place, root: inner}
 		}
 		return err
 	})
