@@ -11,14 +11,14 @@ import (
 
 // Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended: so many log
 // lines and so many others, so that a program that logs much displaces no records. The oldest go first; a job's last event stays. Bytes
-// are those of messages as they are sent, which take some three times as much in memory.
+// are those of messages as they are sent, which take some five times as much in memory.
 const (
 	keepEvents = 2000
 	keepAfter  = 200
 
 	keepBytes      = 8 << 20
 	keepAfterBytes = 512 << 10
-	keepEndedBytes = 16 << 20
+	keepEndedBytes = 4 << 20
 )
 
 // journal is what happened to a job, for those who watch it. However slow they are, it does not wait for them.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -44,11 +45,13 @@ type call struct {
 	failed    chan error                       // why the delivery ended
 }
 
-// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is taken. Then the worker's next words are not read
-// for up to roomWait, several times shorter than a lease, so that it has to wait. There are few of them, for each may tell of many supersteps.
+// maxReports bounds the reports that wait to be taken: news of a run may come faster than it is taken. Then the worker's next words are not
+// read, so that it has to wait. There are few of them, for each may tell of many supersteps. The worker counts as heard again after each
+// roomWait, which is several times shorter than a lease, and is given up after mostWaits of them.
 const (
 	maxReports = 8
 	roomWait   = 500 * time.Millisecond
+	mostWaits  = 60
 )
 
 func newSession(ctx context.Context, lane *control.Lane, name string, incarnation uint64) *session {
@@ -102,7 +105,7 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 	for {
 		select {
 		case <-k.wake:
-			for _, r := range s.taken(k) {
+			for r := s.taken(k); r != nil; r = s.taken(k) {
 				if !r.More {
 					return r, nil
 				}
@@ -120,17 +123,20 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 	}
 }
 
-// taken takes the reports that have come.
-func (s *session) taken(k *call) []*control.Report {
+// taken takes the oldest of the reports that have come, or nil.
+func (s *session) taken(k *call) *control.Report {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := k.reports
-	k.reports = nil
+	if len(k.reports) == 0 {
+		return nil
+	}
+	r := k.reports[0]
+	k.reports = slices.Delete(k.reports, 0, 1)
 	select {
 	case k.room <- struct{}{}:
 	default:
 	}
-	return all
+	return r
 }
 
 func (s *session) broken() error {
@@ -144,29 +150,25 @@ func (s *session) broken() error {
 	return fmt.Errorf("worker %s: %w", s.name, cause)
 }
 
-// answered leaves a report to who waits for it, and reports whether someone does: else it is stale. It waits for roomWait at most: who
-// calls reads heartbeats.
-func (s *session) answered(r *control.Report) bool {
+// answered leaves a report to who waits for it. Where there is no room for it, it waits for roomWait at most, and says that it has to be tried
+// again: who calls reads heartbeats. known says that somebody waits for the report: else it is stale.
+func (s *session) answered(r *control.Report) (known, full bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	k := s.calls[r.Id]
 	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
-		return false
+		return false, false
 	}
-	switch {
-	case s.awaitRoom(k):
-	case k.ctx.Err() != nil: // nobody takes them any more
-		return false
-	default:
-		s.end(fmt.Errorf("it sent more than %d reports for one command", maxReports))
-		return false
+	if !s.awaitRoom(k) {
+		over := k.ctx.Err() != nil // nobody takes them any more
+		return !over, !over
 	}
 	k.reports = append(k.reports, r)
 	select {
 	case k.wake <- struct{}{}:
 	default:
 	}
-	return true
+	return true, false
 }
 
 // awaitRoom waits for a short time until there is room for a report, and reports whether there is. The session's lock is held, but not while it waits.
@@ -337,9 +339,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	}
 	switch body := m.Body.(type) {
 	case *control.FromWorker_Report:
-		if !w.answered(body.Report) {
-			_ = s.event(func() error { s.stale++; return nil })
-		}
+		return s.reported(w, body.Report)
 	case *control.FromWorker_Progress:
 		s.advanced(w.name, body.Progress)
 	case *control.FromWorker_Log:
@@ -347,6 +347,34 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		s.append(body.Log.Job, &control.JobEvent{Body: &control.JobEvent_Log{Log: body.Log}})
 	}
 	return true
+}
+
+// reported leaves a worker's report to who waits for it, and reports whether the worker is still one of the cluster's.
+func (s *Server) reported(w *session, r *control.Report) bool {
+	for range mostWaits {
+		known, full := w.answered(r)
+		if full {
+			if known = s.heardAgain(w); known && w.ctx.Err() == nil {
+				continue
+			}
+			return known
+		}
+		if !known {
+			_ = s.event(func() error { s.stale++; return nil })
+		}
+		return true
+	}
+	w.end(fmt.Errorf("it sent more than %d reports for one command, which nobody took for %v", maxReports, mostWaits*roomWait))
+	return true
+}
+
+// heardAgain renews the lease of a worker that has to wait, and reports whether it is still one of the cluster's.
+func (s *Server) heardAgain(w *session) (known bool) {
+	_ = s.event(func() error {
+		known = s.cluster.heard(s.now(), w.name, w.incarnation)
+		return nil
+	})
+	return known
 }
 
 // tell sends a command, before any that comes later, whose answer only matters to the log.

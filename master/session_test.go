@@ -4,46 +4,96 @@ import (
 	"context"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 )
 
-// TestNewsFasterThanTaken: a worker that tells more than is taken has to wait for room, and is given up when there is none for long.
+// TestNewsFasterThanTaken: a worker that tells more than is taken has to wait for room, and its reports come in their order.
 func TestNewsFasterThanTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithCancelCause(t.Context())
 		s := &session{name: "w", ctx: ctx, end: end, calls: map[uint64]*call{}}
 		c := &control.Command{}
 		k := s.begin(ctx, c, nil)
-		tell := func() bool { return s.answered(&control.Report{Id: c.Id, More: true}) }
+		told, taken := uint64(0), uint64(0)
+		tell := func() (full bool) {
+			known, full := s.answered(&control.Report{Id: c.Id, More: true, PeakMemory: told + 1})
+			if !known {
+				t.Error("a report that is waited for is stale")
+			}
+			if !full {
+				told++
+			}
+			return full
+		}
+		take := func() {
+			if r := s.taken(k); r == nil || r.PeakMemory != taken+1 {
+				t.Errorf("took %v after %d reports", r, taken)
+			}
+			taken++
+		}
 		for range maxReports {
-			if !tell() {
-				t.Fatal("a report that there is room for was refused")
+			if tell() {
+				t.Fatal("a report that there is room for has to wait")
 			}
 		}
-		told := make(chan bool)
-		go func() { told <- tell() }()
-		synctest.Wait()
-		if n := len(s.taken(k)); n != maxReports {
-			t.Errorf("found %d reports, expected %d", n, maxReports)
+		began := time.Now()
+		if !tell() || time.Since(began) != roomWait {
+			t.Errorf("it waited %v for room that there was not, expected %v", time.Since(began), roomWait)
 		}
-		if !<-told || len(s.taken(k)) != 1 || ctx.Err() != nil {
-			t.Error("the report that waited for room is lost")
+		over := make(chan bool)
+		for range 2 { // taken before is no room later
+			go func() { over <- tell() }()
+			synctest.Wait()
+			take()
+			if <-over {
+				t.Error("there was room, and it is not seen")
+			}
 		}
-		for range maxReports { // taken before is no room now
+		for taken < told {
+			take()
+		}
+		if s.taken(k) != nil || ctx.Err() != nil {
+			t.Error("more is taken than was told, or the session has ended")
+		}
+		for range maxReports {
 			tell()
 		}
-		go func() { told <- tell() }()
-		synctest.Wait()
-		s.taken(k)
-		if !<-told || ctx.Err() != nil {
-			t.Error("a worker is given up though its reports are taken")
+		s.forget(c)
+		if known, full := s.answered(&control.Report{Id: c.Id, More: true}); known || full {
+			t.Error("a report that nobody waits for is not stale")
 		}
-		for range maxReports - 1 {
-			tell()
+	})
+}
+
+// TestNewsThatNobodyTakes: a worker that has to wait keeps its lease, and is given up when nobody takes what it tells for long.
+func TestNewsThatNobodyTakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{Registry: engine.Registry{}})
+		if err != nil {
+			t.Fatal(err)
 		}
-		if tell() || ctx.Err() == nil {
-			t.Error("a worker is not given up whose reports nobody takes")
+		defer s.gone()
+		incarnation, err := s.cluster.register(s.now(), &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, end := context.WithCancelCause(t.Context())
+		w := &session{name: "w", incarnation: incarnation, ctx: ctx, end: end, calls: map[uint64]*call{}}
+		c := &control.Command{}
+		w.begin(ctx, c, nil)
+		report := &control.Report{Id: c.Id, More: true}
+		for range maxReports {
+			s.reported(w, report)
+		}
+		began := time.Now()
+		if !s.reported(w, report) || ctx.Err() == nil || time.Since(began) != mostWaits*roomWait {
+			t.Errorf("it waited %v, and has ended: %v; expected an end after %v", time.Since(began), context.Cause(ctx), mostWaits*roomWait)
+		}
+		if left := s.cluster.workers["w"].deadline - s.now(); left < s.options.Lease-roomWait {
+			t.Errorf("%v are left of its lease of %v", left, s.options.Lease)
 		}
 	})
 }
