@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -12,13 +13,13 @@ import (
 // again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from
 // its newest checkpoint, or else from the start, on the workers that are there then. A benchmark does not: its figures would be of another cluster than it began on. Nor does a job
 // that has lost a worker too often, for that may be its own doing: a vertex whose Compute ends the process.
-func (c *cluster) again(j *job, err error, supersteps uint32) bool {
+func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32) bool {
 	reason := j.reason
 	if !j.stopping && lossOf(err) {
 		j.lost, reason = true, reasonOf(err)
 	}
 	if !j.stopping && goesOn(err) {
-		c.requeue(j, reasonOf(err))
+		c.requeue(now, j, reasonOf(err))
 		return true
 	}
 	if !j.lost || kindOf(j.spec) != &programKind {
@@ -32,12 +33,13 @@ func (c *cluster) again(j *job, err error, supersteps uint32) bool {
 		j.stopping, j.reason = true, reason
 		return false
 	}
-	c.requeue(j, fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1))
+	c.requeue(now, j, fmt.Sprintf("%s; the job begins again, attempt %d of %d", j.losses[len(j.losses)-1], len(j.losses)+1, c.retries+1))
 	return true
 }
 
 // requeue has a job wait, before all others, for its next attempt.
-func (c *cluster) requeue(j *job, reason string) {
+func (c *cluster) requeue(now time.Duration, j *job, reason string) {
+	j.used = j.taken(now)
 	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
 	j.reason = reason
 	c.queued = slices.Insert(c.queued, 0, j.id)

@@ -279,9 +279,9 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	}
 	s.mu.Lock()
 	j, err := s.find(id)
-	state, spec := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil)
+	state, spec, owner := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil), ""
 	if err == nil {
-		state, spec = j.state, j.spec
+		state, spec, owner = j.state, j.spec, j.owner
 	}
 	s.mu.Unlock()
 	if e := s.earlier(id); e != nil {
@@ -297,9 +297,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	}
 	done := s.results.retention.read(id)
 	if done == nil {
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf(
-			"the result of job %s was removed: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)",
-			id, s.options.KeepResults, s.options.KeepResultBytes))
+		return s.results.retention.removed(id, owner)
 	}
 	defer done()
 	return s.results.read(id, !spec.Unsorted, offset, each)

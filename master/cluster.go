@@ -21,6 +21,7 @@ type rules struct {
 	retries   int           // how often a job that lost a worker begins again
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
+	quotas    quotas
 	jobPrefix string
 	master    string             // names this run of the master
 	programs  []*control.Program // the master's, which every worker must have
@@ -191,6 +192,7 @@ func (c *cluster) tick(now time.Duration) {
 	c.expireGraphs(now)
 	c.probeCuts(now)
 	c.expireJobs(now)
+	c.expireRuns(now)
 	c.spread(now)
 	c.schedule(now)
 }

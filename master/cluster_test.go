@@ -22,7 +22,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 // TestClusterScripts plays the workers, the clients and the clock: each script is the life of a cluster, its lines
 // beginning with ">" are what the state machine answers and wants done.
 //
-//	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [retries=0] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...]
+//	begin [lease=2.5s] [grace=25s] [hold=1m] [keep=2m] [running=1] [retries=0] [queue=10] [ended=10] [programs=NAME/FINGERPRINT,...] [quota=[OWNER:]queued=N,running=N,time=TIME]...
 //	at TIME                                   the clock, which also ticks
 //	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
-//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
+//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s] [owner=], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
@@ -102,7 +102,7 @@ func (s *script) begin(words []string) {
 	s.c = newCluster(rules{
 		lease: s.duration(v, "lease", "2.5s"), grace: s.duration(v, "grace", "25s"), hold: s.duration(v, "hold", "1m"), keep: s.duration(v, "keep", "2m"), left: s.duration(v, "left", "1m"),
 		running: s.number(v, "running", 1), retries: s.number(v, "retries", 0), queue: s.number(v, "queue", 10), ended: s.number(v, "ended", 10),
-		jobPrefix: "j", master: "m", programs: programs(v["programs"]),
+		jobPrefix: "j", master: "m", programs: programs(v["programs"]), quotas: s.quotas(words),
 	})
 	s.now = 0
 }
@@ -278,6 +278,23 @@ func (s *script) incarnation(words []string) uint64 {
 		s.t.Fatal(err)
 	}
 	return n
+}
+
+func (s *script) quotas(words []string) quotas {
+	all := quotas{}
+	for _, w := range words {
+		text, ok := strings.CutPrefix(w, "quota=")
+		if !ok {
+			continue
+		}
+		owner := ""
+		if before, rest, ok := strings.Cut(text, ":"); ok {
+			owner, text = before, rest
+		}
+		v := values(strings.Split(text, ","))
+		all[owner] = Quota{Queued: s.number(v, "queued", 0), Running: s.number(v, "running", 0), Time: s.duration(v, "time", "0s")}
+	}
+	return all
 }
 
 func (s *script) number(v map[string]string, key string, otherwise int) int {

@@ -27,6 +27,9 @@ type job struct {
 
 	submitted, started, ended time.Duration
 
+	began time.Duration // the attempt, as this run of the master has seen it
+	used  time.Duration // by the attempts before it
+
 	confirm   time.Duration // how long its client has to confirm it, if it has not
 	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
 
@@ -94,6 +97,9 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 	if len(c.queued) >= c.queue {
 		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%d jobs wait already: try again later", len(c.queued)))
 	}
+	if err := c.mayQueue(owner); err != nil {
+		return nil, err
+	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix
 		c.number++
@@ -128,18 +134,17 @@ func (c *cluster) schedule(now time.Duration) {
 		return
 	}
 	c.reload()
-	running := 0
-	for _, id := range c.order {
-		if c.jobs[id].active() {
-			running++
-		}
+	uses, running := c.uses(), 0
+	for _, u := range uses {
+		running += u.running
 	}
 	for _, id := range slices.Clone(c.queued) {
 		if running >= c.running {
 			return
 		}
-		if c.jobs[id].confirmBy == 0 && c.start(now, c.jobs[id]) {
+		if j := c.jobs[id]; j.confirmBy == 0 && c.mayRun(j, uses[j.owner].running) && c.start(now, j) {
 			running++
+			uses[j.owner] = use{running: uses[j.owner].running + 1}
 		}
 	}
 }
@@ -197,7 +202,7 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	}
 	c.unqueue(j)
 	j.epoch, j.lost = j.epoch+1, false
-	j.started, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, "", false, false, false, false
+	j.started, j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, now, "", false, false, false, false
 	j.threads = 0
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
@@ -265,7 +270,7 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
-	case c.again(j, err, supersteps):
+	case c.again(now, j, err, supersteps):
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:

@@ -47,6 +47,8 @@ type Options struct {
 	// earlier masters in Data too. Defaults are the constants.
 	KeepResults     time.Duration
 	KeepResultBytes int64
+	// Quotas bound what each owner has, by the owner's name; that of "" is for all who have none of their own. Default: no bounds.
+	Quotas map[string]Quota
 	// Lease is how long a worker may be silent; default 2.5 s, with which a loss is seen within 3 s.
 	Lease time.Duration
 	// Hold is how long a worker that is lost, or was there before the master was restarted, may take to come back: its partitions
@@ -146,6 +148,9 @@ func (o *Config) complete() (err error) {
 	if min(o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.CheckpointInterval, o.MTBF) < 0 || o.CheckpointEvery < 0 || o.Running < 0 || o.KeepResultBytes < 0 {
 		return fmt.Errorf("master: a number of the options is negative: Lease %v, Hold %v, Grace %v, CommandTimeout %v, KeepResults %v, KeepResultBytes %d, Running %d",
 			o.Lease, o.Hold, o.Grace, o.CommandTimeout, o.KeepResults, o.KeepResultBytes, o.Running)
+	}
+	if err := quotas(o.Quotas).check(); err != nil {
+		return err
 	}
 	if o.Lease == 0 {
 		o.Lease = control.Lease

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -49,11 +50,12 @@ type stored struct {
 	readers int
 }
 
-// retention says which results are kept. The oldest go first when they are too old, too large together or too many; what a
-// client reads, and the last result of this master, stay.
+// retention says which results are kept. The oldest go first when they are too old, too large together or too many, and an owner's oldest
+// when that one's are larger than its quota; what a client reads, and the last result of this master, stay.
 type retention struct {
 	age   time.Duration
 	bytes int64
+	quota quotas
 	log   *slog.Logger
 
 	mu     sync.Mutex
@@ -63,7 +65,7 @@ type retention struct {
 
 // retain finds the results of earlier masters, and removes what is not to be kept.
 func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
-	r.retention.age, r.retention.bytes, r.retention.log = o.KeepResults, o.KeepResultBytes, log
+	r.retention.age, r.retention.bytes, r.retention.quota, r.retention.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
 	entries, err := fs.ReadDir(r.root.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("results: %w", err)
@@ -167,13 +169,15 @@ func (r *results) erase(gone []*stored) {
 func (t *retention) expire(now time.Time) []*stored {
 	byAge := slices.SortedFunc(maps.Values(t.stored), older)
 	var gone []*stored
-	total := t.total()
+	total, owned := t.total(), t.owned()
 	for _, k := range byAge {
 		why := ""
 		switch {
 		case k.readers > 0 || k.id == t.newest:
 		case now.Sub(k.ended) > t.age:
 			why = fmt.Sprintf("results are kept for %v", t.age)
+		case t.over(k.job.GetOwner(), owned):
+			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota", t.quota.of(k.job.GetOwner()).ResultBytes, k.job.GetOwner())
 		case total > t.bytes:
 			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
 		case len(t.stored) > maxResults:
@@ -185,6 +189,7 @@ func (t *retention) expire(now time.Time) []*stored {
 		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.ended, "reason", why)
 		delete(t.stored, k.id)
 		total -= k.bytes
+		owned[k.job.GetOwner()] -= k.bytes
 		gone = append(gone, k)
 	}
 	return gone
@@ -204,6 +209,28 @@ func (t *retention) total() int64 {
 		n += k.bytes
 	}
 	return n
+}
+
+// owned is how many bytes are kept of each owner. The lock is held.
+func (t *retention) owned() map[string]int64 {
+	n := map[string]int64{}
+	for _, k := range t.stored {
+		n[k.job.GetOwner()] += k.bytes
+	}
+	return n
+}
+
+// byOwner is how many bytes are kept of each owner.
+func (t *retention) byOwner() map[string]int64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.owned()
+}
+
+// over reports whether an owner's results have more bytes than its quota.
+func (t *retention) over(owner string, owned map[string]int64) bool {
+	q := t.quota.of(owner).ResultBytes
+	return q > 0 && owned[owner] > q
 }
 
 // read keeps a result from being removed until done is called. It is nil if there is none.
@@ -240,6 +267,16 @@ func (t *retention) readAll() (ids []string, done func()) {
 			end()
 		}
 	}
+}
+
+// removed says why there is no result of a job any more.
+func (t *retention) removed(id, owner string) error {
+	by := ""
+	if q := t.quota.of(owner).ResultBytes; q > 0 {
+		by = fmt.Sprintf(", and of %s %d bytes (--quota)", owner, q)
+	}
+	return connect.NewError(connect.CodeNotFound, fmt.Errorf(
+		"the result of job %s was removed: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s", id, t.age, t.bytes, by))
 }
 
 // find is a job whose result is kept, or nil.

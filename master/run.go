@@ -3,7 +3,9 @@ package master
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"google.golang.org/protobuf/proto"
 
@@ -131,9 +133,15 @@ func (r *run) advance(state control.JobState) {
 // own, all at once. It does not wait for the disk when ctx has ended.
 func (r *run) storeResult(ctx context.Context, what string, c *control.Command) error {
 	parts := r.server.results.create(r.id, len(r.team))
+	quota, taken := r.server.cluster.quotas.of(r.job.owner).ResultBytes, atomic.Int64{}
 	_, err := r.each(ctx, order{
 		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
-		take: func(i int, chunk *control.ValuesChunk) error { return parts[i].write(chunk.Data, chunk.Last) },
+		take: func(i int, chunk *control.ValuesChunk) error {
+			if n := taken.Add(int64(len(chunk.Data))); quota > 0 && n > quota {
+				return fmt.Errorf("result: it has more bytes than all results of %s may have: the quota is result-bytes=%d", r.job.owner, quota)
+			}
+			return parts[i].write(chunk.Data, chunk.Last)
+		},
 		fits: func(i int, _ *control.Report) bool { return parts[i].whole.Load() },
 	})
 	total := uint64(0)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -92,7 +93,7 @@ func New(o Config) (*Server, error) {
 	}
 	s.gate = s.newGate()
 	s.cluster = newCluster(rules{
-		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded,
+		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
 	})
 	run, lock, err := number(&o)

@@ -86,12 +86,21 @@ type setting struct {
 	flag   *pflag.Flag
 	at     string // FILE:LINE:COLUMN of the value
 	values []string
+	places []string // FILE:LINE:COLUMN of each value
 }
 
 func (s *setting) set(flags *pflag.FlagSet) error {
 	if list, ok := s.flag.Value.(pflag.SliceValue); ok {
 		s.flag.Changed = true
-		return list.Replace(s.values)
+		if err := list.Replace(nil); err != nil {
+			return err
+		}
+		for i, text := range s.values {
+			if err := list.Append(text); err != nil {
+				return fmt.Errorf("%s: %s: found %.80q, %w", s.places[i], s.flag.Name, text, err)
+			}
+		}
+		return nil
 	}
 	for _, text := range s.values {
 		err := flags.Set(s.flag.Name, text)
@@ -171,7 +180,7 @@ func settingOf(flags *pflag.FlagSet, file string, pair *ast.MappingValueNode) (s
 		if !ok {
 			return setting{}, fmt.Errorf("%s: %s: found %s, expected %s", where(file, n), flag.Name, kindOf(n), wanted(flag.Value.Type()))
 		}
-		s.values = append(s.values, text)
+		s.values, s.places = append(s.values, text), append(s.places, where(file, n))
 	}
 	return s, nil
 }

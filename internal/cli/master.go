@@ -24,6 +24,7 @@ type masterCommand struct {
 	retries                 int
 	audit                   string
 	keep                    keepFlags
+	quotas                  quotasFlag
 	checkpoints             checkpointFlags
 	metrics                 metricsFlags
 	gossip                  gossipFlags
@@ -50,6 +51,7 @@ jobs, with an HTTP API; curl http://ADDR/debug/status shows the same in a few li
 at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --tls-cert master.pem --tls-key master-key.pem --tls-ca ca.pem --gossip-listen off
+  superstep master --quota queued=20,time=2h --quota alice:queued=100,result-bytes=50GB
   openssl rand -hex 32 > token
   superstep master --listen 10.0.0.1:7700 --token-file token --insecure-token --gossip-listen 10.0.0.1:7701 --gossip-key-file key`,
 		Args: exactly(0, "no arguments"),
@@ -69,6 +71,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them (default: none)")
 	m.checkpoints.defineWhen(cmd)
 	m.keep.define(cmd)
+	m.quotas.define(cmd)
 	m.metrics.define(cmd)
 	m.gossip.define(cmd)
 	m.withInput.define(cmd)
@@ -131,7 +134,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
 		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
 		MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
-		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Log: m.app.logger(),
+		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))
 		},

@@ -23,6 +23,7 @@ type upCommand struct {
 	listen, data     string
 	checkpoints      checkpointFlags
 	hold             time.Duration
+	quotas           quotasFlag
 	window           windowFlag
 	tls              tlsFlags
 
@@ -74,6 +75,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them (default: none)")
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
+	u.quotas.define(cmd)
 	u.window.define(cmd)
 	u.tls.define(cmd, false)
 	nothing(cmd, "workers", "threads", "listen", "window")
@@ -133,7 +135,7 @@ func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
 	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String()}
-	args = append(args, u.tls.words()...)
+	args = append(append(args, u.tls.words()...), u.quotas.words()...)
 	if u.data != "" {
 		args = append(args, "--data", u.data)
 	}

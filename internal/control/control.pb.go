@@ -8728,6 +8728,7 @@ type StatusResponse struct {
 	RefusedTokens uint64                 `protobuf:"varint,10,opt,name=refused_tokens,json=refusedTokens,proto3" json:"refused_tokens,omitempty"` // of them, callers with a wrong token
 	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
 	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
+	Quotas        []*QuotaUse            `protobuf:"bytes,13,rep,name=quotas,proto3" json:"quotas,omitempty"`                                     // where there are some: by owner
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8846,6 +8847,114 @@ func (x *StatusResponse) GetStale() uint64 {
 	return 0
 }
 
+func (x *StatusResponse) GetQuotas() []*QuotaUse {
+	if x != nil {
+		return x.Quotas
+	}
+	return nil
+}
+
+// QuotaUse is how much an owner has of what its quota allows; a quota of 0 is none.
+type QuotaUse struct {
+	state            protoimpl.MessageState `protogen:"open.v1"`
+	Owner            string                 `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	Queued           uint32                 `protobuf:"varint,2,opt,name=queued,proto3" json:"queued,omitempty"`   // jobs
+	Running          uint32                 `protobuf:"varint,3,opt,name=running,proto3" json:"running,omitempty"` // jobs
+	ResultBytes      uint64                 `protobuf:"varint,4,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
+	QueuedQuota      uint32                 `protobuf:"varint,5,opt,name=queued_quota,json=queuedQuota,proto3" json:"queued_quota,omitempty"`
+	RunningQuota     uint32                 `protobuf:"varint,6,opt,name=running_quota,json=runningQuota,proto3" json:"running_quota,omitempty"`
+	ResultBytesQuota uint64                 `protobuf:"varint,7,opt,name=result_bytes_quota,json=resultBytesQuota,proto3" json:"result_bytes_quota,omitempty"`
+	TimeQuotaSeconds float64                `protobuf:"fixed64,8,opt,name=time_quota_seconds,json=timeQuotaSeconds,proto3" json:"time_quota_seconds,omitempty"` // of each job
+	unknownFields    protoimpl.UnknownFields
+	sizeCache        protoimpl.SizeCache
+}
+
+func (x *QuotaUse) Reset() {
+	*x = QuotaUse{}
+	mi := &file_control_proto_msgTypes[110]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *QuotaUse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*QuotaUse) ProtoMessage() {}
+
+func (x *QuotaUse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[110]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
+func (*QuotaUse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{110}
+}
+
+func (x *QuotaUse) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *QuotaUse) GetQueued() uint32 {
+	if x != nil {
+		return x.Queued
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetRunning() uint32 {
+	if x != nil {
+		return x.Running
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetResultBytes() uint64 {
+	if x != nil {
+		return x.ResultBytes
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetQueuedQuota() uint32 {
+	if x != nil {
+		return x.QueuedQuota
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetRunningQuota() uint32 {
+	if x != nil {
+		return x.RunningQuota
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetResultBytesQuota() uint64 {
+	if x != nil {
+		return x.ResultBytesQuota
+	}
+	return 0
+}
+
+func (x *QuotaUse) GetTimeQuotaSeconds() float64 {
+	if x != nil {
+		return x.TimeQuotaSeconds
+	}
+	return 0
+}
+
 // JobRecord is a job as the next run of the master finds it.
 type JobRecord struct {
 	state               protoimpl.MessageState `protogen:"open.v1"`
@@ -8857,13 +8966,14 @@ type JobRecord struct {
 	Cancelled           bool                   `protobuf:"varint,6,opt,name=cancelled,proto3" json:"cancelled,omitempty"`                                                // it was told to end, for the job's reason
 	Placements          []*Placement           `protobuf:"bytes,7,rep,name=placements,proto3" json:"placements,omitempty"`                                               // of the attempt under way
 	Driving             bool                   `protobuf:"varint,8,opt,name=driving,proto3" json:"driving,omitempty"`                                                    // the workers run it by themselves: its program, after the phases of a plan
+	UsedMilliseconds    uint64                 `protobuf:"varint,9,opt,name=used_milliseconds,json=usedMilliseconds,proto3" json:"used_milliseconds,omitempty"`          // that it has taken so far, of what its owner's quota allows
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8875,7 +8985,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8888,7 +8998,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -8947,6 +9057,13 @@ func (x *JobRecord) GetDriving() bool {
 	return false
 }
 
+func (x *JobRecord) GetUsedMilliseconds() uint64 {
+	if x != nil {
+		return x.UsedMilliseconds
+	}
+	return 0
+}
+
 // GraphRecord is a graph of the catalog as the next run of the master finds it.
 type GraphRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -8962,7 +9079,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8974,7 +9091,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8987,7 +9104,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9040,7 +9157,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9052,7 +9169,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9076,7 +9193,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9088,7 +9205,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9818,7 +9935,7 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\xcc\x03\n" +
+	"\rStatusRequest\"\x84\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -9833,7 +9950,17 @@ const file_control_proto_rawDesc = "" +
 	"\x0erefused_tokens\x18\n" +
 	" \x01(\x04R\rrefusedTokens\x12!\n" +
 	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
-	"\x05stale\x18\f \x01(\x04R\x05stale\"\xa6\x02\n" +
+	"\x05stale\x18\f \x01(\x04R\x05stale\x126\n" +
+	"\x06quotas\x18\r \x03(\v2\x1e.superstep.control.v1.QuotaUseR\x06quotas\"\x99\x02\n" +
+	"\bQuotaUse\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
+	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +
+	"\arunning\x18\x03 \x01(\rR\arunning\x12!\n" +
+	"\fresult_bytes\x18\x04 \x01(\x04R\vresultBytes\x12!\n" +
+	"\fqueued_quota\x18\x05 \x01(\rR\vqueuedQuota\x12#\n" +
+	"\rrunning_quota\x18\x06 \x01(\rR\frunningQuota\x12,\n" +
+	"\x12result_bytes_quota\x18\a \x01(\x04R\x10resultBytesQuota\x12,\n" +
+	"\x12time_quota_seconds\x18\b \x01(\x01R\x10timeQuotaSeconds\"\xd3\x02\n" +
 	"\tJobRecord\x12+\n" +
 	"\x03job\x18\x01 \x01(\v2\x19.superstep.control.v1.JobR\x03job\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x10\n" +
@@ -9844,7 +9971,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"placements\x18\a \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x18\n" +
-	"\adriving\x18\b \x01(\bR\adriving\"\xf5\x01\n" +
+	"\adriving\x18\b \x01(\bR\adriving\x12+\n" +
+	"\x11used_milliseconds\x18\t \x01(\x04R\x10usedMilliseconds\"\xf5\x01\n" +
 	"\vGraphRecord\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\rR\x04rows\x12\x18\n" +
@@ -9914,7 +10042,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 119)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 120)
 var file_control_proto_goTypes = []any{
 	(JobState)(0),                 // 0: superstep.control.v1.JobState
 	(GraphState)(0),               // 1: superstep.control.v1.GraphState
@@ -10030,16 +10158,17 @@ var file_control_proto_goTypes = []any{
 	(*ListWorkersResponse)(nil),   // 111: superstep.control.v1.ListWorkersResponse
 	(*StatusRequest)(nil),         // 112: superstep.control.v1.StatusRequest
 	(*StatusResponse)(nil),        // 113: superstep.control.v1.StatusResponse
-	(*JobRecord)(nil),             // 114: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 115: superstep.control.v1.GraphRecord
-	nil,                           // 116: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 117: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 118: superstep.control.v1.Step.Ready
-	nil,                           // 119: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 120: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 121: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 122: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 123: google.protobuf.Timestamp
+	(*QuotaUse)(nil),              // 114: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),             // 115: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 116: superstep.control.v1.GraphRecord
+	nil,                           // 117: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 118: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 119: superstep.control.v1.Step.Ready
+	nil,                           // 120: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 121: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 122: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 123: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 124: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -10089,7 +10218,7 @@ var file_control_proto_depIdxs = []int32{
 	30,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	29,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	39,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	116, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	117, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	36,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	29,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	39,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
@@ -10105,8 +10234,8 @@ var file_control_proto_depIdxs = []int32{
 	82,  // 60: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	50,  // 61: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	37,  // 62: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	117, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	118, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	118, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	119, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
 	52,  // 65: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
 	55,  // 66: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
 	56,  // 67: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
@@ -10125,12 +10254,12 @@ var file_control_proto_depIdxs = []int32{
 	77,  // 80: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	29,  // 81: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	29,  // 82: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	123, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	119, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	124, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	120, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	30,  // 85: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	36,  // 86: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	120, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	121, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	121, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	122, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
 	78,  // 89: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
 	77,  // 90: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
 	80,  // 91: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
@@ -10138,24 +10267,24 @@ var file_control_proto_depIdxs = []int32{
 	64,  // 93: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
 	73,  // 94: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
 	0,   // 95: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	123, // 96: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	123, // 97: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	123, // 98: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	124, // 96: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	124, // 97: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	124, // 98: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
 	28,  // 99: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
 	82,  // 100: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
 	53,  // 101: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
 	79,  // 102: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
 	73,  // 103: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
 	81,  // 104: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	123, // 105: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	124, // 105: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
 	81,  // 106: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
 	91,  // 107: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
 	72,  // 108: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
 	12,  // 109: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
 	90,  // 110: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	123, // 111: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	124, // 111: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
 	52,  // 112: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	122, // 113: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	123, // 113: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
 	53,  // 114: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
 	30,  // 115: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
 	30,  // 116: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
@@ -10169,58 +10298,59 @@ var file_control_proto_depIdxs = []int32{
 	107, // 124: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
 	98,  // 125: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
 	81,  // 126: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	123, // 127: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	81,  // 128: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	29,  // 129: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	32,  // 130: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	1,   // 131: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	35,  // 132: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	74,  // 133: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 134: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 135: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	83,  // 136: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	84,  // 137: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	85,  // 138: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	87,  // 139: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	88,  // 140: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	94,  // 141: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	75,  // 142: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	95,  // 143: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	97,  // 144: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	99,  // 145: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	101, // 146: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	102, // 147: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	103, // 148: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	105, // 149: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	108, // 150: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	92,  // 151: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	110, // 152: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	112, // 153: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 154: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 155: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	81,  // 156: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	81,  // 157: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	86,  // 158: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	81,  // 159: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	89,  // 160: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	81,  // 161: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	76,  // 162: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	96,  // 163: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	98,  // 164: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	100, // 165: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	98,  // 166: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	98,  // 167: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	104, // 168: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	106, // 169: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	109, // 170: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	93,  // 171: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	111, // 172: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	113, // 173: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	154, // [154:174] is the sub-list for method output_type
-	134, // [134:154] is the sub-list for method input_type
-	134, // [134:134] is the sub-list for extension type_name
-	134, // [134:134] is the sub-list for extension extendee
-	0,   // [0:134] is the sub-list for field type_name
+	124, // 127: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	114, // 128: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	81,  // 129: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	29,  // 130: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	32,  // 131: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	1,   // 132: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	35,  // 133: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	74,  // 134: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	4,   // 135: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	7,   // 136: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	83,  // 137: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	84,  // 138: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	85,  // 139: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	87,  // 140: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	88,  // 141: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	94,  // 142: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	75,  // 143: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	95,  // 144: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	97,  // 145: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	99,  // 146: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	101, // 147: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	102, // 148: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	103, // 149: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	105, // 150: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	108, // 151: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	92,  // 152: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	110, // 153: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	112, // 154: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	6,   // 155: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	8,   // 156: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	81,  // 157: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	81,  // 158: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	86,  // 159: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	81,  // 160: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	89,  // 161: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	81,  // 162: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	76,  // 163: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	96,  // 164: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	98,  // 165: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	100, // 166: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	98,  // 167: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	98,  // 168: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	104, // 169: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	106, // 170: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	109, // 171: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	93,  // 172: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	111, // 173: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	113, // 174: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	155, // [155:175] is the sub-list for method output_type
+	135, // [135:155] is the sub-list for method input_type
+	135, // [135:135] is the sub-list for extension type_name
+	135, // [135:135] is the sub-list for extension extendee
+	0,   // [0:135] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10297,7 +10427,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      4,
-			NumMessages:   119,
+			NumMessages:   120,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -30,12 +30,45 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t)
 		graphsTable(t, s.Graphs)
 	}
+	if len(s.Quotas) > 0 {
+		quotasTable(t, s.Quotas)
+	}
 	if len(s.Jobs) > 0 {
 		fmt.Fprintln(t)
 		jobsTable(t, s.Jobs, s.Now.AsTime())
 	}
 	_ = t.Flush()
 	return trimLines(b.String())
+}
+
+func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
+	of := func(n, quota string) string { // what there is, of what may be
+		if quota == "" {
+			return n
+		}
+		return n + " of " + quota
+	}
+	number := func(n uint32) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprint(n)
+	}
+	bytes := func(n uint64) string {
+		if n == 0 {
+			return ""
+		}
+		return mem.Text(int64(n))
+	}
+	fmt.Fprintln(t, "\nOWNER\tWAIT\tRUN\tRESULTS\tTIME OF A JOB\t")
+	for _, u := range all {
+		limit := "-"
+		if u.TimeQuotaSeconds > 0 {
+			limit = timeText(time.Duration(u.TimeQuotaSeconds * float64(time.Second)))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner, of(fmt.Sprint(u.Queued), number(u.QueuedQuota)), of(fmt.Sprint(u.Running), number(u.RunningQuota)),
+			of(mem.Text(int64(u.ResultBytes)), bytes(u.ResultBytesQuota)), limit)
+	}
 }
 
 // JobsText words a list of jobs.

@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/master"
+)
+
+// quotasOf is what --quota says on a command line, beside a file if that has a text.
+func quotasOf(t *testing.T, text string, args ...string) (map[string]master.Quota, error) {
+	t.Helper()
+	var f quotasFlag
+	cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
+	cmd.SetFlagErrorFunc(flagError)
+	f.define(cmd)
+	configFlag(cmd)
+	if text != "" {
+		file := filepath.Join(t.TempDir(), "f.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, "--config", file)
+	}
+	cmd.SetArgs(args)
+	err := cmd.Execute()
+	return f.all, err
+}
+
+// TestQuotas: what quotas may say, on the command line and in a file, and where an error is.
+func TestQuotas(t *testing.T) {
+	want := map[string]master.Quota{
+		"": {Queued: 20, Running: 2, Time: 90 * time.Minute, ResultBytes: 5e9}, "alice": {Queued: 100}, "a:b=c": {ResultBytes: 1 << 20},
+	}
+	flags := []string{"--quota", "queued=20,running=2,time=1h30m,result-bytes=5GB", "--quota", "alice:queued=100", "--quota", "a:b=c:result-bytes=1MiB"}
+	file := "quota:\n  - time=1h30m,result-bytes=5GB,running=2,queued=20\n  - alice:queued=100\n  - \"a:b=c:result-bytes=1MiB\"\n"
+	if got, err := quotasOf(t, "", flags...); err != nil || !maps.Equal(got, want) {
+		t.Errorf("flags: found %v, %v", got, err)
+	}
+	if got, err := quotasOf(t, file); err != nil || !maps.Equal(got, want) {
+		t.Errorf("file: found %v, %v", got, err)
+	}
+	if got, err := quotasOf(t, "quota: queued=7\n", flags...); err != nil || !maps.Equal(got, want) {
+		t.Errorf("flags before a file: found %v, %v", got, err)
+	}
+	for text, why := range map[string]string{
+		"queued":                       "expected [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these",
+		"queued=1,":                    "expected [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these",
+		"alice":                        "expected [OWNER:]queued=N",
+		"alice:":                       "expected [OWNER:]queued=N",
+		":queued=1":                    "expected the name of an owner before the colon",
+		" alice:queued=1":              "expected the name of an owner before the colon",
+		"a\nb:queued=1":                "expected the name of an owner before the colon",
+		"queued=0":                     "expected a number of jobs, 1 to 1048576: queued=5",
+		"running=-1":                   "expected a number of jobs, 1 to 1048576: running=5",
+		"queued=99999999999":           "expected a number of jobs",
+		"queued=1.5":                   "expected a number of jobs",
+		"queued=1,queued=1":            "expected queued once",
+		"memory=1GB":                   `expected [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these, and not "memory"`,
+		"time=5":                       "expected a time, such as time=2h",
+		"time=-5s":                     "expected a time, such as time=2h",
+		"result-bytes=":                "expected a number of bytes, such as result-bytes=500MB",
+		"result-bytes=lots":            "expected a number of bytes, such as result-bytes=500MB",
+		strings.Repeat("x", 257) + ":": "expected the name of an owner",
+	} {
+		if _, err := quotasOf(t, "", "--quota", text); err == nil || !strings.HasPrefix(err.Error(), "--quota: found ") || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: found %v, expected %s", text, err, why)
+		}
+	}
+	for args, why := range map[string]string{
+		"queued=1 running=2":         `--quota: found "running=2", expected one quota without an owner, and there is one already`,
+		"bob:queued=1 bob:running=2": `--quota: found "bob:running=2", expected one quota for bob, and there is one already`,
+	} {
+		a, b, _ := strings.Cut(args, " ")
+		if _, err := quotasOf(t, "", "--quota", a, "--quota", b); err == nil || err.Error() != why {
+			t.Errorf("%s: found %v, expected %s", args, err, why)
+		}
+	}
+	for text, why := range map[string]string{
+		"quota: queued=0\n":                         `f.yaml:1:8: quota: found "queued=0", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - a:queued=x\n":    `f.yaml:3:5: quota: found "a:queued=x", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - running=1\n":     `f.yaml:3:5: quota: found "running=1", expected one quota without an owner`,
+		"quota: {alice: 5}\n":                       `f.yaml:1:8: quota: found keys with values, expected a text, or a list of texts`,
+		"quota: [queued=1]\nquota: [a:running=1]\n": `f.yaml:2:1: mapping key "quota" already defined`,
+	} {
+		if _, err := quotasOf(t, text); err == nil || !strings.Contains(err.Error(), why) {
+			t.Errorf("%q: found %v, expected %s", text, err, why)
+		}
+	}
+}
+
+// FuzzQuota: a text is a quota, which says the same when it is written by what was read, or an error of one line.
+func FuzzQuota(f *testing.F) {
+	f.Add("queued=20,running=2,time=1h30m,result-bytes=5GB")
+	f.Add("alice:queued=1")
+	f.Add("a:b=c,d:time=1ns,,=")
+	f.Add(":result-bytes=9223372036854775807KiB")
+	f.Fuzz(func(t *testing.T, text string) {
+		owner, q, err := parseQuota(text)
+		if err != nil {
+			if q != (master.Quota{}) || owner != "" || strings.Contains(err.Error(), "\n") {
+				t.Errorf("found %q, %+v with %v", owner, q, err)
+			}
+			return
+		}
+		if min(q.Queued, q.Running) < 0 || min(int64(q.Time), q.ResultBytes) < 0 || q == (master.Quota{}) {
+			t.Errorf("found %+v", q)
+		}
+		var all []string
+		if q.Queued > 0 {
+			all = append(all, fmt.Sprint("queued=", q.Queued))
+		}
+		if q.Running > 0 {
+			all = append(all, fmt.Sprint("running=", q.Running))
+		}
+		if q.Time > 0 {
+			all = append(all, fmt.Sprint("time=", q.Time))
+		}
+		if q.ResultBytes > 0 {
+			all = append(all, fmt.Sprint("result-bytes=", q.ResultBytes))
+		}
+		again := strings.Join(all, ",")
+		if owner != "" {
+			again = owner + ":" + again
+		}
+		if o, p, err := parseQuota(again); err != nil || o != owner || p != q {
+			t.Errorf("%q was read as %q, which is %q, %+v, %v; expected %+v", text, again, o, p, err, q)
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestResultsByQuota: of each owner the newest results stay that its quota has room for, against a twin that looks at each owner alone.
+func TestResultsByQuota(t *testing.T) {
+	for seed := range uint64(200) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		bounds := quotas{"": {ResultBytes: 1 + rng.Int64N(100)}, "alice": {ResultBytes: 1 + rng.Int64N(200)}, "olga": {}}
+		r := retention{age: time.Hour, bytes: 1 << 40, quota: bounds, stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}
+		byOwner := map[string][]*stored{}
+		for i := range 1 + rng.IntN(30) {
+			owner := []string{"", "alice", "bob", "olga"}[rng.IntN(4)]
+			k := &stored{id: fmt.Sprintf("aaaa-%02d", i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60), ended: noon.Add(time.Duration(i) * time.Second)}
+			if rng.IntN(10) == 0 {
+				k.readers = 1
+			}
+			r.stored[k.id], byOwner[owner] = k, append(byOwner[owner], k)
+		}
+		var want []string
+		for owner, all := range byOwner {
+			for from := range all { // as many of the oldest go as have to
+				room := bounds.of(owner).ResultBytes
+				gone := func(i int) bool { return i < from && all[i].readers == 0 }
+				total := int64(0)
+				for i, k := range all {
+					if !gone(i) {
+						total += k.bytes
+					}
+				}
+				if total > room && room > 0 && from < len(all)-1 {
+					continue
+				} else if total > room && room > 0 {
+					from++ // all of them
+				}
+				for i, k := range all {
+					if !gone(i) {
+						want = append(want, k.id)
+					}
+				}
+				break
+			}
+		}
+		r.expire(noon)
+		var got []string
+		for id := range r.stored {
+			got = append(got, id)
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Fatalf("seed %d: found %v, expected %v", seed, got, want)
+		}
+	}
+}
+
+// TestQuotasOfAMaster: who may have no more is told so at once, with the numbers; others are not; and the next master counts on.
+func TestQuotasOfAMaster(t *testing.T) {
+	dir := t.TempDir()
+	bounded := func() (*Server, func()) {
+		s, err := New(Config{Options: Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- s.Serve(ctx, l) }()
+		return s, func() {
+			cancel()
+			if err := <-ended; err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	s, end := bounded()
+	submit := func(owner string) error {
+		ctx := control.As(t.Context(), control.Caller{Name: owner, Roles: control.Using})
+		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}})
+		return err
+	}
+	refused := func(owner, why string) {
+		t.Helper()
+		if err := submit(owner); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), why) {
+			t.Errorf("found %v, expected that %s", err, why)
+		}
+	}
+	for _, owner := range []string{"alice", "alice", "bob"} {
+		if err := submit(owner); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused("alice", "2 of the jobs of alice wait already, and the quota is queued=2")
+	refused("bob", "1 of the jobs of bob waits already, and the quota is queued=1")
+	id := s.cluster.order[0]
+	_ = s.event(func() error {
+		s.cluster.jobs[id].used = 40 * time.Minute
+		s.cluster.changed = append(s.cluster.changed, change{job: id})
+		return nil
+	})
+	end()
+	s, end = bounded()
+	defer end()
+	refused("alice", "2 of the jobs of alice wait already")
+	if got := s.cluster.jobs[id].used; got != 40*time.Minute {
+		t.Errorf("the next master has it that a job took %v", got)
+	}
+	var got strings.Builder
+	for _, u := range s.status().Quotas {
+		fmt.Fprintf(&got, "%s %d/%d %d/%d %d/%d %v\n", u.Owner, u.Queued, u.QueuedQuota, u.Running, u.RunningQuota, u.ResultBytes, u.ResultBytesQuota, u.TimeQuotaSeconds)
+	}
+	if want := "alice 2/2 0/0 0/0 3600\nbob 1/1 0/0 0/1000 0\n"; got.String() != want {
+		t.Errorf("found %s, expected %s", got.String(), want)
+	}
+}
+
+// TestQuotasThatMakeNoSense are refused when the master is made.
+func TestQuotasThatMakeNoSense(t *testing.T) {
+	for _, q := range []Quota{{Queued: -1}, {Running: -1}, {Time: -1}, {ResultBytes: -1}} {
+		if _, err := New(Config{Options: Options{Quotas: map[string]Quota{"alice": q}}}); err == nil || !strings.Contains(err.Error(), `the quota of "alice" is negative`) {
+			t.Errorf("%+v: found %v", q, err)
+		}
+	}
+}
