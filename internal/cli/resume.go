@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path"
 	"strings"
 	"text/tabwriter"
@@ -83,6 +85,9 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 		return r.goOnThere(ctx, place)
 	}
 	s, name, err := openPlace(place)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s: there is no such directory; to go on with a job of a cluster, say --master ADDR", place)
+	}
 	if err != nil {
 		return err
 	}

@@ -156,6 +156,9 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, r.graph, graph.Of); err != nil {
 		return nil, err
 	}
+	if !r.run.onCluster && r.run.flags.Changed("workers") {
+		r.app.notices().say(slog.LevelWarn, fmt.Sprintf("--workers without --master: this process has %s, as with --partitions", things(r.run.workers, "partition", "partitions")))
+	}
 	catalog, ok := strings.CutPrefix(r.graph, control.CatalogPrefix)
 	if !ok {
 		spec.Source, err = graphSource(r.graph, &r.input, &r.store, r.run.onCluster)

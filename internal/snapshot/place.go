@@ -2,11 +2,13 @@ package snapshot
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -38,7 +40,8 @@ func Find(ctx context.Context, name string) (*Place, error) {
 		place = "."
 	}
 	if !store.IsS3(place) {
-		if _, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName)); os.IsNotExist(err) { // else the directory would be made
+		_, err := store.RootsOf(ctx).Stat(filepath.Join(place, ManifestName)) // to open it would make the directory
+		if os.IsNotExist(err) || errors.Is(err, syscall.ENOTDIR) {
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
 		}
 	}
