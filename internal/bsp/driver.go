@@ -72,6 +72,8 @@ type Options struct {
 	Before func(ctx context.Context) (Outcome, []float64, error)
 	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
 	Checkpoints *checkpoint.Keeper
+	// Room, if not nil, reports whether there is memory for so many messages of a list program that are pushed one by one.
+	Room func(messages int) bool
 	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
 	Spec []byte
 }
@@ -128,6 +130,9 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
 	}}
 	d.loadedVertices, d.loadedArcs = first.LoadedVertices, first.LoadedArcs
+	if p.List {
+		d.c.policy.Room = o.Room
+	}
 	d.program, d.internal = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Internal
 	if err := d.Refit(facts); err != nil {
 		return nil, err

@@ -146,6 +146,7 @@ type runFlags struct {
 	json                    string
 	columns                 []columnFile
 	keep                    checkpointFlags
+	memory                  memoryFlags
 	seeFlags
 	flags *pflag.FlagSet
 
@@ -163,6 +164,7 @@ func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	cmd.Flags().DurationVar(&f.superstepTimeout, "superstep-timeout", 0, "fail when a superstep takes longer than `TIME`, such as 30s (default: no limit)")
 	nothing(cmd, "superstep-timeout")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
+	f.memory.define(cmd)
 	f.seeFlags.define(cmd)
 }
 

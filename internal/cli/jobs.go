@@ -52,6 +52,9 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 	if name, ok := changed(f.flags, append([]string{"checkpoint"}, ofKeeping...)); ok {
 		return usagef("--%s is of a run in this process: on a cluster superstep master --checkpoints says where they are kept", name)
 	}
+	if name, ok := changed(f.flags, ofMemory); ok {
+		return usagef("--%s is of a run in this process: on a cluster each worker has its own, superstep worker --%[1]s", name)
+	}
 	if f.flags.Changed("threads") {
 		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
 	}
@@ -83,6 +86,13 @@ func (f *runFlags) perform(
 	}
 	if err := writable(append(outputs, f.json, f.trace)...); err != nil {
 		return err
+	}
+	if !f.onCluster {
+		end, err := f.memory.begin(a)
+		if err != nil {
+			return err
+		}
+		defer end()
 	}
 	seen, err := f.start(a, threads)
 	if err != nil {

@@ -25,6 +25,7 @@ type upCommand struct {
 	hold             time.Duration
 	quotas           quotasFlag
 	window           windowFlag
+	memory           memoryFlags
 	tls              tlsFlags
 
 	children *children
@@ -77,6 +78,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
 	u.quotas.define(cmd)
 	u.window.define(cmd)
+	u.memory.define(cmd)
 	u.tls.define(cmd, false)
 	nothing(cmd, "workers", "threads", "listen", "window")
 	return cmd
@@ -96,6 +98,9 @@ func (u *upCommand) check() error {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
 	}
 	if _, err := u.window.bytes(); err != nil {
+		return err
+	}
+	if _, err := u.memory.budget(); err != nil {
 		return err
 	}
 	if files, err := u.tls.load(nil); err != nil {
@@ -188,6 +193,7 @@ func (u *upCommand) start(ctx context.Context) error {
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
+	args = append(args, u.memory.words()...)
 	return u.children.start(name, nil, append(args, u.tls.words()...)...)
 }
 

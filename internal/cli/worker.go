@@ -33,6 +33,7 @@ type workerCommand struct {
 	threads    int
 	compress   *oneOf
 	window     windowFlag
+	memory     memoryFlags
 	stop, hold time.Duration
 	metrics    metricsFlags
 	gossip     gossipFlags
@@ -72,6 +73,7 @@ processes /healthz and /readyz.`,
 	threadsFlag(cmd, &w.threads)
 	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
 	w.window.define(cmd)
+	w.memory.define(cmd)
 	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
 	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master is not there, and look for it; then end with status 1")
 	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1 when a command does not stop within `TIME` of being told to, as a Compute without end: to be started anew")
@@ -105,6 +107,11 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	end, err := w.memory.begin(w.app)
+	if err != nil {
+		return err
+	}
+	defer end()
 	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
 	runtime.GOMAXPROCS(w.threads + 1)
 	if w.name == "" {

@@ -46,6 +46,8 @@ type Exchange[M any] struct {
 	round     uint8
 	early     []*transport.Frame
 
+	// Store, if not nil, is where large buffers of messages one by one lie.
+	Store *mem.Arena
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
 	Tracing bool
 	Peers   []trace.Peer

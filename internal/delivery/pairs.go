@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/wire"
 )
@@ -53,9 +54,10 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 			owner := g.At(row, c)
 			for _, o := range outboxes {
 				if g.At(row, column) == p.Index {
-					x.sends[x.place(owner)].add(o.To[owner], o.Msg[owner])
+					x.add(&x.sends[x.place(owner)], o.To[owner], o.Msg[owner])
 					continue
 				}
+				x.room(to, len(o.To[owner]))
 				for _, local := range o.To[owner] {
 					to.positions = append(to.positions, local*uint32(g.Columns)+uint32(c))
 				}
@@ -83,6 +85,7 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 				return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From, local, p.Owned)
 			}
 			on := &x.sends[x.place(g.At(g.Row(p.Index), c))]
+			x.room(on, 1)
 			on.positions = append(on.positions, local)
 			on.messages = append(on.messages, messages[i])
 		}
@@ -106,6 +109,8 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
 	to := &x.sends[x.place(q)]
 	if combine != nil {
+		x.keys = mem.Grow(x.Store, x.keys[:0], len(to.positions))
+		to.combined = mem.Grow(x.Store, to.combined[:0], len(to.positions))
 		x.keys = to.combine(combine, x.keys)
 	}
 	return x.sendPairs(to, q, kind, superstep)
@@ -113,7 +118,13 @@ func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M,
 
 func (to *peer[M]) clear() { to.positions, to.messages = to.positions[:0], to.messages[:0] }
 
-func (to *peer[M]) add(positions []uint32, messages []M) {
+// room makes room for n pairs more.
+func (x *Exchange[M]) room(to *peer[M], n int) {
+	to.positions, to.messages = mem.Grow(x.Store, to.positions, n), mem.Grow(x.Store, to.messages, n)
+}
+
+func (x *Exchange[M]) add(to *peer[M], positions []uint32, messages []M) {
+	x.room(to, len(positions))
 	to.positions = append(to.positions, positions...)
 	to.messages = append(to.messages, messages...)
 }
@@ -143,6 +154,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 		to := &x.sends[q]
 		to.joins, to.messages = to.joins[:0], to.messages[:0]
 		for _, o := range outboxes {
+			to.joins, to.messages = mem.Grow(x.Store, to.joins, len(o.To[q])), mem.Grow(x.Store, to.messages, len(o.To[q]))
 			for i, local := range o.To[q] {
 				to.joins = append(to.joins, join{from: o.From[q][i], to: local})
 			}
@@ -180,7 +192,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 		return err
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
-	x.to, x.messages = x.to[:0], x.messages[:0]
+	x.to, x.messages = mem.Grow(x.Store, x.to[:0], len(x.ordered)), mem.Grow(x.Store, x.messages[:0], len(x.ordered))
 	for _, s := range x.ordered {
 		x.to = append(x.to, s.to)
 		x.messages = append(x.messages, s.msg)
@@ -190,6 +202,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 }
 
 func (x *Exchange[M]) order(joins []join, messages []M) {
+	x.ordered = mem.Grow(x.Store, x.ordered, len(joins))
 	for i, j := range joins {
 		x.ordered = append(x.ordered, sent[M]{j, messages[i]})
 	}

@@ -7,6 +7,8 @@ import "math"
 type Policy struct {
 	Force Choice
 	Rates Rates
+	// Room, if not nil, reports whether there is memory for so many messages that are pushed one by one: else they are pulled.
+	Room func(messages int) bool
 
 	// Predicted and Chosen are of the last decision.
 	Predicted Costs
@@ -28,6 +30,9 @@ func (p *Policy) Choose(l *Load) Scheme {
 		p.Predicted[s] = p.fixed + p.learnt(Scheme(s))*p.work[s]
 	}
 	p.Chosen = p.best()
+	if p.Room != nil && p.Chosen != Pull && p.Force.Allows(Pull) && l.Grid.Flat() && !p.Room(l.SenderEdges) {
+		p.Chosen = Pull
+	}
 	if p.Force == ChooseBeamer {
 		p.Chosen = p.beamer(l)
 	}

@@ -2,11 +2,11 @@ package delivery
 
 import (
 	"context"
-	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -62,12 +62,13 @@ const fewPairs = 16
 func (x *Exchange[M]) placed(list *bitmap.List, positions []uint32) []uint32 {
 	x.to = x.to[:0]
 	if len(positions) < list.Count()/fewPairs {
+		x.to = mem.Grow(x.Store, x.to, len(positions))
 		for _, position := range positions {
 			x.to = append(x.to, list.At(int(position)))
 		}
 		return x.to
 	}
-	x.to = slices.Grow(x.to, list.Count()+len(positions))
+	x.to = mem.Grow(x.Store, x.to, list.Count()+len(positions))
 	list.Each(func(i uint32) { x.to = append(x.to, i) })
 	n := len(x.to)
 	for _, position := range positions {
@@ -123,7 +124,7 @@ func (x *Exchange[M]) reserve(groups []graph.Group, ghost uint32, b *kernel.Bins
 		}
 		if n > 0 {
 			p := &peers[x.place(q)]
-			p.positions, p.messages = slices.Grow(p.positions, n), slices.Grow(p.messages, n)
+			x.room(p, n)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func bitsOf(vertices uint64) uint { return uint(max(bits.Len64(max(vertices, 1)-
 
 // NewPacked makes a list of n zero tuples whose endpoints are less than vertices.
 func NewPacked(vertices uint64, n int, weights Weights) *Packed {
-	p := &Packed{bits: bitsOf(vertices), n: n, arena: new(mem.Arena)}
+	p := &Packed{bits: bitsOf(vertices), n: n, arena: &mem.Arena{Kind: mem.Loading}}
 	blocks := (n + BlockSize - 1) / BlockSize
 	p.words = mem.Make[uint64](p.arena, blocks*int(2*p.bits)*(BlockSize/64)+1)
 	switch weights {

@@ -12,7 +12,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -25,7 +24,7 @@ func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids u
 		outBefore = len(r.part.Out.Adj)
 	}
 	r.leave()
-	r.arena, c.changed = new(mem.Arena), changed
+	r.arena, c.changed = r.job.newArena(), changed
 	c.ids = ids
 	if err := r.place(changed.Partition); err != nil {
 		return err

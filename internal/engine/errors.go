@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -31,6 +32,12 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 		at = t.Current()
 	}
 	t.running = false
+	if exhausted := mem.IsExhausted(v); exhausted != nil {
+		err := r.crowded(at, exhausted)
+		r.job.over.CompareAndSwap(nil, &err)
+		r.stop.Store(true)
+		return
+	}
 	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)
 	if at != pregel.None {
 		e.Vertex, e.Known = r.label(at), true

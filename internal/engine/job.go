@@ -33,7 +33,8 @@ type Job[V, M any] struct {
 	owners  []*runner[V, M]  // by partition; nil of those of others
 	teams   []*parallel.Team // those the job made
 	stop    atomic.Bool
-	fresh   bool // no superstep has run since Prepare
+	over    atomic.Pointer[error] // that there is no memory for the job
+	fresh   bool                  // no superstep has run since Prepare
 
 	ownsShared bool // options.Shared is the job's
 	generation int  // of the shared graph that runners and driver are set for
@@ -46,10 +47,11 @@ type Job[V, M any] struct {
 	standing *bsp.Standing
 
 	// Of the run, from Begin to End. group is nil if the graph has one partition.
-	running context.Context
-	group   *runnerGroup
-	broken  func()
-	stopped func() // releases the AfterFunc on the run's context
+	running   context.Context
+	group     *runnerGroup
+	broken    func()
+	unwatched func() // ends Budget.OnOver
+	stopped   func() // releases the AfterFunc on the run's context
 }
 
 // NewJob binds a program to a graph. The graph must stay open while the job is.
@@ -79,7 +81,8 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 	if o.Deterministic {
 		m.block = nil // whose sums over 64 vertices would depend on which partition these are in
 	}
-	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p), arena: new(mem.Arena)}
+	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p)}
+	j.arena = j.newArena()
 	if j.options.Job == "" {
 		j.options.Job = j.name
 	}
@@ -116,8 +119,12 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
+	for _, r := range j.runners {
+		runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, r.store)
+	}
 	if len(j.runners) == len(j.owners) {
 		o := j.options.driver(g)
+		o.Room = j.roomy
 		o.Label = j.find
 		if m.plan != nil {
 			o.Before = j.before
@@ -283,6 +290,9 @@ func (j *Job[V, M]) Close() {
 	}
 	for _, t := range j.teams {
 		t.Close()
+	}
+	for _, r := range j.runners {
+		r.store.Close()
 	}
 	j.arena.Close()
 }

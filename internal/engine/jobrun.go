@@ -22,8 +22,10 @@ func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) tran
 	}
 	j.fresh, j.standing = false, nil
 	j.stop.Store(false)
+	j.over.Store(nil)
 	j.running, j.broken = ctx, broken
 	j.stopped = afterFunc(ctx, j.halt) // which may run at once
+	j.unwatched = j.budget().OnOver(j.exhausted)
 	if endpoint != nil {
 		j.group = j.start(ctx, endpoint, broken)
 	} else {
@@ -106,6 +108,7 @@ func (j *Job[V, M]) End() {
 		j.group.stop()
 	}
 	j.stopped()
+	j.unwatched()
 	j.running, j.group = nil, nil
 }
 

@@ -5,10 +5,12 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // listInbox holds uncombined messages by receiver, for list programs.
 type listInbox[M any] struct {
+	store  *mem.Arena
 	to     []uint32
 	msg    []M
 	starts []uint32 // by local index, one more at the end; empty if no message came
@@ -16,6 +18,7 @@ type listInbox[M any] struct {
 }
 
 func (l *listInbox[M]) add(to []uint32, msg []M) {
+	l.to, l.msg = mem.Grow(l.store, l.to, len(to)), mem.Grow(l.store, l.msg, len(msg))
 	l.to = append(l.to, to...)
 	l.msg = append(l.msg, msg...)
 }
@@ -41,7 +44,7 @@ func (l *listInbox[M]) build(owned int) {
 		return
 	}
 	if cap(l.starts) < owned+2 {
-		l.starts = make([]uint32, owned+2)
+		l.starts = mem.Grow(l.store, l.starts[:0], owned+2)
 	}
 	l.starts = l.starts[:owned+2]
 	clear(l.starts)
@@ -51,10 +54,7 @@ func (l *listInbox[M]) build(owned int) {
 	for i := 2; i < len(l.starts); i++ {
 		l.starts[i] += l.starts[i-1]
 	}
-	if cap(l.sorted) < len(l.msg) {
-		l.sorted = make([]M, len(l.msg), len(l.msg)+len(l.msg)/4)
-	}
-	l.sorted = l.sorted[:len(l.msg)]
+	l.sorted = mem.Grow(l.store, l.sorted[:0], len(l.msg))[:len(l.msg)]
 	for i, v := range l.to {
 		l.sorted[l.starts[v+1]] = l.msg[i]
 		l.starts[v+1]++
@@ -134,10 +134,13 @@ func (r *runner[V, M]) gatherWord(t *thread[V, M], w int, open uint64, pull bool
 			continue
 		}
 		local := uint32(w<<6 + i)
-		t.messages = append(t.messages, r.lists.of(local)...)
+		came := r.lists.of(local)
+		r.roomFor(t, local, len(came))
+		t.messages = append(t.messages, came...)
 		if pull {
 			for _, p := range r.pulling {
 				lo, hi := p.Row(local)
+				r.roomFor(t, local, int(hi-lo))
 				t.messages = p.from.gather.gather(&p.Pull, lo, hi, t.messages)
 				t.count.walked += int(hi - lo)
 			}

@@ -9,7 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -41,7 +40,7 @@ func (r *runner[V, M]) beginChanges() (err error) {
 		s.part(r.loaded.Index)
 	}
 	if m.mutations != nil || r.job.options.Shared != nil {
-		r.arena = new(mem.Arena)
+		r.arena = r.job.newArena()
 	}
 	if m.mutations == nil {
 		return nil
@@ -80,7 +79,7 @@ func (r *runner[V, M]) revert() {
 		return
 	}
 	r.leave()
-	r.arena = new(mem.Arena)
+	r.arena = r.job.newArena()
 	if err := r.place(base); err != nil {
 		panic(err) // it went well before
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
@@ -65,6 +66,8 @@ type Options struct {
 	Spec        []byte
 	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
 	From *checkpoint.Reader
+	// Budget bounds the memory of columns and messages; with nil that of the process does.
+	Budget *mem.Budget
 	// Summary has reports tell of the values that the run ends with, if the program says what (Group, Score, Reached).
 	Summary bool
 	// Log gets the lines of Vertex.Logf, from several goroutines at once, or is nil.

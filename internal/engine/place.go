@@ -88,6 +88,7 @@ func (r *runner[V, M]) bind() error {
 func (r *runner[V, M]) newThread() *thread[V, M] {
 	j, p := r.job, r.part
 	t := &thread[V, M]{outbox: kernel.NewOutbox[M](p.Of, j.options.Deterministic && r.traits.Ordered)}
+	t.outbox.Store = r.store
 	w := pregel.Worker{Partition: p.Index, Partitions: p.Of}
 	s := kernel.State{
 		Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),

@@ -105,6 +105,10 @@ func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 		r.cutRanges(r.sending.delivering.senders, edges)
 		return r.run(true, nil, r.tasks.ranged)
 	default:
+		if !r.binned(edges) {
+			r.pushWords(r.threads[0], &r.pushing)
+			return r.failed()
+		}
 		return r.pushRounds(chunks)
 	}
 }
@@ -246,6 +250,7 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 			shift--
 		}
 		t.bins = kernel.NewBins[M](r.layout.Count, shift)
+		t.bins.Store = r.store
 	}
 	return t.bins
 }

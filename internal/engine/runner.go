@@ -23,6 +23,8 @@ type runner[V, M any] struct {
 	loaded   *graph.Partition // as the graph was loaded
 	part     *graph.Partition // as it is after changes
 	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
+	store    *mem.Arena       // of messages that are kept one by one
+	hub      atomic.Uint64    // 1 more than the last vertex with so many messages that they want room, of a list program
 	changing changing[V]
 	team     *parallel.Team
 	exchange *delivery.Exchange[M]
@@ -114,9 +116,10 @@ type counts struct {
 }
 
 func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
-	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena}
+	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
 	base := r.base()
 	r.exchange = delivery.NewExchange[M](base, j.options.Encoding, j.options.Serial)
+	r.exchange.Store = r.store
 	r.exchange.Tracing = j.options.Trace != nil
 	if j.direction == pregel.Either {
 		r.back = new(column[M])
@@ -125,6 +128,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if r.back != nil {
 		r.columns = append(r.columns, r.back)
 	}
+	r.lists.store = r.store
 	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask}
 	r.sinking = r.sink
 	if j.methods.list == nil && !j.options.Uncombined {
@@ -158,6 +162,8 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 		}
 		if err := r.failure.Load(); err != nil { // which knows the vertex
 			r.fail(err)
+		} else if err := r.job.over.Load(); err != nil {
+			r.fail(*err)
 		} else {
 			r.fail(bsp.Failure(r.job.name, v, c.Superstep))
 		}
@@ -286,6 +292,9 @@ func (r *runner[V, M]) run(many bool, chunks []uint32, task func(worker int)) er
 func (r *runner[V, M]) failed() error {
 	if err := r.failure.Load(); err != nil {
 		return err
+	}
+	if err := r.job.over.Load(); err != nil {
+		return *err
 	}
 	if r.stop.Load() {
 		return errStopped

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -103,6 +104,8 @@ type size struct{ key, count uint64 }
 func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 	of, m := uint64(r.part.Of), r.job.methods
 	keys := make([][]uint64, of)
+	keep := r.job.newStore()
+	defer keep.Close()
 	if err := r.each("Group", func(v uint32) {
 		key, ok := m.group.of(r.values[v])
 		switch {
@@ -111,7 +114,11 @@ func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 		case m.group.byVertex != nil && key >= r.ids():
 			panic(fmt.Sprintf("the group of a vertex is vertex %d: the graph has vertices 0..%d", key, int64(r.ids())-1))
 		}
-		keys[key%of] = append(keys[key%of], key)
+		list := &keys[key%of]
+		if len(*list) == cap(*list) {
+			*list = mem.Grow(keep, *list, 1)
+		}
+		*list = append(*list, key)
 	}); err != nil {
 		return nil, err
 	}

@@ -1,10 +1,9 @@
 package engine
 
 import (
-	"slices"
-
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // uncombined reports whether pushed messages travel one by one.
@@ -43,7 +42,7 @@ func (r *runner[V, M]) reserve(receivers []uint32) {
 			if k := len(r.threads); k > 1 {
 				n = n/k + n/(8*k) // workers do not get the same
 			}
-			b.To[i], b.Msg[i] = slices.Grow(b.To[i], n), slices.Grow(b.Msg[i], n)
+			b.To[i], b.Msg[i] = mem.Grow(r.store, b.To[i], n), mem.Grow(r.store, b.Msg[i], n)
 		}
 	}
 }

@@ -58,7 +58,7 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 	if err := check(g); err != nil {
 		return nil, err
 	}
-	if err := fits(g, o.Weights, o.Beside, mem.Available()); err != nil {
+	if err := fits(g, o.Weights, o.Beside, mem.Room()); err != nil {
 		return nil, err
 	}
 	p := edges.NewPacked(g.Vertices(), g.Edges(), o.Weights)

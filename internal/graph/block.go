@@ -180,7 +180,7 @@ func (p *Partition) HasSendersView(b *Block) bool {
 
 // transpose makes lists by sender of lists by receiver. It returns nil when ctx ends.
 func (p *Partition) transpose(ctx context.Context, a *Adjacency) *Adjacency {
-	arena, done := &mem.Arena{Meter: p.graph.arena.Meter}, false
+	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
 	defer func() {
 		if done {
 			p.graph.arena.Adopt(arena)

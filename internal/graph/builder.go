@@ -48,11 +48,11 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 	}
 	g.Weights, g.Options = o.Weights, o
 	g.Options.Team, g.Options.Progress, g.Options.Meter = nil, nil, nil
-	g.arena = &mem.Arena{Meter: o.Meter}
+	g.arena = &mem.Arena{Meter: o.Meter, Kind: mem.Graph}
 	g.Parts = make([]*Partition, o.Partitions)
-	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter}, lists: g.arena}
+	a := &Builder{g: g, o: o, team: o.Team, tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, lists: g.arena}
 	if !o.Grid.Flat() {
-		a.lists = &mem.Arena{Meter: o.Meter}
+		a.lists = &mem.Arena{Meter: o.Meter, Kind: mem.Loading}
 	}
 	return a, nil
 }
@@ -164,7 +164,7 @@ func (a *Builder) Vertex(id pregel.VertexID, f Facts) {
 func (a *Builder) Scatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	of := a
 	if !in && !a.o.Grid.Flat() {
-		a.reversedArcs = a.reversed(&mem.Arena{Meter: a.o.Meter})
+		a.reversedArcs = a.reversed(&mem.Arena{Meter: a.o.Meter, Kind: mem.Loading})
 		for p := range a.g.here() {
 			a.reversedArcs.partition(p.Index)
 		}

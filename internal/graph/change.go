@@ -71,7 +71,7 @@ func (p *Partition) Changed(ctx context.Context, c Change, exchange AllToAll) (_
 	if err := p.valid(c); err != nil {
 		return nil, fmt.Errorf("changing partition %d: %w", p.Index, err)
 	}
-	a := &changer{p: p, Change: c, exchange: exchange, tmp: &mem.Arena{Meter: p.graph.arena.Meter}}
+	a := &changer{p: p, Change: c, exchange: exchange, tmp: &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Loading}}
 	defer a.tmp.Close()
 	out, err := a.run(ctx)
 	if err != nil {

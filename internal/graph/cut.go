@@ -235,11 +235,11 @@ func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err erro
 	if slices.Contains(g.Parts, nil) {
 		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
 	}
-	whole := &Builder{g: g, o: g.Options, team: team, tmp: new(mem.Arena)}
+	whole := &Builder{g: g, o: g.Options, team: team, tmp: &mem.Arena{Kind: mem.Loading}}
 	defer whole.tmp.Close()
-	a := whole.reversed(new(mem.Arena))
+	a := whole.reversed(&mem.Arena{Kind: mem.Loading})
 	defer a.lists.Close()
-	a.g.arena = &mem.Arena{Meter: g.arena.Meter} // adopted by the graph at the end, so that a stopped call leaves nothing
+	a.g.arena = &mem.Arena{Meter: g.arena.Meter, Kind: mem.Graph} // adopted by the graph at the end, so that a stopped call leaves nothing
 	defer func() {
 		if !g.hasReversed {
 			a.g.arena.Close()

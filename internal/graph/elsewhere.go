@@ -16,7 +16,7 @@ import (
 func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	v := &Graph{
 		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Order: g.Order, IDs: g.IDs, Labels: g.Labels,
-		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena),
+		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	runtime.AddCleanup(v, func(a *mem.Arena) { a.Close() }, v.arena)
 	if ids > g.N {
@@ -49,7 +49,7 @@ func Elsewhere(name string, labels []uint64, arcs uint64, directed bool, grid Gr
 	n := len(labels)
 	g := &Graph{
 		Name: name, N: n, Arcs: arcs, Directed: directed, Options: Options{Partitions: grid.Partitions(), Grid: grid},
-		Order: make([]uint32, n), IDs: make([]uint32, n), Parts: make([]*Partition, grid.Partitions()), arena: new(mem.Arena),
+		Order: make([]uint32, n), IDs: make([]uint32, n), Parts: make([]*Partition, grid.Partitions()), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	if n == 0 {
 		return g

@@ -218,7 +218,7 @@ func (g *Graph) WithPartitions(partitions ...int) *Graph {
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees, added: g.added,
-		Parts: make([]*Partition, len(g.Parts)), arena: new(mem.Arena), whole: g,
+		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph}, whole: g,
 	}
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]

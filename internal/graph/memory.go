@@ -33,7 +33,7 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 
 // Enough refuses what takes more memory than is available.
 func Enough(what string, need float64) error {
-	if free := mem.Available(); free > 0 && need > float64(free) {
+	if free := mem.Room(); free > 0 && need > float64(free) {
 		return fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.Text(free))
 	}
 	return nil

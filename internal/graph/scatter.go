@@ -76,7 +76,7 @@ type bucket struct {
 // duplicates.
 func (a *Builder) newScatter(in bool, length func(p *Partition, row uint32) int) (*Scatter, error) {
 	s := &Scatter{
-		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter}, stages: make([]*stage, a.team.Size()),
+		a: a, in: in, tmp: &mem.Arena{Meter: a.o.Meter, Kind: mem.Loading}, stages: make([]*stage, a.team.Size()),
 		idBits: idBits(a.g.N), arcBits: narrowBits,
 	}
 	if rowBits(s.arcBits, s.idBits) < wordBits {

@@ -15,6 +15,7 @@ const indexBits = 64 - wideBits
 
 // sorter is a thread's memory for sorting buckets.
 type sorter struct {
+	arena       mem.Arena
 	keys, spare []uint64
 	rows        []uint32
 	weights     []float64
@@ -35,6 +36,10 @@ func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 		counts[p.Index] = mem.Make[uint32](a.tmp, p.Owned)
 	}
 	sorters := make([]sorter, a.team.Size())
+	for i := range sorters {
+		sorters[i].arena.Kind = mem.Loading
+		defer sorters[i].arena.Close()
+	}
 	a.team.For(len(s.buckets), 4, func(worker, lo, hi int) {
 		for k := lo; k < hi && ctx.Err() == nil; k++ {
 			at := &s.buckets[k]
@@ -50,8 +55,8 @@ func (s *Scatter) sort(ctx context.Context) ([][]uint32, error) {
 
 func (s *Scatter) sortBucket(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
-	t.keys = slices.Grow(t.keys[:0], n)[:n]
-	t.spare = slices.Grow(t.spare[:0], n)[:n]
+	t.keys = mem.Grow(&t.arena, t.keys[:0], n)[:n]
+	t.spare = mem.Grow(&t.arena, t.spare[:0], n)[:n]
 	low := s.low[b.at : b.at+n]
 	for i, x := range low {
 		t.keys[i] = uint64(x)
@@ -109,7 +114,7 @@ func (t *sorter) byNeighbor(idBits, shift uint) []uint64 {
 
 // byRow sorts keys by what stands above bit shift, stably.
 func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
-	t.rows = slices.Grow(t.rows[:0], rows)[:rows]
+	t.rows = mem.Grow(&t.arena, t.rows[:0], rows)[:rows]
 	clear(t.rows)
 	for _, key := range from {
 		t.rows[key>>shift]++
@@ -131,7 +136,7 @@ func (t *sorter) byRow(from []uint64, shift uint, rows int) []uint64 {
 // sortWeighted sorts arcs and their weights: keys carry the places of the weights, in a bucket small enough for that.
 func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	n := b.size
-	t.weights = slices.Grow(t.weights[:0], n)[:n]
+	t.weights = mem.Grow(&t.arena, t.weights[:0], n)[:n]
 	for i := range t.weights {
 		if s.w32 != nil {
 			t.weights[i] = float64(s.w32[b.at+i])
@@ -141,7 +146,7 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 	}
 	out := merger{s: s, b: b, counts: counts, last: ^uint64(0)}
 	if n >= limits.indexedArcs {
-		t.arcs = slices.Grow(t.arcs[:0], n)[:n]
+		t.arcs = mem.Grow(&t.arena, t.arcs[:0], n)[:n]
 		for i, key := range t.keys {
 			t.arcs[i] = arc{key, t.weights[i]}
 		}
@@ -150,6 +155,7 @@ func (s *Scatter) sortWeighted(t *sorter, b *bucket, counts []uint32) {
 			out.put(a.key, a.weight)
 		}
 		b.kept = out.kept
+		mem.Free(&t.arena, t.arcs)
 		t.arcs = nil
 		return
 	}

@@ -100,7 +100,7 @@ type reader struct {
 }
 
 func newReader(o ReadOptions, piece int) *reader {
-	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}, free: mem.Available}
+	return &reader{ReadOptions: o, piece: piece, ranks: 1, progress: progress{report: o.Progress}, free: mem.Room}
 }
 
 func (r *reader) read(ctx context.Context, path string) (*edges.Input, error) {

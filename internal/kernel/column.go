@@ -108,6 +108,11 @@ func Emit[M any](p *Push, w int, read []M, bins *Bins[M]) int {
 	return edges
 }
 
+// grow makes room in a bin.
+func (b *Bins[M]) grow(bin uint32) {
+	b.To[bin], b.Msg[bin] = mem.Grow(b.Store, b.To[bin], 1), mem.Grow(b.Store, b.Msg[bin], 1)
+}
+
 // Scatter appends one message for each vertex of a list that wants it.
 func Scatter[M any](list []uint32, skip []uint64, x M, bins *Bins[M]) {
 	for _, d := range list {
@@ -115,6 +120,9 @@ func Scatter[M any](list []uint32, skip []uint64, x M, bins *Bins[M]) {
 			continue
 		}
 		b := d >> bins.Shift
+		if len(bins.To[b]) == cap(bins.To[b]) || len(bins.Msg[b]) == cap(bins.Msg[b]) {
+			bins.grow(b)
+		}
 		bins.To[b] = append(bins.To[b], d)
 		bins.Msg[b] = append(bins.Msg[b], x)
 	}

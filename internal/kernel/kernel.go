@@ -154,6 +154,7 @@ type Inbox[M any] struct {
 // Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's receivers fit in a
 // cache and no two goroutines fold into the same ones.
 type Bins[M any] struct {
+	Store *mem.Arena // of large arrays, or nil
 	Shift uint
 	To    [][]uint32
 	Msg   [][]M

@@ -1,5 +1,7 @@
 package kernel
 
+import "github.com/superstep-go/superstep/internal/mem"
+
 // Outbox buffers the messages that the vertices of one goroutine send to single vertices, by the owner of the receiver.
 type Outbox[M any] struct {
 	// Partitions is the number of owners: vertex id belongs to id mod Partitions, as its local vertex id / Partitions.
@@ -12,6 +14,8 @@ type Outbox[M any] struct {
 	KeepSenders bool
 	// Lift, if not nil, converts a message; it reports false for one that the sender may not send.
 	Lift func(from uint64, m M) (M, bool)
+	// Store, if not nil, is where large arrays lie.
+	Store *mem.Arena
 	// Count is the number of messages, but for those along edges that Settle has not seen.
 	Count int
 
@@ -46,6 +50,9 @@ func (o *Outbox[M]) Add(to, from uint64, m M) {
 	if o.Partitions > 1 {
 		owner, local = to%o.Partitions, to/o.Partitions
 	}
+	if len(o.To[owner]) == cap(o.To[owner]) || len(o.Msg[owner]) == cap(o.Msg[owner]) {
+		o.grow(int(owner), 1)
+	}
 	o.To[owner] = append(o.To[owner], uint32(local))
 	o.Msg[owner] = append(o.Msg[owner], m)
 	if o.KeepSenders {
@@ -78,6 +85,7 @@ func (o *Outbox[M]) Settle() {
 		places[i] = adj[at]
 	}
 	if o.Partitions == 1 { // where a slot is a vertex
+		o.grow(0, o.waiting)
 		o.To[0], o.Msg[0] = append(o.To[0], places...), append(o.Msg[0], o.along[:o.waiting]...)
 		o.Count += o.waiting
 	} else {
@@ -86,6 +94,14 @@ func (o *Outbox[M]) Settle() {
 		}
 	}
 	o.waiting = 0
+}
+
+// grow makes room for n messages more to an owner.
+func (o *Outbox[M]) grow(owner, n int) {
+	o.To[owner], o.Msg[owner] = mem.Grow(o.Store, o.To[owner], n), mem.Grow(o.Store, o.Msg[owner], n)
+	if o.KeepSenders {
+		o.From[owner] = mem.Grow(o.Store, o.From[owner], n)
+	}
 }
 
 // Reset empties the outbox and keeps its memory.

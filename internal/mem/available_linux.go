@@ -26,10 +26,38 @@ func Available() int64 {
 	return min(system, left)
 }
 
+// systemLimit returns the least limit there is for the memory of the process, and whose it is.
+func systemLimit() (int64, string) {
+	limit, from := field("/proc/meminfo", "MemTotal:"), "the machine's memory"
+	if groups, err := os.ReadFile("/proc/self/cgroup"); err == nil {
+		if n := groupsLimit("/sys/fs/cgroup", string(groups)); n < math.MaxInt64 && (limit == 0 || n < limit) {
+			return n, "the control group's limit"
+		}
+	}
+	return limit, from
+}
+
+// groupsLimit returns the least limit of the groups of /proc/self/cgroup and those above them.
+func groupsLimit(root, groups string) int64 {
+	least := int64(math.MaxInt64)
+	eachGroup(root, groups, func(g group, path string) {
+		if n, ok := number(filepath.Join(g.root, path, g.limit)); ok {
+			least = min(least, n)
+		}
+	})
+	return least
+}
+
 // groupsLeft returns the memory left below the limits of the groups of /proc/self/cgroup, in lines "ID:CONTROLLERS:PATH",
 // and of those above them. In a container the path may be the host's, and the files those at the root.
 func groupsLeft(root, groups string) int64 {
 	left := int64(math.MaxInt64)
+	eachGroup(root, groups, func(g group, path string) { left = min(left, g.left(path)) })
+	return left
+}
+
+// eachGroup calls f for the groups of memory of a process, and for those above them.
+func eachGroup(root, groups string, f func(g group, path string)) {
 	for line := range strings.Lines(groups) {
 		id, rest, _ := strings.Cut(strings.TrimSpace(line), ":")
 		controllers, path, _ := strings.Cut(rest, ":")
@@ -41,14 +69,13 @@ func groupsLeft(root, groups string) int64 {
 			continue
 		}
 		for {
-			left = min(left, g.left(path))
+			f(g, path)
 			if path == "/" || path == "." || path == "" {
 				break
 			}
 			path = filepath.Dir(path)
 		}
 	}
-	return left
 }
 
 // group is where a version of control groups keeps what it knows of memory.

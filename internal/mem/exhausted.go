@@ -9,10 +9,18 @@ import (
 // that make arrays would say no more; [Recover] makes one of it, where work began.
 type Exhausted struct {
 	Bytes int64 // of the array
-	Err   error // what the system said
+	Err   error // what the system said, or the budget
+	// Budget says that it is the budget that has no room.
+	Budget bool
 }
 
 func (e *Exhausted) Error() string {
+	if e.Budget {
+		if e.Bytes == 0 {
+			return fmt.Sprintf("not enough memory: %v", e.Err)
+		}
+		return fmt.Sprintf("not enough memory: %s are asked for %v", Text(e.Bytes), e.Err)
+	}
 	text := fmt.Sprintf("not enough memory: there is none for an array of %s (%v)", Text(e.Bytes), e.Err)
 	if free := Available(); free > 0 {
 		text += fmt.Sprintf("; %s are available", Text(free))

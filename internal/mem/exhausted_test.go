@@ -24,7 +24,7 @@ func TestExhausted(t *testing.T) {
 	// Inside another error, as a team's panic has it.
 	err = func() (err error) {
 		defer Recover(&err)
-		panic(fmt.Errorf("worker 1: %w", &Exhausted{5, errors.New("x")}))
+		panic(fmt.Errorf("worker 1: %w", &Exhausted{Bytes: 5, Err: errors.New("x")}))
 	}()
 	if !errors.As(err, &exhausted) || exhausted.Bytes != 5 {
 		t.Errorf("error %v", err)

@@ -13,7 +13,7 @@ func mapFile(a *Arena, f *os.File, size int) ([]byte, error) {
 		return nil, err
 	}
 	a.mu.Lock()
-	a.regions = append(a.regions, region{data, size})
+	a.regions = append(a.regions, region{data: data, used: size})
 	a.bytes += int64(size)
 	a.mu.Unlock()
 	a.Meter.add(int64(size))

@@ -6,6 +6,7 @@
 package mem
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"reflect"
@@ -24,6 +25,9 @@ const small = 64 << 10
 type Arena struct {
 	// Meter, if not nil, counts what the arena takes. It is set before the first array is made.
 	Meter *Meter
+	// Kind says what the arrays are for, and Budget bounds them; with nil that of the process does. Both are set before the first array is made.
+	Kind   string
+	Budget *Budget
 
 	mu      sync.Mutex
 	regions []region
@@ -33,8 +37,18 @@ type Arena struct {
 
 // region is one mapping and what part of it is still backed by memory.
 type region struct {
-	data []byte
-	used int
+	data   []byte
+	used   int
+	file   bool    // spilled
+	budget *Budget // that counts it, or nil
+}
+
+// budget returns the budget that bounds the arena's arrays, or nil.
+func (a *Arena) budget() *Budget {
+	if a.Budget != nil {
+		return a.Budget
+	}
+	return Process()
 }
 
 // Make returns a zeroed slice of n elements of type T in a. Types that hold pointers, and small arrays, are put on the
@@ -54,17 +68,30 @@ func Make[T any](a *Arena, n int) []T {
 		a.mu.Unlock()
 		return make([]T, n)
 	}
-	data, err := reserve(total)
-	if err != nil {
-		panic(&Exhausted{int64(total), err})
-	}
+	data := a.reserve(total)
 	a.mu.Lock()
-	a.regions = append(a.regions, region{data, total})
 	a.bytes += int64(total)
 	a.mu.Unlock()
 	a.Meter.add(int64(total))
 	// The mapping is page-aligned, at least total bytes long, zeroed, and T holds no pointers.
 	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(data))), n)
+}
+
+// reserve takes a region of the budget. It panics when there is no memory.
+func (a *Arena) reserve(total int) []byte {
+	b := a.budget()
+	data, file, err := b.take(a.Kind, total)
+	if err != nil {
+		var refused *Exhausted
+		if errors.As(err, &refused) {
+			panic(refused)
+		}
+		panic(&Exhausted{Bytes: int64(total), Err: err})
+	}
+	a.mu.Lock()
+	a.regions = append(a.regions, region{data, total, file, b})
+	a.mu.Unlock()
+	return data
 }
 
 // Map returns the first size bytes of a file, to be read alone, until the arena is closed: mapped into memory where the system can, else read
@@ -105,6 +132,7 @@ func Trim[T any](a *Arena, s []T, n int) []T {
 		if unsafe.Pointer(unsafe.SliceData(r.data)) == start && keep < r.used {
 			discard(r.data, keep)
 			a.bytes -= int64(r.used - keep)
+			r.budget.add(a.Kind, -int64(r.used-keep), r.file)
 			a.Meter.add(-int64(r.used - keep))
 			r.used = keep
 		}
@@ -119,6 +147,12 @@ func (a *Arena) Adopt(from *Arena) {
 	regions, bytes, heap := from.regions, from.bytes, from.heap
 	from.regions, from.bytes, from.heap = nil, 0, 0
 	from.mu.Unlock()
+	if from.Kind != a.Kind {
+		for _, r := range regions {
+			r.budget.add(from.Kind, -int64(r.used), r.file)
+			r.budget.add(a.Kind, int64(r.used), r.file)
+		}
+	}
 	a.mu.Lock()
 	a.regions = append(a.regions, regions...)
 	a.bytes += bytes
@@ -139,6 +173,7 @@ func (a *Arena) Close() {
 	defer a.mu.Unlock()
 	for _, r := range a.regions {
 		release(r.data)
+		r.budget.add(a.Kind, -int64(r.used), r.file)
 	}
 	a.Meter.add(-a.bytes)
 	a.regions, a.bytes, a.heap = nil, 0, 0

@@ -13,9 +13,9 @@ import (
 // whole finds the mapping of an aligned region by the region's first byte.
 var whole sync.Map
 
-// reserve maps total bytes of zeroed memory; mappings of a huge page and more start at a huge page's border.
-func reserve(total int) ([]byte, error) {
-	if total < hugePage {
+// reserve maps total bytes of zeroed memory; if huge pages are wanted, mappings of one and more start at a huge page's border.
+func reserve(total int, huge bool) ([]byte, error) {
+	if total < hugePage || !huge {
 		return unix.Mmap(-1, 0, total, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
 	}
 	size := (total + hugePage - 1) &^ (hugePage - 1)
@@ -51,18 +51,31 @@ func discard(data []byte, keep int) {
 // PeakRSS returns the largest resident set the process has had (VmHWM), in bytes, or 0 where it cannot be known.
 func PeakRSS() int64 { return status("VmHWM:") }
 
+// Anonymous returns the bytes of the process's memory that are no file's, or 0 where it cannot be known: what the kernel cannot take back.
+func Anonymous() int64 {
+	resident, shared := statm()
+	return resident - shared
+}
+
 // RSS returns the resident set of the process in bytes, or 0 where it cannot be known.
 func RSS() int64 {
+	resident, _ := statm()
+	return resident
+}
+
+// statm returns the bytes of the resident set, and of those that are files'.
+func statm() (resident, files int64) {
 	data, err := os.ReadFile("/proc/self/statm") // a tenth of the time of status
 	if err != nil {
-		return 0
+		return 0, 0
 	}
 	fields := strings.Fields(string(data))
-	if len(fields) < 2 {
-		return 0
+	if len(fields) < 3 {
+		return 0, 0
 	}
 	pages, _ := strconv.ParseInt(fields[1], 10, 64)
-	return pages * int64(os.Getpagesize())
+	shared, _ := strconv.ParseInt(fields[2], 10, 64)
+	return pages * int64(os.Getpagesize()), shared * int64(os.Getpagesize())
 }
 
 func status(name string) int64 { return field("/proc/self/status", name) }

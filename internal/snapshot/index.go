@@ -142,7 +142,7 @@ func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int,
 		if lo >= hi {
 			continue
 		}
-		arena := new(mem.Arena)
+		arena := &mem.Arena{Kind: mem.Graph}
 		some, err := openIndex(ctx, s, f, m, arena, o.Team)
 		if err == nil {
 			x.IDs = append(x.IDs, some.IDs[lo:hi]...)

@@ -182,7 +182,7 @@ func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string
 	if err != nil {
 		return nil, err
 	}
-	arena := new(mem.Arena)
+	arena := &mem.Arena{Kind: mem.Graph}
 	opened := false
 	defer func() {
 		if !opened {

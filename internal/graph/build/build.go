@@ -115,7 +115,7 @@ func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner 
 	}
 	b := &builder{
 		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in, owner: owner, o: o, team: o.Team,
-		tmp: &mem.Arena{Meter: o.Meter}, kept: &mem.Arena{Meter: o.Meter},
+		tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, kept: &mem.Arena{Meter: o.Meter, Kind: mem.Graph},
 	}
 	if b.ranks == 1 && owner == nil {
 		b.owner, b.tuples = make([]int, o.Partitions), &tuples{b: b}

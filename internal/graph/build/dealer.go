@@ -32,7 +32,7 @@ type dealerWorker struct {
 // newDealer exchanges the plans of the lists.
 func (b *builder) newDealer(ctx context.Context, lists []*graph.Scatter) (*dealer, error) {
 	d := &dealer{b: b, lists: lists, workers: make([]dealerWorker, b.team.Size())}
-	d.arena.Meter = b.o.Meter
+	d.arena.Meter, d.arena.Kind = b.o.Meter, mem.Loading
 	for _, s := range lists {
 		plans, err := b.group.Allgather(ctx, b.call(), s.AppendPlan(nil))
 		if err != nil {

@@ -30,7 +30,7 @@ type degreeRun struct {
 // follow one another.
 func (b *builder) order(ctx context.Context) error {
 	n := b.sizes[b.rank]
-	tmp := &mem.Arena{Meter: b.o.Meter}
+	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
 	defer tmp.Close()
 	kept := b.kept
 	if b.tuples != nil { // the graph has both maps

@@ -93,7 +93,7 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 	if consecutive {
 		end = uint64(count)
 	}
-	d := &Directory{rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts, max(end, 1)), size: len(x.IDs), arena: new(mem.Arena)}
+	d := &Directory{rank: rank, graph: g, owners: newOwners(owner), ranges: newRanges(starts, max(end, 1)), size: len(x.IDs), arena: &mem.Arena{Kind: mem.Graph}}
 	d.ids = mem.Make[uint32](d.arena, len(x.IDs))
 	copy(d.ids, x.IDs)
 	if consecutive {

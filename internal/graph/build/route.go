@@ -41,7 +41,7 @@ func (b *builder) newRouter() *router {
 		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
 		count: max(roundRecords(b.all.tuples, b.ranks)/edges.BlockSize, 1),
 	}
-	r.arena.Meter = b.o.Meter
+	r.arena.Meter, r.arena.Kind = b.o.Meter, mem.Loading
 	return r
 }
 

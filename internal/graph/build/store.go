@@ -62,7 +62,7 @@ func newStore(t *tiling, rank int, places []int, expected, lanes int, weights ed
 	for at := range places {
 		d := &side{store: s, at: at, rows: rows, others: t.firstOther[at+1] - t.firstOther[at]}
 		d.chains = make([]chain, d.tiles()*lanes)
-		d.arena.Meter = meter
+		d.arena.Meter, d.arena.Kind = meter, mem.Loading
 		s.sides = append(s.sides, d)
 	}
 	return s

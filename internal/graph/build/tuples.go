@@ -45,7 +45,7 @@ func (b *builder) discover(ctx context.Context) error {
 // degrees counts degrees, with duplicates and without.
 func (t *tuples) degrees(ctx context.Context) error {
 	b := t.b
-	t.unique.Meter = b.o.Meter
+	t.unique.Meter, t.unique.Kind = b.o.Meter, mem.Loading
 	if err := t.count(ctx); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (t *tuples) count(ctx context.Context) error {
 	}
 	t.raw = t.newCounters(arena)
 	private := []counters{t.raw}
-	tmp := &mem.Arena{Meter: b.o.Meter}
+	tmp := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
 	defer tmp.Close()
 	// Counters of their own spare threads the atomics, where the memory for them is small beside the edges.
 	shared := b.team.Size() > 1 && b.team.Size()*b.sizes[0] > b.in.Edges.Len()

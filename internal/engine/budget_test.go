@@ -1,0 +1,70 @@
+package engine_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// hubs is a star whose messages and columns are larger than the least array that is spilled.
+func hubs() shape {
+	s := shape{name: "hubs", n: 300_000}
+	for i := range uint64(s.n - 1) {
+		s.tuples = append(s.tuples, [2]uint64{i % 2, i + 1})
+	}
+	return s
+}
+
+// everyone sends each neighbour a message of its own, and adds up what comes: messages are neither combined nor along all edges.
+type everyone struct{}
+
+func (everyone) Compute(v *pregel.Vertex[uint64, uint64], came []uint64) {
+	for _, m := range came {
+		v.Set(v.Value() + m)
+	}
+	if v.Superstep() < 2 {
+		for i := range v.OutDegree() {
+			v.SendAlongEdge(i, uint64(v.ID())+uint64(i))
+		}
+	}
+	v.VoteToHalt()
+}
+
+// TestBudget has programs in a budget of which nearly all is spilled compute what they do without one, in every delivery.
+func TestBudget(t *testing.T) {
+	dir := t.TempDir()
+	if mem.SpillDir(dir) != nil {
+		t.Skip("the directory for temporary files is in memory")
+	}
+	s := hubs()
+	for _, way := range settings() {
+		if way.threads == 1 || way.parts > 2 || way.o.Uncombined {
+			continue
+		}
+		g := s.load(t, way.parts, edges.Unweighted)
+		compareBudgets(t, g, pregel.List(algorithms.CDLP{Iterations: 2}), way, dir)
+		compareBudgets(t, g, pregel.List(everyone{}), way, dir)
+	}
+}
+
+// compareBudgets compares a run in a budget with one without.
+func compareBudgets[V comparable, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], way setting, dir string) {
+	t.Helper()
+	want, _ := run(t, g, p, way)
+	spilled := int64(0)
+	way.o.Budget = mem.NewBudget(16<<20, dir)
+	way.o.Progress = func(bsp.Progress) { spilled = max(spilled, way.o.Budget.Use().Spilled) }
+	got, _ := run(t, g, p, way)
+	if !slices.Equal(got, want) {
+		t.Errorf("%T, %v: other values in a budget", p, way)
+	}
+	if spilled == 0 {
+		t.Errorf("%T, %v: nothing was spilled: %v", p, way, way.o.Budget.Use())
+	}
+}

@@ -1,0 +1,311 @@
+package mem
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// Kinds of memory, as reports and errors name them.
+const (
+	Loading  = "loading"  // tuples, and what a graph is made with
+	Graph    = "graph"    // partitions
+	Columns  = "columns"  // values, messages to all neighbours, inboxes, properties
+	Messages = "messages" // those to single vertices, and uncombined ones
+	other    = "other"
+)
+
+// Budget bounds the memory that the arrays of a process take, beside Go's heap: below the soft limit arrays are memory, above it they are
+// mapped from files of the spill directory, whose pages the system writes and takes back when it needs the room; what cannot be spilled is
+// refused above the hard limit, by an *[Exhausted] that says who holds what. A nil *Budget refuses nothing.
+//
+//	0 ........ soft ........ hard ... limit
+//	  memory    files or memory        the program, stacks, page tables
+//
+// Arrays are asked for a few times in a run, never by message. All methods may be called by several goroutines at once.
+type Budget struct {
+	limit, soft, hard int64
+	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is set before SetProcess.
+	Last func(err error)
+
+	dir     string // where arrays are spilled to; empty: nowhere
+	process bool   // Go's collector is told
+	why     error  // what the watcher said last
+	before  int64  // what it was told before
+
+	mu      sync.Mutex
+	kinds   []*Held
+	peak    int64
+	told    int64                       // held when the collector was told last
+	over    map[*func(error) error]bool // whom to tell that it is exceeded
+	done    chan struct{}               // ends the watcher
+	held    atomic.Int64                // in memory
+	spilled atomic.Int64                // in files
+}
+
+// Held is what one kind of memory takes, in bytes: in memory and in files.
+type Held struct {
+	Kind            string
+	Memory, Spilled int64
+}
+
+// Use is what a budget has given out.
+type Use struct {
+	Limit, Memory, Heap, Spilled, Peak int64
+	Kinds                              []Held
+}
+
+// spillLeast is the size in bytes below which an array stays in memory: a file costs system calls and pages.
+const spillLeast = 1 << 20
+
+// NewBudget makes a budget of so many bytes for a process with all it has, which spills to files of a directory, or with an empty name
+// nowhere.
+func NewBudget(limit int64, dir string) *Budget {
+	hard := max(limit-limit/16-min(limit/8, 24<<20), 1)
+	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, dir: dir}
+}
+
+// Limit returns the bytes of the budget, 0 if there is none.
+func (b *Budget) Limit() int64 {
+	if b == nil {
+		return 0
+	}
+	return b.limit
+}
+
+// Dir returns where arrays are spilled to.
+func (b *Budget) Dir() string {
+	if b == nil {
+		return ""
+	}
+	return b.dir
+}
+
+// Free returns how many bytes more the budget has for arrays in memory; without a budget as many as anyone could ask for.
+func (b *Budget) Free() int64 {
+	if b == nil {
+		return math.MaxInt64
+	}
+	return max(b.hard-b.held.Load()-b.heap(), 0)
+}
+
+// Tight reports whether so many bytes more would be over the soft limit: what can do with less memory, slower, then does.
+func (b *Budget) Tight(bytes int64) bool {
+	return b != nil && b.held.Load()+b.heap()+bytes > b.soft
+}
+
+// fits reports whether so many bytes more are below the hard limit, if need be when Go's heap has been collected.
+func (b *Budget) fits(bytes int64) bool {
+	if b.held.Load()+b.heap()+bytes <= b.hard {
+		return true
+	}
+	if !b.process || b.held.Load()+bytes > b.hard {
+		return false
+	}
+	debug.FreeOSMemory()
+	return b.held.Load()+b.heap()+bytes <= b.hard
+}
+
+// heap returns what Go's heap takes. The budget of a test has no part in it.
+func (b *Budget) heap() int64 {
+	if !b.process {
+		return 0
+	}
+	return heapBytes()
+}
+
+// Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release once when it is gone.
+func (b *Budget) Reserve(kind string, bytes int64) (release func(), err error) {
+	if b == nil || bytes <= 0 {
+		return func() {}, nil
+	}
+	if !b.fits(bytes) {
+		return nil, b.refuse(kind, bytes, nil)
+	}
+	b.add(kind, bytes, false)
+	return sync.OnceFunc(func() { b.add(kind, -bytes, false) }), nil
+}
+
+// take gives an array of so many bytes, in memory or mapped from a file.
+func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error) {
+	if b == nil {
+		data, err = reserve(bytes, true)
+		return data, false, err
+	}
+	n := int64(bytes)
+	var spill error
+	if n >= spillLeast && b.dir != "" && b.Tight(n) {
+		if data, spill = spillFile(b.dir, bytes); spill == nil {
+			b.add(kind, n, true)
+			return data, true, nil
+		}
+	}
+	if b.held.Load()+n > b.hard || n >= spillLeast && !b.fits(n) {
+		return nil, false, b.refuse(kind, n, spill)
+	}
+	if data, err = reserve(bytes, b.limit >= 1<<30); err != nil {
+		return nil, false, err
+	}
+	b.add(kind, n, false)
+	return data, false, nil
+}
+
+// add counts bytes of a kind that are taken, or given back.
+func (b *Budget) add(kind string, bytes int64, file bool) {
+	if b == nil || bytes == 0 {
+		return
+	}
+	if kind == "" {
+		kind = other
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.kinds, func(h *Held) bool { return h.Kind == kind })
+	if i < 0 {
+		b.kinds = append(b.kinds, &Held{Kind: kind})
+		i = len(b.kinds) - 1
+	}
+	if file {
+		b.kinds[i].Spilled += bytes
+		b.spilled.Add(bytes)
+		return
+	}
+	b.kinds[i].Memory += bytes
+	held := b.held.Add(bytes)
+	b.peak = max(b.peak, held)
+	if far := held - b.told; b.process && (far > b.limit/64 || far < -b.limit/64) {
+		b.told = held
+		limitHeap(max(b.hard-held, b.limit/8))
+	}
+}
+
+// Use returns what the budget has given out.
+func (b *Budget) Use() Use {
+	if b == nil {
+		return Use{}
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	u := Use{Limit: b.limit, Memory: b.held.Load(), Heap: b.heap(), Spilled: b.spilled.Load(), Peak: b.peak}
+	for _, h := range b.kinds {
+		if h.Memory > 0 || h.Spilled > 0 {
+			u.Kinds = append(u.Kinds, *h)
+		}
+	}
+	slices.SortFunc(u.Kinds, func(a, b Held) int { return strings.Compare(a.Kind, b.Kind) })
+	return u
+}
+
+// String is for people: who holds what, and what is free.
+func (u Use) String() string {
+	var parts []string
+	for _, h := range u.Kinds {
+		if h.Memory > 0 {
+			parts = append(parts, h.Kind+" "+Text(h.Memory))
+		}
+	}
+	text := fmt.Sprintf("of the limit of %s %s are held", Text(u.Limit), Text(u.Memory+u.Heap))
+	if u.Heap > 0 {
+		parts = append(parts, "Go's heap "+Text(u.Heap))
+	}
+	if len(parts) > 0 {
+		text += " (" + strings.Join(parts, ", ") + ")"
+	}
+	if u.Spilled > 0 {
+		text += fmt.Sprintf(", %s are spilled", Text(u.Spilled))
+	}
+	return text
+}
+
+// refuse says that the budget has no room for an array, and why it could not be spilled.
+func (b *Budget) refuse(kind string, bytes int64, spill error) error {
+	if kind == "" {
+		kind = other
+	}
+	text := fmt.Sprintf("%s: %v, %s are free", kind, b.Use(), Text(b.Free()))
+	err := errors.New(text)
+	switch {
+	case spill != nil:
+		err = fmt.Errorf("%s; spilling: %w", text, spill)
+	case b.dir == "":
+		err = errors.New(text + "; there is nowhere to spill to")
+	}
+	return &Exhausted{Bytes: bytes, Err: err, Budget: true}
+}
+
+// process is the budget of arenas that have none of their own.
+var process atomic.Pointer[Budget]
+
+// SetProcess makes a budget that of the whole process: arenas that have none of their own count in it, and Go's collector keeps the heap to
+// what they leave. nil is none.
+func SetProcess(b *Budget) {
+	if b != nil {
+		b.process, b.done = true, make(chan struct{})
+		b.before = limitHeap(b.hard)
+		go b.watch(b.done)
+	}
+	if old := process.Swap(b); old != nil && old != b {
+		close(old.done)
+		if b == nil {
+			limitHeap(old.before)
+		}
+	}
+}
+
+// Process returns the budget of the process, or nil.
+func Process() *Budget { return process.Load() }
+
+// DefaultLimit returns how many bytes a process may take if nobody says it, and whose limit that is; 0 if nobody knows: the least of the
+// memory of the machine, of the limits of its control groups, and of GOMEMLIMIT.
+func DefaultLimit() (bytes int64, from string) {
+	bytes, from = systemLimit()
+	if n := goLimit(); n > 0 && (bytes == 0 || n < bytes) {
+		return n, "GOMEMLIMIT"
+	}
+	return bytes, from
+}
+
+// spillShare is how many times the limit may be spilled by what is known beforehand: with more, a run would only wait for the disk.
+const spillShare = 4
+
+// Room returns how many bytes the process can still have, in memory or spilled to files, or 0 if unknown.
+func Room() int64 {
+	b := Process()
+	if b == nil {
+		return Available()
+	}
+	return b.room()
+}
+
+func (b *Budget) room() int64 {
+	free := b.Free()
+	if system := Available(); b.process && system > 0 {
+		free = min(free, system)
+	}
+	if b.dir == "" {
+		return max(free, 1)
+	}
+	return max(free, 1) + min(diskFree(b.dir), max(spillShare*b.limit-b.spilled.Load(), 0))
+}
+
+// SpillDir checks that a directory is of use to spill to: files in memory, as of a tmpfs, save none.
+func SpillDir(dir string) error {
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return err
+	case !info.IsDir():
+		return fmt.Errorf("%s is no directory", dir)
+	case !canSpill:
+		return errors.New("files cannot be mapped to be written on this system")
+	case inMemory(dir):
+		return fmt.Errorf("%s is in memory itself, a tmpfs", dir)
+	}
+	return nil
+}

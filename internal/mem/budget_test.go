@@ -1,0 +1,168 @@
+//go:build linux
+
+package mem
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+// budgetOf makes a budget that is no process's, with a hard limit of so many bytes.
+func budgetOf(hard int64, dir string) *Budget {
+	return &Budget{limit: hard, hard: hard, soft: hard / 2, dir: dir}
+}
+
+func TestBudgetRefuses(t *testing.T) {
+	b := budgetOf(8<<20, "")
+	held := &Arena{Kind: Graph, Budget: b}
+	Make[uint64](held, 700<<10)
+	err := func() (err error) {
+		defer Recover(&err)
+		Make[uint64](&Arena{Kind: Columns, Budget: b}, 1<<20)
+		return nil
+	}()
+	var exhausted *Exhausted
+	if !errors.As(err, &exhausted) || !exhausted.Budget || exhausted.Bytes != 8<<20 {
+		t.Fatalf("error %v", err)
+	}
+	for _, want := range []string{"8.0 MiB are asked for columns", "of the limit of 8.0 MiB 5.5 MiB are held (graph 5.5 MiB)", "2.5 MiB are free", "nowhere to spill"} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("%q is not in: %v", want, err)
+		}
+	}
+	held.Close()
+	if u := b.Use(); u.Memory != 0 || len(u.Kinds) != 0 {
+		t.Errorf("%v", u)
+	}
+}
+
+func TestBudgetReserves(t *testing.T) {
+	b := budgetOf(1000, "")
+	release, err := b.Reserve(Messages, 600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Reserve(Messages, 500); err == nil {
+		t.Error("1100 bytes of 1000 were reserved")
+	}
+	release()
+	release()
+	if release, err = b.Reserve(Messages, 1000); err != nil {
+		t.Error(err)
+	}
+	release()
+	var none *Budget
+	if release, err = none.Reserve(Messages, 1<<40); err != nil || none.Tight(1<<40) {
+		t.Error("no budget refuses something")
+	}
+	release()
+}
+
+// TestSpill has arrays above the soft limit in files, which have no name and go with the arena, and grows one from memory into a file.
+func TestSpill(t *testing.T) {
+	dir := t.TempDir()
+	if SpillDir(dir) != nil {
+		t.Skip("the directory for temporary files is in memory")
+	}
+	b := budgetOf(8<<20, dir)
+	a := &Arena{Kind: Columns, Budget: b}
+	s := Make[uint64](a, 384<<10) // 3 MiB
+	for i := range s {
+		s[i] = uint64(i)
+	}
+	if u := b.Use(); u.Memory != 3<<20 || u.Spilled != 0 {
+		t.Fatalf("%v", u)
+	}
+	s = Grow(a, s, 2<<20)
+	if u := b.Use(); u.Memory != 0 || u.Spilled < 8*(384<<10+2<<20) {
+		t.Fatalf("%v", u)
+	}
+	s = s[:cap(s)]
+	for i, x := range s {
+		if want := uint64(i); i < 384<<10 && x != want || i >= 384<<10 && x != 0 {
+			t.Fatalf("element %d is %d", i, x)
+		}
+	}
+	s[len(s)-1] = 7
+	if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+		t.Errorf("files %v, error %v", files, err)
+	}
+	Trim(a, s, 1<<20)
+	Free(a, s)
+	a.Close()
+	if u := b.Use(); u.Memory != 0 || u.Spilled != 0 {
+		t.Errorf("%v is left", u)
+	}
+}
+
+func TestSpillWithoutRoom(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("nothing is spilled here")
+	}
+	b := budgetOf(8<<20, filepath.Join(t.TempDir(), "none"))
+	err := func() (err error) {
+		defer Recover(&err)
+		Make[uint64](&Arena{Kind: Columns, Budget: b}, 2<<20)
+		return nil
+	}()
+	if err == nil || !strings.Contains(err.Error(), "no such file") {
+		t.Errorf("error %v", err)
+	}
+	if SpillDir("/dev/shm") == nil {
+		t.Error("/dev/shm is taken to spill to")
+	}
+}
+
+func TestLimit(t *testing.T) {
+	root := t.TempDir()
+	for name, text := range map[string]string{
+		"memory.max": "max\n", "pod/memory.max": "1000\n", "pod/box/memory.max": "5000\n", "memory/old/memory.limit_in_bytes": "900\n",
+	} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for groups, want := range map[string]int64{"0::/pod/box\n": 1000, "4:memory:/old\n0::/pod\n": 900} {
+		if got := groupsLimit(root, groups); got != want {
+			t.Errorf("%q: a limit of %d, want %d", groups, got, want)
+		}
+	}
+	if n, from := DefaultLimit(); n <= 0 || from == "" {
+		t.Errorf("%d bytes, by %q", n, from)
+	}
+}
+
+// TestOver has who runs told when the process takes more than the hard limit.
+func TestOver(t *testing.T) {
+	if Anonymous() == 0 {
+		t.Skip("nobody knows what the process takes")
+	}
+	b := budgetOf(1, "")
+	var said []error
+	b.OnOver(func(err error) error {
+		said = append(said, err)
+		return errors.New("a cause")
+	})
+	var last error
+	b.Last = func(err error) { last = err }
+	b.OnOver(func(err error) error {
+		t.Error("who has left is told")
+		return err
+	})()
+	b.look()
+	b.look()
+	if len(said) != 1 || IsExhausted(said[0]) == nil || !strings.Contains(said[0].Error(), "are taken") {
+		t.Errorf("%v", said)
+	}
+	if last == nil || last.Error() != "a cause" {
+		t.Errorf("the process was ended for %v", last)
+	}
+}

@@ -1,0 +1,68 @@
+package mem
+
+import (
+	"errors"
+	"slices"
+	"unsafe"
+)
+
+// growFast is the size in bytes up to which arrays double when they grow; larger ones grow by a quarter.
+const growFast = 32 << 20
+
+// Grow returns s with room for n elements more. What is large and without pointers lies in the arena, counted and spilled as its other arrays
+// are, and where it lay before is freed: nobody else may use it. The rest is on Go's heap, as with slices.Grow, but is refused where the budget
+// has no room. It panics with an *[Exhausted] when there is no memory.
+func Grow[T any](a *Arena, s []T, n int) []T {
+	if cap(s)-len(s) >= n {
+		return s
+	}
+	size := int(unsafe.Sizeof(*new(T)))
+	want := max(len(s)+n, min(2*cap(s), cap(s)+cap(s)/4+growFast/max(size, 1)))
+	if a == nil || want*size < small || !PointerFree[T]() {
+		if b := a.budgetOrNil(); b != nil && want*size >= spillLeast && !b.fits(int64(want*size)) {
+			panic(b.refuse(a.Kind, int64(want*size), nil))
+		}
+		return slices.Grow(s, n)
+	}
+	larger := Make[T](a, want)[:len(s)]
+	copy(larger, s)
+	Free(a, s)
+	return larger
+}
+
+// Free gives back an array that Make or Grow made, if it is the arena's own; nobody may use it any more.
+func Free[T any](a *Arena, s []T) {
+	if a == nil || cap(s) == 0 {
+		return
+	}
+	start := unsafe.Pointer(unsafe.SliceData(s))
+	a.mu.Lock()
+	i := slices.IndexFunc(a.regions, func(r region) bool { return unsafe.Pointer(unsafe.SliceData(r.data)) == start })
+	if i < 0 {
+		a.mu.Unlock()
+		return // on Go's heap
+	}
+	r := a.regions[i]
+	a.regions = slices.Delete(a.regions, i, i+1)
+	a.bytes -= int64(r.used)
+	a.mu.Unlock()
+	a.Meter.add(-int64(r.used))
+	release(r.data)
+	r.budget.add(a.Kind, -int64(r.used), r.file)
+}
+
+func (a *Arena) budgetOrNil() *Budget {
+	if a == nil {
+		return nil
+	}
+	return a.budget()
+}
+
+// IsExhausted returns the *[Exhausted] in a value that was recovered, or nil.
+func IsExhausted(v any) *Exhausted {
+	var exhausted *Exhausted
+	if err, ok := v.(error); ok && errors.As(err, &exhausted) {
+		return exhausted
+	}
+	return nil
+}

@@ -1,0 +1,70 @@
+package mem
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+const canSpill = true
+
+// Magic numbers of file systems that are memory (statfs(2)).
+const (
+	tmpfs = 0x01021994
+	ramfs = 0x858458f6
+)
+
+func inMemory(dir string) bool {
+	var s unix.Statfs_t
+	return unix.Statfs(dir, &s) == nil && (int64(s.Type) == tmpfs || int64(s.Type) == ramfs)
+}
+
+// diskFree returns how many bytes a directory's file system has for this process.
+func diskFree(dir string) int64 {
+	var s unix.Statfs_t
+	if unix.Statfs(dir, &s) != nil {
+		return 0
+	}
+	return int64(s.Bavail) * s.Bsize
+}
+
+// spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk is taken now: where there is none a write to
+// the mapping would end the process. It has no name, so that nothing is left whatever becomes of the process.
+func spillFile(dir string, bytes int) ([]byte, error) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		if fd, err = named(dir); err != nil {
+			return nil, err
+		}
+	}
+	defer unix.Close(fd)
+	for {
+		if err = unix.Fallocate(fd, 0, 0, int64(bytes)); !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s has no room for %s: %w", dir, Text(int64(bytes)), err)
+	}
+	data, err := unix.Mmap(fd, 0, bytes, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err != nil {
+		return nil, fmt.Errorf("mapping %s of %s: %w", Text(int64(bytes)), dir, err)
+	}
+	return data, nil
+}
+
+// named makes a file that has a name for a moment, where the file system has none without.
+func named(dir string) (int, error) {
+	f, err := os.CreateTemp(dir, ".superstep-spill-")
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	if err := os.Remove(filepath.Join(f.Name())); err != nil {
+		return 0, err
+	}
+	return unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+}
