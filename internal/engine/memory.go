@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"unsafe"
 
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
@@ -66,14 +65,12 @@ func (r *runner[V, M]) roomFor(t *thread[V, M], local uint32, n int) {
 
 // binned reports whether there is memory for the pairs of a list in the bins of a push: else one goroutine pushes right into the inbox.
 func (r *runner[V, M]) binned(edges int) bool {
-	var m M
-	return !r.job.budget().Tight(int64(edges) * int64(4+unsafe.Sizeof(m)))
+	return !r.job.budget().Tight(int64(edges) * int64(4+mem.SizeOf[M]()))
 }
 
 // roomy reports whether there is memory for so many messages that travel one by one, in this process's part of the partitions: they lie in
 // bins, in buffers and in lists.
 func (j *Job[V, M]) roomy(messages int) bool {
-	var m M
 	here := messages / max(len(j.owners), 1) * len(j.runners)
-	return !j.budget().Tight(3 * int64(here) * int64(4+unsafe.Sizeof(m)))
+	return !j.budget().Tight(3 * int64(here) * int64(4+mem.SizeOf[M]()))
 }

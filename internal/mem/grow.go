@@ -30,6 +30,9 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	return larger
 }
 
+// SizeOf returns the bytes of a value of T.
+func SizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }
+
 // Free gives back an array that Make or Grow made, if it is the arena's own; nobody may use it any more.
 func Free[T any](a *Arena, s []T) {
 	if a == nil || cap(s) == 0 {
