@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// hubs is a star whose messages and columns are larger than the least array that is spilled.
+// hubs is a star whose messages and columns are larger than the least arrays that are spilled, with two hubs.
 func hubs() shape {
-	s := shape{name: "hubs", n: 300_000}
+	s := shape{name: "hubs", n: 150_000}
 	for i := range uint64(s.n - 1) {
 		s.tuples = append(s.tuples, [2]uint64{i % 2, i + 1})
 	}
@@ -42,14 +42,17 @@ func TestBudget(t *testing.T) {
 	if mem.SpillDir(dir) != nil {
 		t.Skip("the directory for temporary files is in memory")
 	}
-	s := hubs()
+	s, n := hubs(), 0
 	for _, way := range settings() {
 		if way.threads == 1 || way.parts > 2 || way.o.Uncombined {
 			continue
 		}
 		g := s.load(t, way.parts, edges.Unweighted)
-		compareBudgets(t, g, pregel.List(algorithms.CDLP{Iterations: 2}), way, dir)
-		compareBudgets(t, g, pregel.List(everyone{}), way, dir)
+		if n++; n%2 == 0 { // a disk is slow
+			compareBudgets(t, g, pregel.List(algorithms.CDLP{Iterations: 2}), way, dir)
+		} else {
+			compareBudgets(t, g, pregel.List(everyone{}), way, dir)
+		}
 	}
 }
 
@@ -59,6 +62,11 @@ func compareBudgets[V comparable, M any](t *testing.T, g *graph.Graph, p pregel.
 	want, _ := run(t, g, p, way)
 	spilled := int64(0)
 	way.o.Budget = mem.NewBudget(16<<20, dir)
+	taken, err := way.o.Budget.Reserve(mem.Graph, 11<<20) // up to the soft limit
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken()
 	way.o.Progress = func(bsp.Progress) { spilled = max(spilled, way.o.Budget.Use().Spilled) }
 	got, _ := run(t, g, p, way)
 	if !slices.Equal(got, want) {

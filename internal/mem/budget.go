@@ -31,6 +31,7 @@ const (
 // Arrays are asked for a few times in a run, never by message. All methods may be called by several goroutines at once.
 type Budget struct {
 	limit, soft, hard int64
+	least             int64 // smaller arrays stay in memory: a file costs system calls and pages
 	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is set before SetProcess.
 	Last func(err error)
 
@@ -61,14 +62,14 @@ type Use struct {
 	Kinds                              []Held
 }
 
-// spillLeast is the size in bytes below which an array stays in memory: a file costs system calls and pages.
+// spillLeast is the size in bytes from which every array may be spilled; in a small budget smaller ones are.
 const spillLeast = 1 << 20
 
 // NewBudget makes a budget of so many bytes for a process with all it has, which spills to files of a directory, or with an empty name
 // nowhere.
 func NewBudget(limit int64, dir string) *Budget {
 	hard := max(limit-limit/16-min(limit/8, 24<<20), 1)
-	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, dir: dir}
+	return &Budget{limit: limit, hard: hard, soft: hard - hard/8, least: min(max(limit/256, small), spillLeast), dir: dir}
 }
 
 // Limit returns the bytes of the budget, 0 if there is none.
@@ -140,13 +141,13 @@ func (b *Budget) take(kind string, bytes int) (data []byte, file bool, err error
 	}
 	n := int64(bytes)
 	var spill error
-	if n >= spillLeast && b.dir != "" && b.Tight(n) {
+	if n >= b.least && b.dir != "" && b.Tight(n) {
 		if data, spill = spillFile(b.dir, bytes); spill == nil {
 			b.add(kind, n, true)
 			return data, true, nil
 		}
 	}
-	if b.held.Load()+n > b.hard || n >= spillLeast && !b.fits(n) {
+	if b.held.Load()+n > b.hard || n >= b.least && !b.fits(n) {
 		return nil, false, b.refuse(kind, n, spill)
 	}
 	if data, err = reserve(bytes, b.limit >= 1<<30); err != nil {

@@ -13,7 +13,7 @@ import (
 
 // budgetOf makes a budget that is no process's, with a hard limit of so many bytes.
 func budgetOf(hard int64, dir string) *Budget {
-	return &Budget{limit: hard, hard: hard, soft: hard / 2, dir: dir}
+	return &Budget{limit: hard, hard: hard, soft: hard / 2, least: spillLeast, dir: dir}
 }
 
 func TestBudgetRefuses(t *testing.T) {

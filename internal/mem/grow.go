@@ -19,7 +19,7 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	size := int(unsafe.Sizeof(*new(T)))
 	want := max(len(s)+n, min(2*cap(s), cap(s)+cap(s)/4+growFast/max(size, 1)))
 	if a == nil || want*size < small || !PointerFree[T]() {
-		if b := a.budgetOrNil(); b != nil && want*size >= spillLeast && !b.fits(int64(want*size)) {
+		if b := a.budgetOrNil(); b != nil && int64(want*size) >= b.least && !b.fits(int64(want*size)) {
 			panic(b.refuse(a.Kind, int64(want*size), nil))
 		}
 		return slices.Grow(s, n)
