@@ -120,7 +120,7 @@ func (s *Server) converged(id string) bool {
 	return r == nil || r.figures().Converged
 }
 
-// forget removes the checkpoints of a job that is done. Those of one that failed or was cancelled stay: it can be gone on with.
+// forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or was cancelled can be gone on with until then.
 func (s *Server) forget(place string) {
 	ctx, cancel := context.WithTimeout(s.ctx, removeWithin)
 	defer cancel()
@@ -133,6 +133,6 @@ func (s *Server) forget(place string) {
 		err = os.RemoveAll(place) // with what a worker that was killed had begun to write
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		s.log.Warn("checkpoints of a job that is done stay", "place", place, "error", err)
+		s.log.Warn("checkpoints that nobody wants stay", "place", place, "error", err)
 	}
 }

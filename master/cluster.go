@@ -93,7 +93,8 @@ type (
 		state  control.JobState
 		reason string
 	}
-	graphTurned struct { // to another state
+	placeForgotten struct{ place string } // of a job's checkpoints: the job is no longer remembered
+	graphTurned    struct {               // to another state
 		graph  *graph
 		state  control.GraphState
 		reason string
@@ -122,11 +123,12 @@ func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.re
 func (e startLoad) String() string {
 	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
 }
-func (e stopLoad) String() string  { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
-func (e dropShare) String() string { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
-func (e probe) String() string     { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
-func (e moveJob) String() string   { return fmt.Sprintf("move %s: %s", e.job.id, e.reason) }
-func (e goodbye) String() string   { return "goodbye " + e.name }
+func (e stopLoad) String() string       { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
+func (e dropShare) String() string      { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
+func (e probe) String() string          { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
+func (e moveJob) String() string        { return fmt.Sprintf("move %s: %s", e.job.id, e.reason) }
+func (e placeForgotten) String() string { return "remove the checkpoints at " + e.place }
+func (e goodbye) String() string        { return "goodbye " + e.name }
 func (e dismiss) String() string {
 	return fmt.Sprintf("lost %s incarnation %d: %s", e.name, e.incarnation, e.reason)
 }

@@ -172,7 +172,7 @@ func (s *script) do(verb string, words []string) error {
 			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
-		spec.Checkpoints = values(words)["checkpoints"]
+		spec.Checkpoints, spec.GoOn = values(words)["checkpoints"], values(words)["from"]
 		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)

@@ -330,10 +330,26 @@ func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason 
 			continue
 		}
 		if remembered++; remembered > c.ended {
-			delete(c.keys, c.jobs[id].key)
+			old := c.jobs[id]
+			delete(c.keys, old.key)
 			c.changed = append(c.changed, change{job: id})
 			delete(c.jobs, id)
 			c.order = slices.Delete(c.order, i, i+1)
+			for _, place := range []string{old.spec.Checkpoints, old.spec.GoOn} {
+				if place != "" && !c.remembers(place) {
+					c.emit(placeForgotten{place})
+				}
+			}
 		}
 	}
+}
+
+// remembers reports whether a job that is remembered has its checkpoints at a place, or goes on from there.
+func (c *cluster) remembers(place string) bool {
+	for _, j := range c.jobs {
+		if j.spec.Checkpoints == place || j.spec.GoOn == place {
+			return true
+		}
+	}
+	return false
 }

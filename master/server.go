@@ -292,6 +292,8 @@ func (s *Server) effect(e effect) {
 		if place := e.job.spec.Checkpoints; place != "" && e.state == control.JobState_JOB_STATE_DONE && s.converged(e.job.id) {
 			s.spawn(func() { s.forget(place) })
 		}
+	case placeForgotten:
+		s.spawn(func() { s.forget(e.place) })
 	case graphTurned:
 		s.log.Info("graph", "graph", e.graph.name, "state", e.state.Word(), "reason", e.reason)
 		s.awaited(e)

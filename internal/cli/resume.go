@@ -4,12 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
-	"text/tabwriter"
-	"time"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/proto"
@@ -18,7 +15,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/jobspec"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -191,123 +187,4 @@ func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) err
 	}
 	spec.Rows, spec.Columns, err = r.run.partitions(graph.Of)
 	return err
-}
-
-// checkpoints is `superstep checkpoints`.
-func (a *app) checkpoints() *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "checkpoints list|show|verify",
-		Short: "List, show and verify the checkpoints of a place",
-		Long: `List, show and verify the checkpoints of a place, a directory or s3://BUCKET/PREFIX, as superstep run --checkpoint makes them.
-superstep resume goes on from one.`,
-		Example: `  superstep checkpoints list ckpt
-  superstep checkpoints show ckpt
-  superstep checkpoints verify s3://runs/pagerank`,
-		SuggestionsMinimumDistance: 2,
-		Args:                       noCommand,
-		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	about := func(use, short, example string, run func(ctx context.Context, place string) error) *cobra.Command {
-		return &cobra.Command{
-			Use: use + " PLACE", Short: short, Example: "  superstep checkpoints " + example, Args: exactly(1, aPlace),
-			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
-		}
-	}
-	cmd.AddCommand(
-		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
-		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
-		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.verifyCheckpoints),
-	)
-	return cmd
-}
-
-func (a *app) listCheckpoints(ctx context.Context, place string) error {
-	s, _, err := openPlace(place)
-	if err != nil {
-		return err
-	}
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
-	for _, l := range all {
-		if l.Err != nil {
-			fmt.Fprintf(t, "%s\tbroken: %s\n", l.Name, visible(l.Err.Error()))
-			continue
-		}
-		m := l.Manifest
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Program.Name), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
-	}
-	return t.Flush()
-}
-
-func (a *app) showCheckpoint(ctx context.Context, place string) error {
-	s, name, err := openPlace(place)
-	if err != nil {
-		return err
-	}
-	p := a.progress()
-	m, err := checkpoint.Find(ctx, s, name, p.warn)
-	p.done()
-	if err != nil {
-		return err
-	}
-	showManifest(a.out, s, m)
-	return nil
-}
-
-func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
-	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
-	fmt.Fprintf(w, "program %s, before superstep %d, taken %s\n", visible(m.Program.Name), m.Superstep, m.Created.Format(time.DateTime))
-	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
-	for _, t := range m.Program.Types {
-		fmt.Fprintf(w, "  %s\n", visible(t))
-	}
-	for _, p := range m.Parts {
-		fmt.Fprintf(w, "  %s: %s, of %s, sha256 %.16s\n", p.Name, mem.Text(p.Size), mem.Text(p.Raw), p.SHA256)
-	}
-}
-
-func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
-	s, name, err := openPlace(place)
-	if err != nil {
-		return err
-	}
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	looked, broken := 0, 0
-	for _, l := range all {
-		if name != "" && l.Name != name {
-			continue
-		}
-		looked++
-		if l.Err == nil {
-			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if l.Err != nil {
-			broken++
-			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
-			continue
-		}
-		fmt.Fprintf(a.out, "%s: %s, as written\n", l.Name, things(len(l.Manifest.Parts), "part", "parts"))
-	}
-	switch {
-	case looked == 0 && name != "":
-		return fmt.Errorf("%s: it has no %s", s, name)
-	case looked == 0:
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	case broken > 0:
-		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
-	}
-	return nil
 }

@@ -1,0 +1,184 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// checkpoints is `superstep checkpoints`.
+func (a *app) checkpoints() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "checkpoints list|show|verify|remove",
+		Short: "List, show, verify and remove the checkpoints of a place",
+		Long: `List, show, verify and remove the checkpoints of a place, a directory or s3://BUCKET/PREFIX, as superstep run --checkpoint makes them.
+superstep resume goes on from one.`,
+		Example: `  superstep checkpoints list ckpt
+  superstep checkpoints show ckpt
+  superstep checkpoints verify s3://runs/pagerank
+  superstep checkpoints remove ckpt --keep 1`,
+		SuggestionsMinimumDistance: 2,
+		Args:                       noCommand,
+		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	about := func(use, short, example string, run func(ctx context.Context, place string) error) *cobra.Command {
+		return &cobra.Command{
+			Use: use + " PLACE", Short: short, Example: "  superstep checkpoints " + example, Args: exactly(1, aPlace),
+			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
+		}
+	}
+	cmd.AddCommand(
+		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
+		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
+		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.verifyCheckpoints),
+		a.removeCheckpoints(),
+	)
+	return cmd
+}
+
+func (a *app) listCheckpoints(ctx context.Context, place string) error {
+	s, _, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	all, err := checkpoint.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	for _, l := range all {
+		if l.Err != nil {
+			fmt.Fprintf(t, "%s\tbroken: %s\n", l.Name, visible(l.Err.Error()))
+			continue
+		}
+		m := l.Manifest
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Program.Name), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+	}
+	return t.Flush()
+}
+
+func (a *app) showCheckpoint(ctx context.Context, place string) error {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	p := a.progress()
+	m, err := checkpoint.Find(ctx, s, name, p.warn)
+	p.done()
+	if err != nil {
+		return err
+	}
+	showManifest(a.out, s, m)
+	return nil
+}
+
+func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
+	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
+	fmt.Fprintf(w, "program %s, before superstep %d, taken %s\n", visible(m.Program.Name), m.Superstep, m.Created.Format(time.DateTime))
+	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
+	for _, t := range m.Program.Types {
+		fmt.Fprintf(w, "  %s\n", visible(t))
+	}
+	for _, p := range m.Parts {
+		fmt.Fprintf(w, "  %s: %s, of %s, sha256 %.16s\n", p.Name, mem.Text(p.Size), mem.Text(p.Raw), p.SHA256)
+	}
+}
+
+func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return err
+	}
+	all, err := checkpoint.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	looked, broken := 0, 0
+	for _, l := range all {
+		if name != "" && l.Name != name {
+			continue
+		}
+		looked++
+		if l.Err == nil {
+			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if l.Err != nil {
+			broken++
+			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
+			continue
+		}
+		fmt.Fprintf(a.out, "%s: %s, as written\n", l.Name, things(len(l.Manifest.Parts), "part", "parts"))
+	}
+	switch {
+	case looked == 0 && name != "":
+		return fmt.Errorf("%s: it has no %s", s, name)
+	case looked == 0:
+		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	case broken > 0:
+		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return nil
+}
+
+func (a *app) removeCheckpoints() *cobra.Command {
+	keep := 0
+	cmd := &cobra.Command{
+		Use:   "remove PLACE",
+		Short: "Remove the checkpoints of a place",
+		Long: `Remove the checkpoints of a place, a directory or s3://BUCKET/PREFIX, and parts of such as were never whole. A run that keeps checkpoints there
+and has not ended loses what it has taken so far, and takes new ones.`,
+		Example: `  superstep checkpoints remove ckpt
+  superstep checkpoints remove s3://runs/pagerank --keep 1`,
+		Args: exactly(1, "the place of checkpoints"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if keep < 0 {
+				return usagef("--keep: found %d, expected 0 or more", keep)
+			}
+			s, name, err := openPlace(args[0])
+			if err != nil {
+				return err
+			}
+			defer store.Close(s)
+			if name != "" {
+				return usagef("found %s of a place, expected the place: the newest stay with --keep N", name)
+			}
+			return a.prune(cmd.Context(), s, keep)
+		},
+	}
+	cmd.Flags().IntVar(&keep, "keep", 0, "keep the newest `N` that are in order")
+	return cmd
+}
+
+// prune removes all checkpoints of a place but the newest, and says how many.
+func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
+	before, err := checkpoint.List(ctx, s)
+	if err == nil {
+		err = checkpoint.Prune(ctx, s, keep, math.MaxInt)
+	}
+	if err != nil {
+		return err
+	}
+	after, err := checkpoint.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(a.out, "%s: %s removed, %d left\n", visible(s.String()), things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
+	return nil
+}
