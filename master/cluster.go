@@ -123,6 +123,7 @@ func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.re
 func (e startLoad) String() string {
 	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
 }
+
 func (e stopLoad) String() string       { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
 func (e dropShare) String() string      { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
 func (e probe) String() string          { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
