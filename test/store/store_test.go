@@ -175,19 +175,54 @@ func TestNoBucket(t *testing.T) {
 
 // TestGraphs: the program reads a graph from objects as it does from files, also in a cluster whose workers read parts of it, and writes results to
 // objects.
-func TestGraphs(t *testing.T) {
+// binary is the path of the program.
+type binary string
+
+// built builds the program.
+func built(t *testing.T) binary {
+	t.Helper()
 	program := t.TempDir() + "/superstep"
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", "../..", "-o", program, "./cmd/superstep").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return binary(program)
+}
+
+// run runs a command that has to succeed, and returns what it says.
+func (b binary) run(t *testing.T, arguments ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), string(b), arguments...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("superstep %s: %v\n%s", strings.Join(arguments, " "), err, out)
+	}
+	return string(out)
+}
+
+// up starts a cluster of two workers, and returns its master's address.
+func (b binary) up(t *testing.T, more ...string) (address string) {
+	t.Helper()
+	address = free(t)
+	cmd := exec.Command(string(b), append([]string{"up", "--workers", "2", "--threads", "1", "--listen", address}, more...)...)
+	var said bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &said, &said
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Signal(os.Interrupt) // not killed as what has the test's context is: its workers have to end too
+		if err := cmd.Wait(); err != nil || t.Failed() {
+			t.Logf("the cluster: %v\n%s", err, &said)
+		}
+	})
+	return address
+}
+
+func TestGraphs(t *testing.T) {
+	program := built(t)
 	serve(t, func(h http.Handler) http.Handler { return h })
 	run := func(arguments ...string) string {
 		t.Helper()
-		out, err := exec.CommandContext(t.Context(), program, arguments...).CombinedOutput()
-		if err != nil {
-			t.Fatalf("superstep %s: %v\n%s", strings.Join(arguments, " "), err, out)
-		}
-		return string(out)
+		return program.run(t, arguments...)
 	}
 	dir := t.TempDir()
 	search := func(graph, output string, more ...string) string {
@@ -218,21 +253,11 @@ func TestGraphs(t *testing.T) {
 			t.Errorf("%s: the result is another", name)
 		}
 	}
-	address := free(t)
-	up := exec.CommandContext(t.Context(), program, "up", "--workers", "2", "--threads", "1", "--listen", address)
-	var said bytes.Buffer
-	up.Stdout, up.Stderr = &said, &said
-	if err := up.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = up.Process.Signal(os.Interrupt)
-		_ = up.Wait()
-	})
+	address := program.up(t)
 	on := []string{"--master", address, "--workers", "2"}
 	want := search(dir+"/g.el", dir+"/want.txt")
 	if got := search("s3://bucket/graphs/g.el", "s3://bucket/results/cluster", on...); got != want {
-		t.Errorf("a cluster's result is another\n%s", &said)
+		t.Errorf("a cluster's result is another")
 	}
 	for arguments, says := range map[string]string{
 		"--graph s3://bucket/graphs/none.el":                             "s3://bucket/graphs/none.el",
@@ -242,15 +267,16 @@ func TestGraphs(t *testing.T) {
 		"--graph s3://bucket/graphs/g.el --output s3://bucket/../result": "result",
 	} {
 		all := append([]string{"run", "bfs", "-p", "source=1"}, strings.Fields(arguments)...)
-		out, err := exec.CommandContext(t.Context(), program, all...).CombinedOutput()
+		out, err := exec.CommandContext(t.Context(), string(program), all...).CombinedOutput()
 		if err == nil || !strings.Contains(string(out), says) || strings.Count(string(out), "\n") != 1 {
 			t.Errorf("%s: found %v, %q, expected a line with %q", arguments, err, out, says)
 		}
 	}
 }
 
-// TestVersitygw is of another server, in a process of its own.
-func TestVersitygw(t *testing.T) {
+// versitygw starts another server, in a process of its own, with a bucket, and points the environment at it.
+func versitygw(t *testing.T) {
+	t.Helper()
 	path := os.Getenv("VERSITYGW")
 	if path == "" {
 		t.Skip("VERSITYGW does not name a versitygw: go build -o versitygw github.com/versity/versitygw/cmd/versitygw")
@@ -284,6 +310,11 @@ func TestVersitygw(t *testing.T) {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
+}
+
+// TestVersitygw is of another server than TestInProcess.
+func TestVersitygw(t *testing.T) {
+	versitygw(t)
 	n := 0
 	storetest.Run(t, func(t *testing.T) store.Store {
 		n++
