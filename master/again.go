@@ -3,7 +3,6 @@ package master
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,12 +36,12 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 	return true
 }
 
-// requeue has a job wait, before all others, for its next attempt.
+// requeue has a job wait for its next attempt, before those that have not begun.
 func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	j.used = j.taken(now)
 	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
 	j.reason = reason
-	c.queued = slices.Insert(c.queued, 0, j.id)
+	c.queued = append(c.queued, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 }

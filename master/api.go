@@ -58,6 +58,9 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	if err := s.allowedInputs(ctx, r.Spec); err != nil {
 		return nil, false, err
 	}
+	if err := allowedPriority(control.CallerOf(ctx), r.Spec.Priority); err != nil {
+		return nil, false, err
+	}
 	held := false
 	answer, err := s.job(func() (j *job, err error) {
 		if ctx.Err() != nil { // while it waited for the lock

@@ -56,15 +56,14 @@ type cluster struct {
 	graphs  map[string]*graph
 	jobs    map[string]*job
 	order   []string          // the jobs by age
-	queued  []string          // of them, those that wait
+	queued  []string          // of them, those that wait, in no order
 	keys    map[string]string // of submissions: the jobs they made
 	cuts    map[pair]bool     // of workers that do not reach each other
 	probed  time.Duration     // when that was looked into last
 
-	changed     []change        // what the next run of the master would find otherwise
-	known       bool            // all graphs of earlier runs are: what others offer was dropped
-	expected    map[string]bool // workers of before the restart that are not back
-	interrupted int             // jobs that the restart has
+	changed  []change        // what the next run of the master would find otherwise
+	known    bool            // all graphs of earlier runs are: what others offer was dropped
+	expected map[string]bool // workers of before the restart that are not back
 
 	last    uint64 // incarnation given
 	floor   uint64 // incarnations up to here have been forgotten

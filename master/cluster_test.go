@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
-//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s] [owner=], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
+//	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s] [owner=] [priority=low|normal|high], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/cluster/*.txt")
@@ -173,6 +173,7 @@ func (s *script) do(verb string, words []string) error {
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
 		spec.Checkpoints, spec.GoOn = values(words)["checkpoints"], values(words)["from"]
+		spec.Priority = control.Priority(control.Priority_value["PRIORITY_"+strings.ToUpper(values(words)["priority"])])
 		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)

@@ -122,33 +122,6 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 	return j, nil
 }
 
-// schedule loads what has to be loaded again, and starts waiting jobs, oldest first, while there is room; one whose graph is not there yet, or whose client has
-// not confirmed it, lets others pass.
-func (c *cluster) schedule(now time.Duration) {
-	if reason := c.settling(now); reason != "" {
-		for _, id := range c.queued {
-			if c.jobs[id].confirmBy == 0 {
-				c.wait(c.jobs[id], reason)
-			}
-		}
-		return
-	}
-	c.reload()
-	uses, running := c.uses(), 0
-	for _, u := range uses {
-		running += u.running
-	}
-	for _, id := range slices.Clone(c.queued) {
-		if running >= c.running {
-			return
-		}
-		if j := c.jobs[id]; j.confirmBy == 0 && c.mayRun(j, uses[j.owner].running) && c.start(now, j) {
-			running++
-			uses[j.owner] = use{running: uses[j.owner].running + 1}
-		}
-	}
-}
-
 // start begins a job's next attempt if what it needs is there, and reports whether it did.
 func (c *cluster) start(now time.Duration, j *job) bool {
 	if j.spec.Graph == "" {

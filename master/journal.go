@@ -211,6 +211,10 @@ func (s *Server) describe(j *job) *control.Job {
 	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
 	d.Submitted = s.stamp(j.submitted)
+	d.Priority = control.Priority_PRIORITY_UNSPECIFIED
+	if j.state == control.JobState_JOB_STATE_QUEUED {
+		d.Priority = j.priority(s.now())
+	}
 	if j.epoch > 0 {
 		d.Started = s.stamp(j.started)
 	}

@@ -77,8 +77,6 @@ func (c *cluster) restoreJob(j *job) {
 	c.queued = append(c.queued, j.id)
 	if j.active() {
 		c.expect(j.placements)
-		c.queued = slices.Insert(c.queued[:len(c.queued)-1], c.interrupted, j.id)
-		c.interrupted++
 		if !j.cancelled {
 			j.reason = "the master was started anew; the job begins again"
 		}

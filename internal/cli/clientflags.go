@@ -32,6 +32,7 @@ type clientFlags struct {
 	patience          time.Duration
 	workers           int // to wait for
 	detach            bool
+	priority          *oneOf // of jobs
 	json              bool
 }
 
@@ -57,6 +58,7 @@ func (f *clientFlags) defineDetach(cmd *cobra.Command) {
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
+	f.priority = wordFlag(cmd, "priority", "on a cluster: how early the job has its turn among those that wait; high is for operators", "normal", "low", "high")
 }
 
 // wanted reports whether flags mean a cluster.

@@ -32,6 +32,7 @@ type remote struct {
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, *followed, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
+	spec.Priority, _ = control.PriorityOf(c.flags.cluster.priority.value) // the flag takes no other words
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
 		return nil, nil, err

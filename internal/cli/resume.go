@@ -80,6 +80,9 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if r.run.cluster.wanted(r.run.flags) {
 		return r.goOnThere(ctx, place)
 	}
+	if r.run.flags.Changed("priority") {
+		return usagef("--priority is of jobs on a cluster: give --master too")
+	}
 	s, name, err := openPlace(place)
 	if errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("%s: there is no such directory; to go on with a job of a cluster, say --master ADDR", place)

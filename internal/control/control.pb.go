@@ -24,6 +24,59 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// Priority is by what jobs wait: the highest are first, and of one priority those submitted first. 0 is normal.
+type Priority int32
+
+const (
+	Priority_PRIORITY_UNSPECIFIED Priority = 0
+	Priority_PRIORITY_LOW         Priority = 1
+	Priority_PRIORITY_NORMAL      Priority = 2
+	Priority_PRIORITY_HIGH        Priority = 3 // for operators
+)
+
+// Enum value maps for Priority.
+var (
+	Priority_name = map[int32]string{
+		0: "PRIORITY_UNSPECIFIED",
+		1: "PRIORITY_LOW",
+		2: "PRIORITY_NORMAL",
+		3: "PRIORITY_HIGH",
+	}
+	Priority_value = map[string]int32{
+		"PRIORITY_UNSPECIFIED": 0,
+		"PRIORITY_LOW":         1,
+		"PRIORITY_NORMAL":      2,
+		"PRIORITY_HIGH":        3,
+	}
+)
+
+func (x Priority) Enum() *Priority {
+	p := new(Priority)
+	*p = x
+	return p
+}
+
+func (x Priority) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Priority) Descriptor() protoreflect.EnumDescriptor {
+	return file_control_proto_enumTypes[0].Descriptor()
+}
+
+func (Priority) Type() protoreflect.EnumType {
+	return &file_control_proto_enumTypes[0]
+}
+
+func (x Priority) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Priority.Descriptor instead.
+func (Priority) EnumDescriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{0}
+}
+
 type JobState int32
 
 const (
@@ -72,11 +125,11 @@ func (x JobState) String() string {
 }
 
 func (JobState) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[0].Descriptor()
+	return file_control_proto_enumTypes[1].Descriptor()
 }
 
 func (JobState) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[0]
+	return &file_control_proto_enumTypes[1]
 }
 
 func (x JobState) Number() protoreflect.EnumNumber {
@@ -85,7 +138,7 @@ func (x JobState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use JobState.Descriptor instead.
 func (JobState) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{0}
+	return file_control_proto_rawDescGZIP(), []int{1}
 }
 
 type GraphState int32
@@ -127,11 +180,11 @@ func (x GraphState) String() string {
 }
 
 func (GraphState) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[1].Descriptor()
+	return file_control_proto_enumTypes[2].Descriptor()
 }
 
 func (GraphState) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[1]
+	return &file_control_proto_enumTypes[2]
 }
 
 func (x GraphState) Number() protoreflect.EnumNumber {
@@ -140,7 +193,7 @@ func (x GraphState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use GraphState.Descriptor instead.
 func (GraphState) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{1}
+	return file_control_proto_rawDescGZIP(), []int{2}
 }
 
 type WorkerState int32
@@ -182,11 +235,11 @@ func (x WorkerState) String() string {
 }
 
 func (WorkerState) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[2].Descriptor()
+	return file_control_proto_enumTypes[3].Descriptor()
 }
 
 func (WorkerState) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[2]
+	return &file_control_proto_enumTypes[3]
 }
 
 func (x WorkerState) Number() protoreflect.EnumNumber {
@@ -195,7 +248,7 @@ func (x WorkerState) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use WorkerState.Descriptor instead.
 func (WorkerState) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{2}
+	return file_control_proto_rawDescGZIP(), []int{3}
 }
 
 type Refusal_Kind int32
@@ -249,11 +302,11 @@ func (x Refusal_Kind) String() string {
 }
 
 func (Refusal_Kind) Descriptor() protoreflect.EnumDescriptor {
-	return file_control_proto_enumTypes[3].Descriptor()
+	return file_control_proto_enumTypes[4].Descriptor()
 }
 
 func (Refusal_Kind) Type() protoreflect.EnumType {
-	return &file_control_proto_enumTypes[3]
+	return &file_control_proto_enumTypes[4]
 }
 
 func (x Refusal_Kind) Number() protoreflect.EnumNumber {
@@ -5828,6 +5881,7 @@ type JobSpec struct {
 	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`       // measurements between the workers, without a graph; program is netbench then
 	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"` // where the job's are kept; the master says so
 	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`   // the place of the checkpoints of the job that this one goes on from; the master says so
+	Priority      Priority               `protobuf:"varint,24,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5986,6 +6040,13 @@ func (x *JobSpec) GetGoOn() string {
 		return x.GoOn
 	}
 	return ""
+}
+
+func (x *JobSpec) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
 }
 
 // ColumnData is what a client has sent with SendColumn. The master keeps it until a job that names it has ended.
@@ -6502,15 +6563,16 @@ type Job struct {
 	Directed      bool                   `protobuf:"varint,21,opt,name=directed,proto3" json:"directed,omitempty"`
 	Rows          uint32                 `protobuf:"varint,22,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid
 	Columns       uint32                 `protobuf:"varint,23,opt,name=columns,proto3" json:"columns,omitempty"`
-	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                         // of all workers
-	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"` // of the workers' processes, summed, in bytes
-	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                              // of a program that panicked; GetJob alone has it
-	Panic         *Panic                 `protobuf:"bytes,28,opt,name=panic,proto3" json:"panic,omitempty"`                              // as well
-	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                               // as stored: an undirected edge is two
-	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                  // when it has run; lists of jobs lack them
-	GraphLeft     *GraphSize             `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`     // of a program that changes the graph: as it is now, and as the run has left it
-	Checkpoint    uint32                 `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                   // before which superstep its newest checkpoint is; 0 if it has none
-	Owner         string                 `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                              // who submitted it: the certificate's name, or what stands for one; empty: not known
+	Threads       uint32                 `protobuf:"varint,24,opt,name=threads,proto3" json:"threads,omitempty"`                                      // of all workers
+	PeakMemory    uint64                 `protobuf:"varint,25,opt,name=peak_memory,json=peakMemory,proto3" json:"peak_memory,omitempty"`              // of the workers' processes, summed, in bytes
+	Stack         string                 `protobuf:"bytes,26,opt,name=stack,proto3" json:"stack,omitempty"`                                           // of a program that panicked; GetJob alone has it
+	Panic         *Panic                 `protobuf:"bytes,28,opt,name=panic,proto3" json:"panic,omitempty"`                                           // as well
+	Arcs          uint64                 `protobuf:"varint,27,opt,name=arcs,proto3" json:"arcs,omitempty"`                                            // as stored: an undirected edge is two
+	Aggregators   []*Aggregator          `protobuf:"bytes,29,rep,name=aggregators,proto3" json:"aggregators,omitempty"`                               // when it has run; lists of jobs lack them
+	GraphLeft     *GraphSize             `protobuf:"bytes,30,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`                  // of a program that changes the graph: as it is now, and as the run has left it
+	Checkpoint    uint32                 `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                // before which superstep its newest checkpoint is; 0 if it has none
+	Owner         string                 `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                                           // who submitted it: the certificate's name, or what stands for one; empty: not known
+	Priority      Priority               `protobuf:"varint,34,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"` // by which it waits now, if it does: the longer it waits, the higher
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -6768,6 +6830,13 @@ func (x *Job) GetOwner() string {
 		return x.Owner
 	}
 	return ""
+}
+
+func (x *Job) GetPriority() Priority {
+	if x != nil {
+		return x.Priority
+	}
+	return Priority_PRIORITY_UNSPECIFIED
 }
 
 func (x *Job) GetGraph500() *Graph500Result {
@@ -9681,7 +9750,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xc7\a\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\x83\b\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -9705,7 +9774,8 @@ const file_control_proto_rawDesc = "" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
 	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x12 \n" +
 	"\vcheckpoints\x18\x16 \x01(\tR\vcheckpoints\x12\x13\n" +
-	"\x05go_on\x18\x17 \x01(\tR\x04goOn\x1a=\n" +
+	"\x05go_on\x18\x17 \x01(\tR\x04goOn\x12:\n" +
+	"\bpriority\x18\x18 \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
@@ -9754,7 +9824,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xa2\t\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xde\t\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -9796,7 +9866,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"checkpoint\x18\x1f \x01(\rR\n" +
 	"checkpoint\x12\x14\n" +
-	"\x05owner\x18! \x01(\tR\x05owner\x12@\n" +
+	"\x05owner\x18! \x01(\tR\x05owner\x12:\n" +
+	"\bpriority\x18\" \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -9979,7 +10050,12 @@ const file_control_proto_rawDesc = "" +
 	"\acolumns\x18\x03 \x01(\rR\acolumns\x126\n" +
 	"\x05state\x18\x04 \x01(\x0e2 .superstep.control.v1.GraphStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x05 \x01(\tR\x06reason\x128\n" +
-	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report*\xc3\x01\n" +
+	"\x06report\x18\x06 \x01(\v2 .superstep.control.v1.LoadReportR\x06report*^\n" +
+	"\bPriority\x12\x18\n" +
+	"\x14PRIORITY_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fPRIORITY_LOW\x10\x01\x12\x13\n" +
+	"\x0fPRIORITY_NORMAL\x10\x02\x12\x11\n" +
+	"\rPRIORITY_HIGH\x10\x03*\xc3\x01\n" +
 	"\bJobState\x12\x19\n" +
 	"\x15JOB_STATE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10JOB_STATE_QUEUED\x10\x01\x12\x15\n" +
@@ -10041,316 +10117,319 @@ func file_control_proto_rawDescGZIP() []byte {
 	return file_control_proto_rawDescData
 }
 
-var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 4)
+var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
 var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 120)
 var file_control_proto_goTypes = []any{
-	(JobState)(0),                 // 0: superstep.control.v1.JobState
-	(GraphState)(0),               // 1: superstep.control.v1.GraphState
-	(WorkerState)(0),              // 2: superstep.control.v1.WorkerState
-	(Refusal_Kind)(0),             // 3: superstep.control.v1.Refusal.Kind
-	(*RegisterRequest)(nil),       // 4: superstep.control.v1.RegisterRequest
-	(*Program)(nil),               // 5: superstep.control.v1.Program
-	(*RegisterResponse)(nil),      // 6: superstep.control.v1.RegisterResponse
-	(*ReportExitRequest)(nil),     // 7: superstep.control.v1.ReportExitRequest
-	(*ReportExitResponse)(nil),    // 8: superstep.control.v1.ReportExitResponse
-	(*Refusal)(nil),               // 9: superstep.control.v1.Refusal
-	(*FromWorker)(nil),            // 10: superstep.control.v1.FromWorker
-	(*Deliver)(nil),               // 11: superstep.control.v1.Deliver
-	(*Progress)(nil),              // 12: superstep.control.v1.Progress
-	(*Attach)(nil),                // 13: superstep.control.v1.Attach
-	(*Offer)(nil),                 // 14: superstep.control.v1.Offer
-	(*Heartbeat)(nil),             // 15: superstep.control.v1.Heartbeat
-	(*Way)(nil),                   // 16: superstep.control.v1.Way
-	(*Leave)(nil),                 // 17: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 18: superstep.control.v1.ToWorker
-	(*Delivered)(nil),             // 19: superstep.control.v1.Delivered
-	(*Attached)(nil),              // 20: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 21: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 22: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 23: superstep.control.v1.Command
-	(*Rejoin)(nil),                // 24: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),               // 25: superstep.control.v1.KeepNow
-	(*Report)(nil),                // 26: superstep.control.v1.Report
-	(*Failure)(nil),               // 27: superstep.control.v1.Failure
-	(*Panic)(nil),                 // 28: superstep.control.v1.Panic
-	(*Placement)(nil),             // 29: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 30: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 31: superstep.control.v1.Meet
-	(*Load)(nil),                  // 32: superstep.control.v1.Load
-	(*Save)(nil),                  // 33: superstep.control.v1.Save
-	(*SaveReport)(nil),            // 34: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),            // 35: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 36: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 37: superstep.control.v1.Locate
-	(*Located)(nil),               // 38: superstep.control.v1.Located
-	(*Vertex)(nil),                // 39: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 40: superstep.control.v1.Prepare
-	(*Keep)(nil),                  // 41: superstep.control.v1.Keep
-	(*GoOn)(nil),                  // 42: superstep.control.v1.GoOn
-	(*Fill)(nil),                  // 43: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 44: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 45: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 46: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 47: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 48: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 49: superstep.control.v1.Step
-	(*Superstep)(nil),             // 50: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 51: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 52: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 53: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 54: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 55: superstep.control.v1.Times
-	(*Peer)(nil),                  // 56: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 57: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 58: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 59: superstep.control.v1.Generate
-	(*Construct)(nil),             // 60: superstep.control.v1.Construct
-	(*Search)(nil),                // 61: superstep.control.v1.Search
-	(*Judge)(nil),                 // 62: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 63: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 64: superstep.control.v1.Violation
-	(*Measure)(nil),               // 65: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 66: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 67: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 68: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 69: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 70: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 71: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 72: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 73: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 74: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 75: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 76: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 77: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 78: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 79: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 80: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 81: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 82: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 83: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 84: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 85: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 86: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 87: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 88: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 89: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 90: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 91: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),    // 92: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 93: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),      // 94: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 95: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 96: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 97: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 98: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 99: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 100: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 101: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 102: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),      // 103: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),     // 104: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),   // 105: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 106: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 107: superstep.control.v1.Worker
-	(*BackupRequest)(nil),         // 108: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),           // 109: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),    // 110: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 111: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 112: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 113: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),              // 114: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),             // 115: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 116: superstep.control.v1.GraphRecord
-	nil,                           // 117: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 118: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 119: superstep.control.v1.Step.Ready
-	nil,                           // 120: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 121: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 122: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 123: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 124: google.protobuf.Timestamp
+	(Priority)(0),                 // 0: superstep.control.v1.Priority
+	(JobState)(0),                 // 1: superstep.control.v1.JobState
+	(GraphState)(0),               // 2: superstep.control.v1.GraphState
+	(WorkerState)(0),              // 3: superstep.control.v1.WorkerState
+	(Refusal_Kind)(0),             // 4: superstep.control.v1.Refusal.Kind
+	(*RegisterRequest)(nil),       // 5: superstep.control.v1.RegisterRequest
+	(*Program)(nil),               // 6: superstep.control.v1.Program
+	(*RegisterResponse)(nil),      // 7: superstep.control.v1.RegisterResponse
+	(*ReportExitRequest)(nil),     // 8: superstep.control.v1.ReportExitRequest
+	(*ReportExitResponse)(nil),    // 9: superstep.control.v1.ReportExitResponse
+	(*Refusal)(nil),               // 10: superstep.control.v1.Refusal
+	(*FromWorker)(nil),            // 11: superstep.control.v1.FromWorker
+	(*Deliver)(nil),               // 12: superstep.control.v1.Deliver
+	(*Progress)(nil),              // 13: superstep.control.v1.Progress
+	(*Attach)(nil),                // 14: superstep.control.v1.Attach
+	(*Offer)(nil),                 // 15: superstep.control.v1.Offer
+	(*Heartbeat)(nil),             // 16: superstep.control.v1.Heartbeat
+	(*Way)(nil),                   // 17: superstep.control.v1.Way
+	(*Leave)(nil),                 // 18: superstep.control.v1.Leave
+	(*ToWorker)(nil),              // 19: superstep.control.v1.ToWorker
+	(*Delivered)(nil),             // 20: superstep.control.v1.Delivered
+	(*Attached)(nil),              // 21: superstep.control.v1.Attached
+	(*Beat)(nil),                  // 22: superstep.control.v1.Beat
+	(*Goodbye)(nil),               // 23: superstep.control.v1.Goodbye
+	(*Command)(nil),               // 24: superstep.control.v1.Command
+	(*Rejoin)(nil),                // 25: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),               // 26: superstep.control.v1.KeepNow
+	(*Report)(nil),                // 27: superstep.control.v1.Report
+	(*Failure)(nil),               // 28: superstep.control.v1.Failure
+	(*Panic)(nil),                 // 29: superstep.control.v1.Panic
+	(*Placement)(nil),             // 30: superstep.control.v1.Placement
+	(*GraphSource)(nil),           // 31: superstep.control.v1.GraphSource
+	(*Meet)(nil),                  // 32: superstep.control.v1.Meet
+	(*Load)(nil),                  // 33: superstep.control.v1.Load
+	(*Save)(nil),                  // 34: superstep.control.v1.Save
+	(*SaveReport)(nil),            // 35: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),            // 36: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),            // 37: superstep.control.v1.RunOptions
+	(*Locate)(nil),                // 38: superstep.control.v1.Locate
+	(*Located)(nil),               // 39: superstep.control.v1.Located
+	(*Vertex)(nil),                // 40: superstep.control.v1.Vertex
+	(*Prepare)(nil),               // 41: superstep.control.v1.Prepare
+	(*Keep)(nil),                  // 42: superstep.control.v1.Keep
+	(*GoOn)(nil),                  // 43: superstep.control.v1.GoOn
+	(*Fill)(nil),                  // 44: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 45: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 46: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 47: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 48: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 49: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 50: superstep.control.v1.Step
+	(*Superstep)(nil),             // 51: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 52: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 53: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 54: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 55: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 56: superstep.control.v1.Times
+	(*Peer)(nil),                  // 57: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 58: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 59: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 60: superstep.control.v1.Generate
+	(*Construct)(nil),             // 61: superstep.control.v1.Construct
+	(*Search)(nil),                // 62: superstep.control.v1.Search
+	(*Judge)(nil),                 // 63: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 64: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 65: superstep.control.v1.Violation
+	(*Measure)(nil),               // 66: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 67: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 68: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 69: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 70: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 71: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 72: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 73: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 74: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 75: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 76: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 77: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 78: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 79: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 80: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 81: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 82: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 83: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 84: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 85: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 86: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 87: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 88: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 89: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 90: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 91: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 92: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),    // 93: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 94: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),      // 95: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 96: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 97: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 98: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 99: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 100: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 101: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 102: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 103: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),      // 104: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),     // 105: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),   // 106: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 107: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 108: superstep.control.v1.Worker
+	(*BackupRequest)(nil),         // 109: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),           // 110: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),    // 111: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 112: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 113: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 114: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),              // 115: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),             // 116: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 117: superstep.control.v1.GraphRecord
+	nil,                           // 118: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 119: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 120: superstep.control.v1.Step.Ready
+	nil,                           // 121: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 122: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 123: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 124: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 125: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	5,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
-	3,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	13,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	15,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	26,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	17,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	72,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	12,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	11,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	69,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	14,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	32,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	35,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	16,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	20,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	21,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	23,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	22,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	19,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	32,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	40,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	68,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	70,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	71,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	37,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	58,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	31,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	65,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	66,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	43,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	45,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	33,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	24,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	25,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	27,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	35,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	44,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	38,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	63,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	67,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	47,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	34,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	28,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	29,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	30,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	29,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	39,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	117, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	36,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	29,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	39,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	41,  // 51: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	42,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
-	39,  // 53: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	46,  // 54: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	53,  // 55: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	46,  // 56: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	91,  // 57: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	48,  // 58: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	46,  // 59: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	82,  // 60: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	50,  // 61: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	37,  // 62: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	118, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	119, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	52,  // 65: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	55,  // 66: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	56,  // 67: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	57,  // 68: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	54,  // 69: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	59,  // 70: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	60,  // 71: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	61,  // 72: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	62,  // 73: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	78,  // 74: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	29,  // 75: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	39,  // 76: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	36,  // 77: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	39,  // 78: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	64,  // 79: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	77,  // 80: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	29,  // 81: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	29,  // 82: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	124, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	120, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	30,  // 85: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	36,  // 86: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	121, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	122, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	78,  // 89: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	77,  // 90: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	80,  // 91: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	80,  // 92: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	64,  // 93: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	73,  // 94: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	0,   // 95: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	124, // 96: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	124, // 97: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	124, // 98: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	28,  // 99: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	82,  // 100: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	53,  // 101: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	79,  // 102: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	73,  // 103: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	81,  // 104: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	124, // 105: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	81,  // 106: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	91,  // 107: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	72,  // 108: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	12,  // 109: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	90,  // 110: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	124, // 111: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	52,  // 112: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	123, // 113: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	53,  // 114: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	30,  // 115: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	30,  // 116: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	1,   // 117: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	29,  // 118: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	12,  // 119: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	98,  // 120: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	2,   // 121: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	16,  // 122: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	107, // 123: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	107, // 124: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	98,  // 125: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	81,  // 126: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	124, // 127: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	114, // 128: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	81,  // 129: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	29,  // 130: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	32,  // 131: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	1,   // 132: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	35,  // 133: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	74,  // 134: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	4,   // 135: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	7,   // 136: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	83,  // 137: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	84,  // 138: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	85,  // 139: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	87,  // 140: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	88,  // 141: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	94,  // 142: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	75,  // 143: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	95,  // 144: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	97,  // 145: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	99,  // 146: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	101, // 147: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	102, // 148: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	103, // 149: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	105, // 150: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	108, // 151: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	92,  // 152: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	110, // 153: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	112, // 154: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	6,   // 155: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	8,   // 156: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	81,  // 157: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	81,  // 158: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	86,  // 159: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	81,  // 160: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	89,  // 161: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	81,  // 162: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	76,  // 163: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	96,  // 164: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	98,  // 165: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	100, // 166: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	98,  // 167: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	98,  // 168: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	104, // 169: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	106, // 170: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	109, // 171: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	93,  // 172: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	111, // 173: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	113, // 174: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	155, // [155:175] is the sub-list for method output_type
-	135, // [135:155] is the sub-list for method input_type
-	135, // [135:135] is the sub-list for extension type_name
-	135, // [135:135] is the sub-list for extension extendee
-	0,   // [0:135] is the sub-list for field type_name
+	6,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
+	4,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
+	14,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	16,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	27,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	18,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	73,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	13,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	12,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	70,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	15,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	33,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	36,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	17,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	21,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	22,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	24,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	23,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	20,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	33,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	41,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	69,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	71,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	72,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	38,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	59,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	32,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	66,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	67,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	44,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	46,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	34,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	25,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	26,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	28,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	36,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	45,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	39,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	64,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	68,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	48,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	35,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	29,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	30,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	31,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	30,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	40,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	118, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	37,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	30,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	40,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	42,  // 51: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	43,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	40,  // 53: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	47,  // 54: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	54,  // 55: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	47,  // 56: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	92,  // 57: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	49,  // 58: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	47,  // 59: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	83,  // 60: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	51,  // 61: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	38,  // 62: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	119, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	120, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	53,  // 65: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	56,  // 66: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	57,  // 67: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	58,  // 68: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	55,  // 69: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	60,  // 70: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	61,  // 71: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	62,  // 72: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	63,  // 73: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	79,  // 74: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	30,  // 75: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	40,  // 76: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	37,  // 77: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	40,  // 78: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	65,  // 79: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	78,  // 80: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	30,  // 81: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	30,  // 82: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	125, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	121, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	31,  // 85: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	37,  // 86: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	122, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	123, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	79,  // 89: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	78,  // 90: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	0,   // 91: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	81,  // 92: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	81,  // 93: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	65,  // 94: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	74,  // 95: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 96: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	125, // 97: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	125, // 98: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	125, // 99: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	29,  // 100: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	83,  // 101: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	54,  // 102: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 103: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	80,  // 104: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	74,  // 105: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	82,  // 106: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	125, // 107: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	82,  // 108: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	92,  // 109: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	73,  // 110: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	13,  // 111: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	91,  // 112: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	125, // 113: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	53,  // 114: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	124, // 115: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	54,  // 116: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	31,  // 117: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 118: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 119: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	30,  // 120: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	13,  // 121: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	99,  // 122: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	3,   // 123: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	17,  // 124: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	108, // 125: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	108, // 126: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 127: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	82,  // 128: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	125, // 129: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	115, // 130: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	82,  // 131: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	30,  // 132: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	33,  // 133: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 134: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	36,  // 135: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	75,  // 136: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	5,   // 137: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,   // 138: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	84,  // 139: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	85,  // 140: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	86,  // 141: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	88,  // 142: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	89,  // 143: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	95,  // 144: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	76,  // 145: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	96,  // 146: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	98,  // 147: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	100, // 148: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	102, // 149: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	103, // 150: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	104, // 151: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	106, // 152: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	109, // 153: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	93,  // 154: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	111, // 155: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	113, // 156: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	7,   // 157: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	9,   // 158: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	82,  // 159: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	82,  // 160: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	87,  // 161: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	82,  // 162: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	90,  // 163: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	82,  // 164: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	77,  // 165: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	97,  // 166: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	99,  // 167: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	101, // 168: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	99,  // 169: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	99,  // 170: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	105, // 171: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	107, // 172: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	110, // 173: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	94,  // 174: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	112, // 175: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	114, // 176: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	157, // [157:177] is the sub-list for method output_type
+	137, // [137:157] is the sub-list for method input_type
+	137, // [137:137] is the sub-list for extension type_name
+	137, // [137:137] is the sub-list for extension extendee
+	0,   // [0:137] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10426,7 +10505,7 @@ func file_control_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
-			NumEnums:      4,
+			NumEnums:      5,
 			NumMessages:   120,
 			NumExtensions: 0,
 			NumServices:   2,

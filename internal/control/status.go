@@ -91,7 +91,14 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		}
 		return ""
 	}
-	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\t"+owner("OWNER")+"SUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
+	urgent := slices.ContainsFunc(jobs, func(j *Job) bool { return j.priorityText() != "normal" })
+	priority := func(text string) string { // where there are several
+		if urgent {
+			return text + "\t"
+		}
+		return ""
+	}
+	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\t"+owner("OWNER")+priority("PRIORITY")+"SUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
 	for _, j := range jobs {
 		graph := j.Spec.Origin()
 		took := "-"
@@ -102,9 +109,18 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		default:
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, owner(j.Owner), j.Supersteps, len(j.Workers),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Word(), j.Spec.GetProgram(), graph, owner(j.Owner), priority(j.priorityText()), j.Supersteps, len(j.Workers),
 			timeText(now.Sub(j.Submitted.AsTime())), took, j.Reason)
 	}
+}
+
+// priorityText is a job's priority, and by which it waits now if that is another.
+func (j *Job) priorityText() string {
+	asked, now := j.Spec.GetPriority().Word(), j.Priority.Word()
+	if j.Priority == Priority_PRIORITY_UNSPECIFIED || now == asked {
+		return asked
+	}
+	return asked + ", now " + now
 }
 
 // GraphsText words a list of graphs.

@@ -34,6 +34,24 @@ func (w *Worker) StateText() string {
 // Word names a graph's state as people read it.
 func (s GraphState) Word() string { return word(s.String()) }
 
+// Word names a priority as people read it.
+func (p Priority) Word() string {
+	if p == Priority_PRIORITY_UNSPECIFIED {
+		p = Priority_PRIORITY_NORMAL
+	}
+	return word(p.String())
+}
+
+// PriorityOf is the priority of a word; an empty one is normal.
+func PriorityOf(word string) (p Priority, ok bool) {
+	for _, p := range []Priority{Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH} {
+		if p.Word() == word {
+			return p, true
+		}
+	}
+	return Priority_PRIORITY_UNSPECIFIED, word == ""
+}
+
 // Ended reports whether a job in this state stays in it.
 func (s JobState) Ended() bool {
 	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED

@@ -96,6 +96,10 @@ func (s *Submission) spec() (*control.JobSpec, error) {
 			Delivery: s.Delivery, Deterministic: s.Deterministic, MaxSupersteps: s.MaxSupersteps, Seed: s.Seed, Trace: true,
 		},
 	}
+	var ok bool
+	if spec.Priority, ok = control.PriorityOf(s.Priority); !ok {
+		return nil, invalid("priority: found %.50q, expected low, normal or high", s.Priority)
+	}
 	if s.SuperstepTimeout != "" {
 		limit, err := time.ParseDuration(s.SuperstepTimeout)
 		if err != nil || limit < 0 {

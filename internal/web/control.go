@@ -34,6 +34,7 @@ type Submission struct {
 	MaxSupersteps uint32 `json:"max_supersteps"`
 	Seed          uint64 `json:"seed"` // of the random numbers that a program draws
 	KeepResult    bool   `json:"keep_result"`
+	Priority      string `json:"priority"` // low, normal, high
 	// SuperstepTimeout is a time, such as 30s; empty is no limit.
 	SuperstepTimeout string `json:"superstep_timeout"`
 	// Graph500 asks for the benchmark, which has no program, parameters or graph.

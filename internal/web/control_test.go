@@ -109,8 +109,9 @@ func TestSubmission(t *testing.T) {
 		body string
 		want *control.JobSpec
 	}{
-		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true}`, &control.JobSpec{
-			Program: "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: &control.RunOptions{Delivery: "pull", Trace: true},
+		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true, "priority": "low"}`, &control.JobSpec{
+			Priority: control.Priority_PRIORITY_LOW,
+			Program:  "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: &control.RunOptions{Delivery: "pull", Trace: true},
 		}},
 		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "seed": 9, "superstep_timeout": "1m30s"}`, &control.JobSpec{
 			Program: "bfs", Rows: 2, Columns: 3, Options: &control.RunOptions{MaxSupersteps: 7, Seed: 9, SuperstepTimeout: 90e9, Trace: true},
@@ -170,6 +171,7 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a path from where":   {`{"program": "bfs", "graph": "web.el"}`, nil, 400, "the whole path of a file"},
 		"loops":               {`{"program": "bfs", "graph": "/a", "self_loops": "eat"}`, nil, 400, "expected keep or drop"},
 		"a grid":              {`{"program": "bfs", "graph": "/a", "grid": "2y2"}`, nil, 400, "grid: "},
+		"a priority":          {`{"program": "bfs", "graph": "/a", "priority": "urgent"}`, nil, 400, "priority: found "},
 		"a time":              {`{"program": "bfs", "graph": "/a", "superstep_timeout": "-1s"}`, nil, 400, "superstep_timeout: "},
 		"a graph of Graph500": {`{"graph500": {"scale": 9}, "graph": "/a"}`, nil, 400, "its own graph"},
 		"a grid of Graph500":  {`{"graph500": {"scale": 9}, "grid": "2y2"}`, nil, 400, "grid: "},

@@ -1,0 +1,43 @@
+package control
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+)
+
+// TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says which ones have risen.
+func TestPrioritiesOfJobs(t *testing.T) {
+	job := func(id string, asked, now Priority) *Job {
+		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, Spec: &JobSpec{Program: "bfs", Graph: "g", Priority: asked}, Priority: now, Submitted: timestamppb.Now()}
+	}
+	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
+	usual := []*Job{job("j1", none, normal), job("j2", normal, normal), job("j3", normal, none)}
+	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
+		t.Errorf("found\n%s", text)
+	}
+	all := append(usual, job("j4", low, high), job("j5", high, high), job("j6", low, none))
+	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}), "\n")
+	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
+		if !strings.Contains(lines[i], want) {
+			t.Errorf("found %q, expected %q in it", lines[i], want)
+		}
+	}
+}
+
+// TestQuotasOfStatus: what owners have, of what they may.
+func TestQuotasOfStatus(t *testing.T) {
+	text := StatusText(&StatusResponse{Quotas: []*QuotaUse{
+		{Owner: "alice", Queued: 3, QueuedQuota: 5, Running: 1, ResultBytes: 2 << 20, ResultBytesQuota: 1 << 30, TimeQuotaSeconds: 7200}, {Owner: "bob", RunningQuota: 2},
+	}})
+	for _, want := range []string{
+		"\nOWNER  WAIT    RUN     RESULTS             TIME OF A JOB\n",
+		"\nalice  3 of 5  1       2.0 MiB of 1.0 GiB  2 h 00 min\n",
+		"\nbob    0       0 of 2  0 B                 -\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found\n%s\nexpected %q", text, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package master
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// Jobs that wait have their turn in this order:
+//
+//  1. those that have begun before: they lost a worker, are moved, or were under way when the master ended;
+//  2. by their priority, which rises by one for each agesAfter that a job has waited, so that no stream of others keeps it waiting for ever;
+//  3. as they were submitted.
+//
+// All of it follows from what is in the jobs' records, so that the next master has the same order.
+
+// agesAfter is how long a job waits before it goes up one priority.
+const agesAfter = 10 * time.Minute
+
+// priority is by what a job waits now.
+func (j *job) priority(now time.Duration) control.Priority {
+	asked := cmp.Or(j.spec.Priority, control.Priority_PRIORITY_NORMAL)
+	risen := max(now-j.submitted, 0) / agesAfter
+	return control.Priority(min(time.Duration(asked)+risen, time.Duration(control.Priority_PRIORITY_HIGH)))
+}
+
+// inTurn is the queue, in its order.
+func (c *cluster) inTurn(now time.Duration) []*job {
+	all := make([]*job, len(c.queued))
+	for i, id := range c.queued {
+		all[i] = c.jobs[id]
+	}
+	slices.SortFunc(all, func(a, b *job) int {
+		return cmp.Or(
+			cmp.Compare(min(b.epoch, 1), min(a.epoch, 1)),
+			cmp.Compare(b.priority(now), a.priority(now)),
+			cmp.Compare(a.number, b.number),
+		)
+	})
+	return all
+}
+
+// allowedPriority refuses a priority that there is not, and the highest to all but operators: else it would soon be everybody's.
+func allowedPriority(caller control.Caller, asked control.Priority) error {
+	if asked < 0 || asked > control.Priority_PRIORITY_HIGH {
+		return invalid("found priority %d, expected low, normal or high", asked)
+	}
+	if asked == control.Priority_PRIORITY_HIGH && !caller.Roles.Has(certs.Operator) {
+		return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("priority high is for operators, and %s is none: low and normal are for all", caller.Name))
+	}
+	return nil
+}
+
+// schedule loads what has to be loaded again, and starts waiting jobs in their turn, while there is room; one whose graph is not there yet, whose client has
+// not confirmed it, or whose owner has as many running as may be, lets others pass.
+func (c *cluster) schedule(now time.Duration) {
+	if reason := c.settling(now); reason != "" {
+		for _, id := range c.queued {
+			if c.jobs[id].confirmBy == 0 {
+				c.wait(c.jobs[id], reason)
+			}
+		}
+		return
+	}
+	c.reload()
+	uses, running := c.uses(), 0
+	for _, u := range uses {
+		running += u.running
+	}
+	if running >= c.running {
+		return
+	}
+	for _, j := range c.inTurn(now) {
+		if running >= c.running {
+			return
+		}
+		if j.confirmBy == 0 && c.mayRun(j, uses[j.owner].running) && c.start(now, j) {
+			running++
+			uses[j.owner] = use{running: uses[j.owner].running + 1}
+		}
+	}
+}
