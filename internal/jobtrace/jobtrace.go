@@ -142,6 +142,9 @@ func begin(now *control.Job) *trace.Job {
 	if control.Named(now.Owner) {
 		b.Owner = now.Owner
 	}
+	if p := now.Spec.GetPriority().Word(); p != control.Priority_PRIORITY_NORMAL.Word() {
+		b.Priority = p
+	}
 	if now.Rows > 0 {
 		b.Grid = fmt.Sprintf("%dx%d", now.Rows, now.Columns)
 	}

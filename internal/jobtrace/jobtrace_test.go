@@ -188,3 +188,22 @@ func TestSearches(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
+
+// TestBegin: what says who wants a job, and how much, is there where it is not as for all.
+func TestBegin(t *testing.T) {
+	for _, c := range []struct {
+		owner, named string
+		priority     control.Priority
+		said         string
+	}{
+		{"anyone", "", control.Priority_PRIORITY_UNSPECIFIED, ""},
+		{"token", "", control.Priority_PRIORITY_NORMAL, ""},
+		{"alice", "alice", control.Priority_PRIORITY_LOW, "low"},
+		{"olga", "olga", control.Priority_PRIORITY_HIGH, "high"},
+	} {
+		b := begin(&control.Job{Id: "j1", Owner: c.owner, Spec: &control.JobSpec{Program: "bfs", Graph: "g", Priority: c.priority}})
+		if b.Owner != c.named || b.Priority != c.said {
+			t.Errorf("%s, %v: found %q, %q", c.owner, c.priority, b.Owner, b.Priority)
+		}
+	}
+}

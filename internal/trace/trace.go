@@ -143,7 +143,8 @@ type Job struct {
 	Job        string            `json:"job"` // the name that its records have
 	Program    string            `json:"program,omitempty"`
 	Parameters map[string]string `json:"parameters,omitempty"`
-	Owner      string            `json:"owner,omitempty"` // who submitted it to a cluster, where users have certificates
+	Owner      string            `json:"owner,omitempty"`    // who submitted it to a cluster, where users have certificates
+	Priority   string            `json:"priority,omitempty"` // that it was submitted with, if that is not normal
 	Graph      string            `json:"graph,omitempty"`
 	Vertices   uint64            `json:"vertices,omitempty"`
 	Arcs       uint64            `json:"arcs,omitempty"` // stored: an undirected edge is two

@@ -48,6 +48,7 @@ export interface Job {
   program?: string;
   parameters?: Record<string, string>;
   owner?: string;
+  priority?: string;
   graph?: string;
   vertices?: number;
   arcs?: number;

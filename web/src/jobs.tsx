@@ -209,6 +209,7 @@ export function Facts({ job }: { job: Job }) {
   return (
     <dl class="facts">
       {job.owner && <Fact name="owner" value={job.owner} />}
+      {job.priority && <Fact name="priority" value={job.priority} />}
       {job.graph && <Fact name="graph" value={job.graph} />}
       {parameters.map(([k, v]) => (
         <Fact name={k} value={v} key={k} />
