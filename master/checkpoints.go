@@ -69,8 +69,9 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 			return err
 		}
 		prepare.Keep = &control.Keep{
-			Place: place, Run: strings.ToLower(rand.Text()[:10]), Every: uint32(o.CheckpointEvery), Interval: int64(o.CheckpointInterval),
-			Mtbf: int64(o.MTBF), Strict: o.CheckpointStrict, Spec: about,
+			Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(checkpoint.Policy{
+				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
+			}),
 		}
 		m, err := r.newest(ctx, place)
 		switch {

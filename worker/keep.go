@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	objects "github.com/superstep-go/superstep/internal/store"
 )
 
@@ -80,11 +80,10 @@ func (c *crew) keeper() *checkpoint.Keeper {
 	if k == nil {
 		return nil
 	}
-	p := checkpoint.Policy{Every: int(k.Every), Interval: time.Duration(k.Interval), MTBF: time.Duration(k.Mtbf), Strict: k.Strict}
 	share := int64(c.graph.N) * stateOfVertex / int64(max(len(c.layout.Workers), 1))
 	c.running.Lock()
 	defer c.running.Unlock()
-	c.kept.keeper = checkpoint.NewKeeper(c.kept.store, p, share, func(text string) { c.log("warning: " + text) }, c.checkpointed)
+	c.kept.keeper = checkpoint.NewKeeper(c.kept.store, jobspec.Policy(k.When), share, func(text string) { c.log("warning: " + text) }, c.checkpointed)
 	return c.kept.keeper
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -71,6 +73,24 @@ func (f *checkpointFlags) check() error {
 	return nil
 }
 
+// asBefore has a run that goes on take checkpoints as it did before, but for what the flags say.
+func (f *checkpointFlags) asBefore(before *control.KeepWhen, flags *pflag.FlagSet) {
+	if before == nil { // of a cluster's job, whose master says it
+		return
+	}
+	p := jobspec.Policy(before)
+	if flags.Changed("checkpoint-every") {
+		p.Every, p.Interval = f.policy.Every, f.policy.Interval
+	}
+	if flags.Changed("mtbf") {
+		p.MTBF = f.policy.MTBF
+	}
+	if flags.Changed("checkpoint-strict") {
+		p.Strict = f.policy.Strict
+	}
+	f.policy = p
+}
+
 // kept is what keeps the checkpoints of a run.
 type kept struct {
 	app    *app
@@ -102,6 +122,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 			return nil, fmt.Errorf("--checkpoint: %w", err)
 		}
 	}
+	spec = proto.CloneOf(spec)
+	spec.KeepWhen = jobspec.KeepWhen(f.policy)
 	saved, err := jobspec.Later(spec)
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (a *app) resume() *cobra.Command {
 		Use:   "resume PLACE|JOB",
 		Short: "Go on from a checkpoint",
 		Long: `Go on from the newest checkpoint of a place that is in order, or from the one that is named, as superstep run --checkpoint has made
-it. The run goes on with its parameters, on its graph, which is loaded again; threads, partitions and delivery may be others. With other
+it. The run goes on with its parameters, on its graph, which is loaded again, and takes checkpoints as it did; threads, partitions and delivery may be others. With other
 parameters (-p) it is another run, which keeps no checkpoints unless --checkpoint names another place for them. The program may have been
 built anew: it is refused where its types are not those of the checkpoint. With --master it is a job of the cluster that is named, one that failed,
 was cancelled or came to its limit of supersteps.`,
@@ -108,6 +108,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	}
 	keep := &r.run.keep
 	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
+	keep.asBefore(spec.KeepWhen, r.run.flags)
 	if keep.place == "" && len(r.params) == 0 {
 		keep.place = s.String()
 	}

@@ -3399,13 +3399,10 @@ func (x *Prepare) GetGoOn() *GoOn {
 // Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`        // a store that all workers reach, of this job alone
-	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`            // is in the names of what is stored: another one of each attempt
-	Every         uint32                 `protobuf:"varint,3,opt,name=every,proto3" json:"every,omitempty"`       // supersteps
-	Interval      int64                  `protobuf:"varint,4,opt,name=interval,proto3" json:"interval,omitempty"` // nanoseconds
-	Mtbf          int64                  `protobuf:"varint,5,opt,name=mtbf,proto3" json:"mtbf,omitempty"`         // nanoseconds
-	Strict        bool                   `protobuf:"varint,6,opt,name=strict,proto3" json:"strict,omitempty"`
-	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"` // the job, for whoever goes on from a checkpoint
+	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"` // a store that all workers reach, of this job alone
+	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`     // is in the names of what is stored: another one of each attempt
+	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`   // the job, for whoever goes on from a checkpoint
+	When          *KeepWhen              `protobuf:"bytes,8,opt,name=when,proto3" json:"when,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3454,39 +3451,87 @@ func (x *Keep) GetRun() string {
 	return ""
 }
 
-func (x *Keep) GetEvery() uint32 {
+func (x *Keep) GetSpec() []byte {
+	if x != nil {
+		return x.Spec
+	}
+	return nil
+}
+
+func (x *Keep) GetWhen() *KeepWhen {
+	if x != nil {
+		return x.When
+	}
+	return nil
+}
+
+// KeepWhen says when checkpoints are taken: checkpoint.Policy.
+type KeepWhen struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Every         uint32                 `protobuf:"varint,1,opt,name=every,proto3" json:"every,omitempty"`       // supersteps
+	Interval      int64                  `protobuf:"varint,2,opt,name=interval,proto3" json:"interval,omitempty"` // nanoseconds
+	Mtbf          int64                  `protobuf:"varint,3,opt,name=mtbf,proto3" json:"mtbf,omitempty"`         // nanoseconds
+	Strict        bool                   `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *KeepWhen) Reset() {
+	*x = KeepWhen{}
+	mi := &file_control_proto_msgTypes[38]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *KeepWhen) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*KeepWhen) ProtoMessage() {}
+
+func (x *KeepWhen) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[38]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use KeepWhen.ProtoReflect.Descriptor instead.
+func (*KeepWhen) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *KeepWhen) GetEvery() uint32 {
 	if x != nil {
 		return x.Every
 	}
 	return 0
 }
 
-func (x *Keep) GetInterval() int64 {
+func (x *KeepWhen) GetInterval() int64 {
 	if x != nil {
 		return x.Interval
 	}
 	return 0
 }
 
-func (x *Keep) GetMtbf() int64 {
+func (x *KeepWhen) GetMtbf() int64 {
 	if x != nil {
 		return x.Mtbf
 	}
 	return 0
 }
 
-func (x *Keep) GetStrict() bool {
+func (x *KeepWhen) GetStrict() bool {
 	if x != nil {
 		return x.Strict
 	}
 	return false
-}
-
-func (x *Keep) GetSpec() []byte {
-	if x != nil {
-		return x.Spec
-	}
-	return nil
 }
 
 // GoOn names a checkpoint.
@@ -3500,7 +3545,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +3557,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +3570,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3557,7 +3602,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3569,7 +3614,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3582,7 +3627,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3631,7 +3676,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3643,7 +3688,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3656,7 +3701,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3687,7 +3732,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3699,7 +3744,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3712,7 +3757,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3759,7 +3804,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3771,7 +3816,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3784,7 +3829,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3850,7 +3895,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3862,7 +3907,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3875,7 +3920,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3926,7 +3971,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3938,7 +3983,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3951,7 +3996,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -3999,7 +4044,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4011,7 +4056,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4024,7 +4069,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4117,7 +4162,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4129,7 +4174,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4142,7 +4187,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4233,7 +4278,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4245,7 +4290,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4258,7 +4303,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4314,7 +4359,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4326,7 +4371,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4339,7 +4384,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -4550,7 +4595,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4562,7 +4607,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4575,7 +4620,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4614,7 +4659,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4626,7 +4671,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4639,7 +4684,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4692,7 +4737,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4704,7 +4749,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4717,7 +4762,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4778,7 +4823,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4790,7 +4835,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4803,7 +4848,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4869,7 +4914,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4881,7 +4926,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4894,7 +4939,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -4949,7 +4994,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4961,7 +5006,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4974,7 +5019,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -5061,7 +5106,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5073,7 +5118,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5086,7 +5131,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -5126,7 +5171,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5138,7 +5183,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5151,7 +5196,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 // Search makes ready to search from a root.
@@ -5166,7 +5211,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5178,7 +5223,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5191,7 +5236,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Search) GetKernel() string {
@@ -5225,7 +5270,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5237,7 +5282,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5250,7 +5295,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5279,7 +5324,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5291,7 +5336,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5304,7 +5349,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5389,7 +5434,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5401,7 +5446,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5414,7 +5459,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5451,7 +5496,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5463,7 +5508,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5476,7 +5521,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5510,7 +5555,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5522,7 +5567,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5535,7 +5580,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5555,7 +5600,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5567,7 +5612,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5580,7 +5625,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5601,7 +5646,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5613,7 +5658,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5626,7 +5671,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5653,7 +5698,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5665,7 +5710,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5678,7 +5723,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5706,7 +5751,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5718,7 +5763,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5731,7 +5776,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5758,7 +5803,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5770,7 +5815,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5783,7 +5828,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5805,7 +5850,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5817,7 +5862,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5830,7 +5875,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5876,11 +5921,12 @@ type JobSpec struct {
 	ColumnData    map[string]*ColumnData `protobuf:"bytes,13,rep,name=column_data,json=columnData,proto3" json:"column_data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: what a client has sent of them
 	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                                                         // of the grid that a graph of its own is dealt to; 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
-	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`               // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
-	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"`       // the benchmark, which has its own graph; program is graph500 then
-	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`       // measurements between the workers, without a graph; program is netbench then
-	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"` // where the job's are kept; the master says so
-	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`   // the place of the checkpoints of the job that this one goes on from; the master says so
+	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`                         // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
+	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"`                 // the benchmark, which has its own graph; program is graph500 then
+	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`                 // measurements between the workers, without a graph; program is netbench then
+	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`           // where the job's are kept; the master says so
+	KeepWhen      *KeepWhen              `protobuf:"bytes,30,opt,name=keep_when,json=keepWhen,proto3" json:"keep_when,omitempty"` // in a checkpoint of a run in one process: whoever goes on from it takes them as often
+	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`             // the place of the checkpoints of the job that this one goes on from; the master says so
 	Priority      Priority               `protobuf:"varint,24,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5888,7 +5934,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5900,7 +5946,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5913,7 +5959,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -6035,6 +6081,13 @@ func (x *JobSpec) GetCheckpoints() string {
 	return ""
 }
 
+func (x *JobSpec) GetKeepWhen() *KeepWhen {
+	if x != nil {
+		return x.KeepWhen
+	}
+	return nil
+}
+
 func (x *JobSpec) GetGoOn() string {
 	if x != nil {
 		return x.GoOn
@@ -6062,7 +6115,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6074,7 +6127,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6087,7 +6140,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *ColumnData) GetId() string {
@@ -6131,7 +6184,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6143,7 +6196,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6156,7 +6209,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6195,7 +6248,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6207,7 +6260,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6220,7 +6273,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -6236,7 +6289,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6248,7 +6301,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6261,7 +6314,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -6308,7 +6361,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6320,7 +6373,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6333,7 +6386,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -6400,7 +6453,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6412,7 +6465,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6425,7 +6478,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6482,7 +6535,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6494,7 +6547,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6507,7 +6560,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6580,7 +6633,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6592,7 +6645,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6605,7 +6658,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Job) GetId() string {
@@ -6858,7 +6911,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6870,7 +6923,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6883,7 +6936,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6920,7 +6973,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6932,7 +6985,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6945,7 +6998,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -6979,7 +7032,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6991,7 +7044,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7004,7 +7057,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -7023,7 +7076,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7035,7 +7088,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7048,7 +7101,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -7068,7 +7121,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7080,7 +7133,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7093,7 +7146,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -7119,7 +7172,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7184,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7197,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7165,7 +7218,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7177,7 +7230,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7190,7 +7243,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7234,7 +7287,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7246,7 +7299,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7259,7 +7312,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7375,7 +7428,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7387,7 +7440,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7400,7 +7453,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7451,7 +7504,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7463,7 +7516,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7476,7 +7529,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -7572,7 +7625,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7584,7 +7637,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7597,7 +7650,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -7617,7 +7670,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7629,7 +7682,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7642,7 +7695,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -7669,7 +7722,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7681,7 +7734,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7694,7 +7747,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7721,7 +7774,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7733,7 +7786,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7746,7 +7799,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7772,7 +7825,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7784,7 +7837,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7797,7 +7850,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7819,7 +7872,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7831,7 +7884,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7844,7 +7897,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7900,7 +7953,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7912,7 +7965,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7925,7 +7978,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *Graph) GetName() string {
@@ -8055,7 +8108,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8067,7 +8120,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8080,7 +8133,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 type ListGraphsResponse struct {
@@ -8092,7 +8145,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8104,7 +8157,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8117,7 +8170,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -8136,7 +8189,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8148,7 +8201,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8161,7 +8214,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -8180,7 +8233,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8192,7 +8245,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8205,7 +8258,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -8225,7 +8278,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8237,7 +8290,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8250,7 +8303,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8277,7 +8330,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8289,7 +8342,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8302,7 +8355,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8330,7 +8383,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8342,7 +8395,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8355,7 +8408,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8388,7 +8441,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8400,7 +8453,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8413,7 +8466,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8447,7 +8500,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8459,7 +8512,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8472,7 +8525,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *Worker) GetName() string {
@@ -8595,7 +8648,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8607,7 +8660,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8620,7 +8673,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 type BackupChunk struct {
@@ -8632,7 +8685,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8644,7 +8697,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8657,7 +8710,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -8675,7 +8728,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8687,7 +8740,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8700,7 +8753,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 type ListWorkersResponse struct {
@@ -8712,7 +8765,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8724,7 +8777,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8737,7 +8790,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8755,7 +8808,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8767,7 +8820,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8780,7 +8833,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 type StatusResponse struct {
@@ -8804,7 +8857,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8816,7 +8869,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8829,7 +8882,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -8940,7 +8993,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8952,7 +9005,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8965,7 +9018,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -9042,7 +9095,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9054,7 +9107,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9067,7 +9120,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -9148,7 +9201,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9160,7 +9213,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9173,7 +9226,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9226,7 +9279,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9238,7 +9291,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9251,7 +9304,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45, 0}
+	return file_control_proto_rawDescGZIP(), []int{46, 0}
 }
 
 type Step_Ready struct {
@@ -9262,7 +9315,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9274,7 +9327,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9287,7 +9340,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45, 1}
+	return file_control_proto_rawDescGZIP(), []int{46, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -9547,15 +9600,17 @@ const file_control_proto_rawDesc = "" +
 	"\x05go_on\x18\f \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa0\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"|\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
-	"\x03run\x18\x02 \x01(\tR\x03run\x12\x14\n" +
-	"\x05every\x18\x03 \x01(\rR\x05every\x12\x1a\n" +
-	"\binterval\x18\x04 \x01(\x03R\binterval\x12\x12\n" +
-	"\x04mtbf\x18\x05 \x01(\x03R\x04mtbf\x12\x16\n" +
-	"\x06strict\x18\x06 \x01(\bR\x06strict\x12\x12\n" +
-	"\x04spec\x18\a \x01(\fR\x04spec\"8\n" +
+	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
+	"\x04spec\x18\a \x01(\fR\x04spec\x122\n" +
+	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04whenJ\x04\b\x03\x10\a\"h\n" +
+	"\bKeepWhen\x12\x14\n" +
+	"\x05every\x18\x01 \x01(\rR\x05every\x12\x1a\n" +
+	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x12\n" +
+	"\x04mtbf\x18\x03 \x01(\x03R\x04mtbf\x12\x16\n" +
+	"\x06strict\x18\x04 \x01(\bR\x06strict\"8\n" +
 	"\x04GoOn\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
 	"\bmanifest\x18\x02 \x01(\tR\bmanifest\"\x94\x01\n" +
@@ -9750,7 +9805,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\x83\b\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\xc0\b\n" +
 	"\aJobSpec\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
@@ -9773,7 +9828,8 @@ const file_control_proto_rawDesc = "" +
 	"\x04load\x18\x0e \x01(\tR\x04load\x12:\n" +
 	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
 	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x12 \n" +
-	"\vcheckpoints\x18\x16 \x01(\tR\vcheckpoints\x12\x13\n" +
+	"\vcheckpoints\x18\x16 \x01(\tR\vcheckpoints\x12;\n" +
+	"\tkeep_when\x18\x1e \x01(\v2\x1e.superstep.control.v1.KeepWhenR\bkeepWhen\x12\x13\n" +
 	"\x05go_on\x18\x17 \x01(\tR\x04goOn\x12:\n" +
 	"\bpriority\x18\x18 \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
@@ -10118,7 +10174,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 120)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 121)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                 // 0: superstep.control.v1.Priority
 	(JobState)(0),                 // 1: superstep.control.v1.JobState
@@ -10163,89 +10219,90 @@ var file_control_proto_goTypes = []any{
 	(*Vertex)(nil),                // 40: superstep.control.v1.Vertex
 	(*Prepare)(nil),               // 41: superstep.control.v1.Prepare
 	(*Keep)(nil),                  // 42: superstep.control.v1.Keep
-	(*GoOn)(nil),                  // 43: superstep.control.v1.GoOn
-	(*Fill)(nil),                  // 44: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 45: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 46: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 47: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 48: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 49: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 50: superstep.control.v1.Step
-	(*Superstep)(nil),             // 51: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 52: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 53: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 54: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 55: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 56: superstep.control.v1.Times
-	(*Peer)(nil),                  // 57: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 58: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 59: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 60: superstep.control.v1.Generate
-	(*Construct)(nil),             // 61: superstep.control.v1.Construct
-	(*Search)(nil),                // 62: superstep.control.v1.Search
-	(*Judge)(nil),                 // 63: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 64: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 65: superstep.control.v1.Violation
-	(*Measure)(nil),               // 66: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 67: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 68: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 69: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 70: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 71: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 72: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 73: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 74: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 75: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 76: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 77: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 78: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 79: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 80: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 81: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 82: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 83: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 84: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 85: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 86: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 87: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 88: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 89: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 90: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 91: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 92: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),    // 93: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 94: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),      // 95: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 96: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 97: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 98: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 99: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 100: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 101: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 102: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 103: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),      // 104: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),     // 105: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),   // 106: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 107: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 108: superstep.control.v1.Worker
-	(*BackupRequest)(nil),         // 109: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),           // 110: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),    // 111: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 112: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 113: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 114: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),              // 115: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),             // 116: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 117: superstep.control.v1.GraphRecord
-	nil,                           // 118: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 119: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 120: superstep.control.v1.Step.Ready
-	nil,                           // 121: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 122: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 123: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 124: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 125: google.protobuf.Timestamp
+	(*KeepWhen)(nil),              // 43: superstep.control.v1.KeepWhen
+	(*GoOn)(nil),                  // 44: superstep.control.v1.GoOn
+	(*Fill)(nil),                  // 45: superstep.control.v1.Fill
+	(*PrepareReport)(nil),         // 46: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                 // 47: superstep.control.v1.Drive
+	(*Outcome)(nil),               // 48: superstep.control.v1.Outcome
+	(*DriveReport)(nil),           // 49: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                // 50: superstep.control.v1.RunEnd
+	(*Step)(nil),                  // 51: superstep.control.v1.Step
+	(*Superstep)(nil),             // 52: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),       // 53: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),       // 54: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),             // 55: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),           // 56: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                 // 57: superstep.control.v1.Times
+	(*Peer)(nil),                  // 58: superstep.control.v1.Peer
+	(*Exchange)(nil),              // 59: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),         // 60: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),              // 61: superstep.control.v1.Generate
+	(*Construct)(nil),             // 62: superstep.control.v1.Construct
+	(*Search)(nil),                // 63: superstep.control.v1.Search
+	(*Judge)(nil),                 // 64: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),       // 65: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),             // 66: superstep.control.v1.Violation
+	(*Measure)(nil),               // 67: superstep.control.v1.Measure
+	(*Probe)(nil),                 // 68: superstep.control.v1.Probe
+	(*ProbeReport)(nil),           // 69: superstep.control.v1.ProbeReport
+	(*Values)(nil),                // 70: superstep.control.v1.Values
+	(*ValuesChunk)(nil),           // 71: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                // 72: superstep.control.v1.Cancel
+	(*Drop)(nil),                  // 73: superstep.control.v1.Drop
+	(*LogLine)(nil),               // 74: superstep.control.v1.LogLine
+	(*JobSpec)(nil),               // 75: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),            // 76: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),     // 77: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),    // 78: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),              // 79: superstep.control.v1.Netbench
+	(*Graph500)(nil),              // 80: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),        // 81: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),          // 82: superstep.control.v1.KernelResult
+	(*Job)(nil),                   // 83: superstep.control.v1.Job
+	(*Aggregator)(nil),            // 84: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),      // 85: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),     // 86: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),       // 87: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),      // 88: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),         // 89: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),       // 90: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),              // 91: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),        // 92: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),       // 93: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),    // 94: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),   // 95: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),      // 96: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),      // 97: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),           // 98: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),      // 99: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                 // 100: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),     // 101: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),    // 102: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),   // 103: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),      // 104: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),      // 105: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),     // 106: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),   // 107: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),  // 108: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                // 109: superstep.control.v1.Worker
+	(*BackupRequest)(nil),         // 110: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),           // 111: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),    // 112: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),   // 113: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),         // 114: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),        // 115: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),              // 116: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),             // 117: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),           // 118: superstep.control.v1.GraphRecord
+	nil,                           // 119: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),              // 120: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),            // 121: superstep.control.v1.Step.Ready
+	nil,                           // 122: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                           // 123: superstep.control.v1.JobSpec.InputsEntry
+	nil,                           // 124: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                           // 125: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil), // 126: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
 	6,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
@@ -10254,10 +10311,10 @@ var file_control_proto_depIdxs = []int32{
 	16,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	27,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	18,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	73,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	74,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	13,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	12,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	70,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	71,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	15,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	33,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	36,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -10269,167 +10326,169 @@ var file_control_proto_depIdxs = []int32{
 	20,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	33,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	41,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	69,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	71,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	72,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	70,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	72,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	73,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	38,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	59,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	60,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	32,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	66,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	67,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	44,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	46,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	67,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	68,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	45,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	47,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	34,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	25,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
 	26,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
 	28,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	36,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	45,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	46,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	39,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	64,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	68,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	48,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	65,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	69,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	49,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	35,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	29,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	30,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
 	31,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
 	30,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	40,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	118, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	119, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	37,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	30,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	40,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	42,  // 51: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	43,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
-	40,  // 53: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	47,  // 54: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	54,  // 55: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	47,  // 56: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	92,  // 57: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	49,  // 58: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	47,  // 59: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	83,  // 60: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	51,  // 61: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	38,  // 62: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	119, // 63: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	120, // 64: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	53,  // 65: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	56,  // 66: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	57,  // 67: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	58,  // 68: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	55,  // 69: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	60,  // 70: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	61,  // 71: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	62,  // 72: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	63,  // 73: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	79,  // 74: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	30,  // 75: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	40,  // 76: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	37,  // 77: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	40,  // 78: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	65,  // 79: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	78,  // 80: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	30,  // 81: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	30,  // 82: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	125, // 83: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	121, // 84: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	31,  // 85: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	37,  // 86: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	122, // 87: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	123, // 88: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	79,  // 89: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	78,  // 90: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	0,   // 91: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	81,  // 92: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	81,  // 93: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	65,  // 94: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	74,  // 95: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 96: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	125, // 97: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	125, // 98: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	125, // 99: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	29,  // 100: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	83,  // 101: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	54,  // 102: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 103: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	80,  // 104: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	74,  // 105: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	82,  // 106: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	125, // 107: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	82,  // 108: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	92,  // 109: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	73,  // 110: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	13,  // 111: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	91,  // 112: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	125, // 113: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	53,  // 114: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	124, // 115: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	54,  // 116: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	31,  // 117: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 118: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 119: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	30,  // 120: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	13,  // 121: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	99,  // 122: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	3,   // 123: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	17,  // 124: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	108, // 125: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	108, // 126: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	99,  // 127: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	82,  // 128: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	125, // 129: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	115, // 130: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	82,  // 131: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	30,  // 132: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	33,  // 133: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 134: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	36,  // 135: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	75,  // 136: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	5,   // 137: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 138: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	84,  // 139: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	85,  // 140: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	86,  // 141: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	88,  // 142: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	89,  // 143: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	95,  // 144: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	76,  // 145: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	96,  // 146: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	98,  // 147: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	100, // 148: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	102, // 149: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	103, // 150: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	104, // 151: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	106, // 152: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	109, // 153: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	93,  // 154: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	111, // 155: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	113, // 156: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	7,   // 157: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	9,   // 158: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	82,  // 159: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	82,  // 160: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	87,  // 161: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	82,  // 162: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	90,  // 163: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	82,  // 164: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	77,  // 165: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	97,  // 166: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	99,  // 167: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	101, // 168: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	99,  // 169: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	99,  // 170: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	105, // 171: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	107, // 172: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	110, // 173: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	94,  // 174: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	112, // 175: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	114, // 176: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	157, // [157:177] is the sub-list for method output_type
-	137, // [137:157] is the sub-list for method input_type
-	137, // [137:137] is the sub-list for extension type_name
-	137, // [137:137] is the sub-list for extension extendee
-	0,   // [0:137] is the sub-list for field type_name
+	44,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	43,  // 53: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
+	40,  // 54: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 55: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	55,  // 56: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	48,  // 57: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	93,  // 58: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	50,  // 59: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	48,  // 60: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	84,  // 61: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	52,  // 62: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	38,  // 63: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	120, // 64: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	121, // 65: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	54,  // 66: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	57,  // 67: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	58,  // 68: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	59,  // 69: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	56,  // 70: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	61,  // 71: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	62,  // 72: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	63,  // 73: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	64,  // 74: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	80,  // 75: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	30,  // 76: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	40,  // 77: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	37,  // 78: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	40,  // 79: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	66,  // 80: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	79,  // 81: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	30,  // 82: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	30,  // 83: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	126, // 84: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	122, // 85: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	31,  // 86: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	37,  // 87: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	123, // 88: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	124, // 89: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	80,  // 90: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	79,  // 91: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	43,  // 92: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 93: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	82,  // 94: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	82,  // 95: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	66,  // 96: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	75,  // 97: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 98: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	126, // 99: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	126, // 100: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	126, // 101: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	29,  // 102: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	84,  // 103: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	55,  // 104: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 105: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	81,  // 106: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	75,  // 107: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	83,  // 108: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	126, // 109: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	83,  // 110: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	93,  // 111: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	74,  // 112: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	13,  // 113: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	92,  // 114: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	126, // 115: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	54,  // 116: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	125, // 117: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	55,  // 118: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	31,  // 119: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	31,  // 120: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 121: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	30,  // 122: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	13,  // 123: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	100, // 124: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	3,   // 125: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	17,  // 126: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	109, // 127: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	109, // 128: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	100, // 129: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	83,  // 130: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	126, // 131: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	116, // 132: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	83,  // 133: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	30,  // 134: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	33,  // 135: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 136: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	36,  // 137: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	76,  // 138: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	5,   // 139: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	8,   // 140: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	85,  // 141: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	86,  // 142: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	87,  // 143: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	89,  // 144: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	90,  // 145: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	96,  // 146: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	77,  // 147: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	97,  // 148: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	99,  // 149: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	101, // 150: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	103, // 151: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	104, // 152: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	105, // 153: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	107, // 154: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	110, // 155: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	94,  // 156: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	112, // 157: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	114, // 158: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	7,   // 159: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	9,   // 160: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	83,  // 161: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	83,  // 162: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	88,  // 163: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	83,  // 164: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	91,  // 165: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	83,  // 166: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	78,  // 167: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	98,  // 168: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	100, // 169: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	102, // 170: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	100, // 171: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	100, // 172: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	106, // 173: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	108, // 174: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	111, // 175: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	95,  // 176: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	113, // 177: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	115, // 178: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	159, // [159:179] is the sub-list for method output_type
+	139, // [139:159] is the sub-list for method input_type
+	139, // [139:139] is the sub-list for extension type_name
+	139, // [139:139] is the sub-list for extension extendee
+	0,   // [0:139] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10481,19 +10540,19 @@ func file_control_proto_init() {
 		(*Report_Save)(nil),
 	}
 	file_control_proto_msgTypes[26].OneofWrappers = []any{}
-	file_control_proto_msgTypes[45].OneofWrappers = []any{
+	file_control_proto_msgTypes[46].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[54].OneofWrappers = []any{
+	file_control_proto_msgTypes[55].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[85].OneofWrappers = []any{
+	file_control_proto_msgTypes[86].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -10506,7 +10565,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   120,
+			NumMessages:   121,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
