@@ -55,7 +55,11 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 	if r.spec.GoOn == "" && r.spec.Checkpoints == "" {
 		return nil
 	}
-	if err := program.Keepable(); err != nil {
+	err := program.Keepable()
+	if program.Plan() != nil {
+		err = fmt.Errorf("%s: there are no checkpoints of it on a cluster: it runs by a plan of phases", program.Name())
+	}
+	if err != nil {
 		if r.spec.GoOn != "" {
 			return err
 		}

@@ -22,7 +22,7 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Summarize, Save: c.Save,
+		Summarize: c.Summarize, Save: c.Save > 0,
 	}}}, nil
 }
 
@@ -31,11 +31,15 @@ func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
+	save := 0
+	if s.Save {
+		save = int(s.Superstep) // programs with a plan keep no checkpoints on a cluster
+	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,
 		Change:      s.Change,
 		Summarize:   s.Summarize,
-		Save:        s.Save,
+		Save:        save,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }

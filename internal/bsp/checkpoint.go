@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up, as the facts of all processes say.
@@ -26,19 +27,22 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 
 // first returns the first command of the program's run.
 func (d *Driver) first() (*Command, *Outcome, error) {
-	if k := d.options.Checkpoints; k != nil {
+	k, m := d.options.Checkpoints, d.from
+	switch {
+	case k == nil:
+	case m != nil:
+		k.Begin(m.Superstep)
+	case d.c.first == 0: // else it is a phase of a run, and not the first
 		k.Begin(0)
 	}
-	if d.from == nil {
+	if m == nil || m.Own() == 0 {
+		d.from, d.standing = nil, nil
 		command, outcome := d.c.begin()
 		return command, outcome, nil
 	}
-	m, at := d.from, d.standing
+	at := d.standing
 	d.from, d.standing = nil, nil // a later run of the program begins anew
-	if k := d.options.Checkpoints; k != nil {
-		k.Begin(m.Superstep)
-	}
-	d.times = append(d.times, make([]float64, m.Superstep-len(m.State.Seconds))...)
+	d.times = append(d.times, make([]float64, m.Own()-len(m.State.Seconds))...)
 	d.times = append(d.times, m.State.Seconds...)
 	return d.c.resume(m, at)
 }
@@ -46,18 +50,23 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 // save has the superstep that a command is for save the state that it begins with, if a checkpoint is due.
 func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
-	if c.Save = k != nil && k.Due(c.Superstep); !c.Save {
+	superstep := d.c.first + c.Superstep
+	if c.Save = 0; k == nil || !k.Due(superstep) {
 		return nil
 	}
+	c.Save = superstep
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
-		Superstep: c.Superstep, Program: d.program,
+		Superstep: superstep, Program: d.program,
 		Graph: checkpoint.Graph{Name: d.options.Graph, Vertices: d.loadedVertices, Arcs: d.loadedArcs, Grid: d.c.load.Grid.String()},
 		State: checkpoint.State{
 			Phase: c.Phase, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes,
-			Seconds: append([]float64(nil), d.times[max(0, len(d.times)-checkpoint.MaxSeconds):]...),
+			Seconds: append([]float64(nil), d.times[max(len(d.times)-c.Superstep, len(d.times)-checkpoint.MaxSeconds):]...),
 		},
 		Job: d.options.Spec,
+	}
+	if p := d.options.Plan; p != nil {
+		m.Plan = &checkpoint.Plan{Program: p.Program, Ran: p.Ran} // more are added behind these
 	}
 	var err error
 	if m.State.Aggregates, err = d.c.aggregates.Encode(nil, d.c.totals); err != nil {
@@ -83,4 +92,27 @@ func (d *Driver) stored(reports []*Report) error {
 		all = append(all, r.Stored...)
 	}
 	return k.Stored(all)
+}
+
+// RanOf is what a checkpoint says of a phase that has ended.
+func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoint.Ran {
+	r := checkpoint.Ran{
+		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes, Converged: o.Converged, IDs: o.IDs, Totals: totals,
+		Seconds: seconds,
+	}
+	if o.Left != nil {
+		r.Vertices, r.Arcs = o.Left.Vertices, o.Left.Arcs
+	}
+	return r
+}
+
+// OutcomeOf is the outcome that RanOf was given.
+func OutcomeOf(r *checkpoint.Ran) Outcome {
+	o := Outcome{
+		Done: true, Converged: r.Converged, Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent, Bytes: r.Bytes, IDs: r.IDs,
+	}
+	if r.IDs > 0 {
+		o.Left = &trace.GraphSize{Vertices: r.Vertices, Arcs: r.Arcs}
+	}
+	return o
 }

@@ -65,8 +65,9 @@ type Command struct {
 	// Ways has a bit for each direction in which a program of direction Either has sent messages to neighbours: 1 out, 2 in.
 	Ways   uint8
 	Totals []kernel.Cell
-	// Save says that partitions save the state in which they begin the superstep, for a checkpoint.
-	Save bool
+	// Save, if not 0, says that partitions save the state in which they begin the superstep, for a checkpoint: it is the superstep's number in
+	// the run, the phases before it counted.
+	Save int
 	// Summarize stands for no superstep: the program has ended, and partitions report a Summary of their values.
 	Summarize bool
 }

@@ -84,9 +84,10 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	if c.mutates {
 		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
 	}
-	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = m.Superstep, m.State.Messages, m.State.Sent, m.State.Bytes
-	c.command.Superstep = m.Superstep - 1
-	if c.limit > 0 && c.first+m.Superstep >= c.limit {
+	own := m.Own()
+	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own, m.State.Messages, m.State.Sent, m.State.Bytes
+	c.command.Superstep = own - 1
+	if c.limit > 0 && c.first+own >= c.limit {
 		c.outcome.Done = true
 		return &c.command, &c.outcome, nil
 	}

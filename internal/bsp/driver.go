@@ -74,6 +74,8 @@ type Options struct {
 	Checkpoints *checkpoint.Keeper
 	// Room, if not nil, reports whether there is memory for so many messages of a list program that are pushed one by one.
 	Room func(messages int) bool
+	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none. Who walks the plan adds to it.
+	Plan *checkpoint.Plan
 	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
 	Spec []byte
 }

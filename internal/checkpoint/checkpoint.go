@@ -102,11 +102,12 @@ func DecodeStored(data []byte) ([]Stored, error) {
 // Manifest is the object that makes parts a checkpoint.
 type Manifest struct {
 	Format    int       `json:"format"`
-	Superstep int       `json:"superstep"` // that comes next
+	Superstep int       `json:"superstep"` // that comes next, counted through the run
 	Created   time.Time `json:"created"`
 	Run       string    `json:"run"` // whose parts they are; it is in their names
 
 	Program Program  `json:"program"`
+	Plan    *Plan    `json:"plan,omitempty"` // of a run by a plan of phases: Program is then the phase under way, or the one at last
 	Graph   Graph    `json:"graph"`
 	State   State    `json:"state"`
 	Parts   []Stored `json:"parts"` // by partition
@@ -120,6 +121,57 @@ func (m *Manifest) Bytes() (n int64) {
 		n += p.Size
 	}
 	return n
+}
+
+// Name is the name of the program that was run.
+func (m *Manifest) Name() string {
+	if m.Plan != nil {
+		return m.Plan.Program
+	}
+	return m.Program.Name
+}
+
+// Own is the superstep that comes next as the program counts them, or the phase.
+func (m *Manifest) Own() int {
+	own := m.Superstep
+	if m.Plan != nil {
+		for i := range m.Plan.Ran {
+			own -= m.Plan.Ran[i].Supersteps
+		}
+	}
+	return own
+}
+
+// Plan is how far a run by a plan of phases is.
+type Plan struct {
+	Program string `json:"program"` // that has the plan
+	Ran     []Ran  `json:"ran"`     // phases that have ended, in order
+}
+
+// Ran is how a phase ended: its outcome, the size of the graph if it left another, and the totals of its aggregators as processes send them to
+// each other.
+type Ran struct {
+	Program    string    `json:"program"`
+	Supersteps int       `json:"supersteps"`
+	Messages   int       `json:"messages"`
+	Sent       int       `json:"sent"`
+	Bytes      int       `json:"bytes"`
+	Converged  bool      `json:"converged"`
+	Vertices   uint64    `json:"vertices,omitempty"`
+	Arcs       uint64    `json:"arcs,omitempty"`
+	IDs        uint64    `json:"ids,omitempty"` // 0 if the phase changes no graph
+	Totals     []byte    `json:"totals,omitempty"`
+	Seconds    []float64 `json:"seconds"` // of its last supersteps, MaxSeconds of all phases together
+}
+
+// Add adds a phase that has ended. Manifests that were made of the plan before do not change.
+func (p *Plan) Add(r Ran) {
+	left := MaxSeconds
+	for i := range p.Ran {
+		left -= len(p.Ran[i].Seconds)
+	}
+	r.Seconds = append([]float64(nil), r.Seconds[max(0, len(r.Seconds)-max(left, 0)):]...)
+	p.Ran = append(p.Ran, r)
 }
 
 // Program is what must be the same in a program that goes on from a checkpoint.
@@ -148,8 +200,9 @@ type State struct {
 	Seconds    []float64 `json:"seconds"`              // of the supersteps before, the last MaxSeconds of them
 }
 
-// format is the version of manifests and parts that this version writes, and the only one that it reads.
-const format = 1
+// format is the version of manifests and parts that this version writes; it reads all from 1. From 2 on there are plans, and columns of edges have
+// their direction in their names.
+const format = 2
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000

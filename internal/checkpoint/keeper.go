@@ -155,6 +155,16 @@ func (k *Keeper) Stored(all []Stored) error {
 	}
 }
 
+// Settle waits for the commit that is under way, if there is one, and takes how it ended.
+func (k *Keeper) Settle() error {
+	if k.result == nil {
+		return nil
+	}
+	err := <-k.result
+	k.result = nil
+	return k.ended(err)
+}
+
 // ended takes how the pending checkpoint ended.
 func (k *Keeper) ended(err error) error {
 	m := k.pending
@@ -197,9 +207,7 @@ func (k *Keeper) Close(done bool) {
 	if !done {
 		// A commit is waited for, for as long as a store may take to answer once.
 		stop := time.AfterFunc(closeWithin, k.end)
-		if k.result != nil {
-			_ = k.ended(<-k.result) // the run has ended: it goes on or not for other reasons
-		}
+		_ = k.Settle() // the run has ended: it goes on or not for other reasons
 		k.work.Wait()
 		stop.Stop()
 		k.end()

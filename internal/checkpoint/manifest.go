@@ -89,14 +89,21 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(s.Checkpoint, m); err != nil {
 		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
 	}
-	if m.Format != format {
-		return nil, fmt.Errorf("its format is %d: this version reads %d", m.Format, format)
+	if m.Format < 1 || m.Format > format {
+		return nil, fmt.Errorf("its format is %d: this version reads 1 to %d", m.Format, format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
 		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep, len(m.Parts))
 	}
-	if len(m.State.Seconds) > m.Superstep || m.State.Phase < 0 {
-		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d", len(m.State.Seconds), m.Superstep, m.State.Phase)
+	if own := m.Own(); own < 0 || own > m.Superstep || len(m.State.Seconds) > own || m.State.Phase < 0 {
+		return nil, fmt.Errorf("found the times of %d supersteps of %d, and phase %d", len(m.State.Seconds), own, m.State.Phase)
+	}
+	if m.Plan != nil {
+		for i, r := range m.Plan.Ran {
+			if r.Supersteps < 0 || r.Supersteps > m.Superstep || len(r.Seconds) > r.Supersteps {
+				return nil, fmt.Errorf("found the times of %d supersteps of phase %d, which had %d", len(r.Seconds), i+1, r.Supersteps)
+			}
+		}
 	}
 	for i, p := range m.Parts {
 		if p.Partition != i || p.Size < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partPrefix) {

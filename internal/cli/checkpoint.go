@@ -5,7 +5,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -98,6 +100,7 @@ type kept struct {
 	store  store.Store
 	keeper *checkpoint.Keeper
 	writer *checkpoint.Writer
+	made   string // the directory, if there was none before
 
 	mu     sync.Mutex
 	events []checkpoint.Event
@@ -109,6 +112,10 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if f.place == "" {
 		return nil, nil
 	}
+	made := ""
+	if _, err := os.Stat(f.place); !store.IsS3(f.place) && errors.Is(err, fs.ErrNotExist) {
+		made = f.place
+	}
 	s, err := store.Open(f.place)
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
@@ -117,7 +124,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
 		case err == nil:
 			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
-				f.place, old.Program.Name, old.Superstep)
+				f.place, old.Name(), old.Superstep)
 		case !errors.Is(err, checkpoint.ErrNone):
 			return nil, fmt.Errorf("--checkpoint: %w", err)
 		}
@@ -128,7 +135,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if err != nil {
 		return nil, err
 	}
-	k := &kept{app: a, flags: f, store: s, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
+	k := &kept{app: a, flags: f, store: s, made: made, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
 	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
 	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
 	return k, nil
@@ -154,6 +161,9 @@ func (k *kept) end(done bool) {
 	k.writer.Close()
 	k.keeper.Close(done && !k.flags.stay)
 	store.Close(k.store)
+	if k.made != "" {
+		_ = os.Remove(k.made) // unless it has checkpoints
+	}
 	if last := k.last(); !done && last > 0 {
 		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.place), last))
 	}

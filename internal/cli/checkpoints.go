@@ -66,7 +66,7 @@ func (a *app) listCheckpoints(ctx context.Context, place string) error {
 			continue
 		}
 		m := l.Manifest
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Program.Name), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Name()), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
 	}
 	return t.Flush()
 }
@@ -86,9 +86,22 @@ func (a *app) showCheckpoint(ctx context.Context, place string) error {
 	return nil
 }
 
+// nextOf is the superstep that a checkpoint comes before, and the phase of a plan.
+func nextOf(m *checkpoint.Manifest) string {
+	text := fmt.Sprintf("superstep %d", m.Superstep)
+	switch {
+	case m.Plan == nil:
+	case m.Program.Name == m.Plan.Program:
+		text += fmt.Sprintf(" (after the phases, of which %d ran)", len(m.Plan.Ran))
+	default:
+		text += fmt.Sprintf(" (superstep %d of phase %d, %s)", m.Own(), len(m.Plan.Ran)+1, visible(m.Program.Name))
+	}
+	return text
+}
+
 func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
-	fmt.Fprintf(w, "program %s, before superstep %d, taken %s\n", visible(m.Program.Name), m.Superstep, m.Created.Format(time.DateTime))
+	fmt.Fprintf(w, "program %s, before %s, taken %s\n", visible(m.Name()), nextOf(m), m.Created.Format(time.DateTime))
 	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
 	for _, t := range m.Program.Types {
 		fmt.Fprintf(w, "  %s\n", visible(t))
@@ -124,7 +137,7 @@ func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
 			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: %s, as written\n", l.Name, things(len(l.Manifest.Parts), "part", "parts"))
+		fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, nextOf(l.Manifest), things(len(l.Manifest.Parts), "part", "parts"))
 	}
 	switch {
 	case looked == 0 && name != "":

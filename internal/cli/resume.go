@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"path"
 	"strings"
 
@@ -115,6 +116,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
+	r.app.notices().say(slog.LevelInfo, "superstep: goes on before "+nextOf(m))
 	return r.perform(ctx, spec)
 }
 

@@ -43,6 +43,7 @@ type Program interface {
 	Printable() error
 	ValueType() (string, error)
 	Column(name string) (kernel.Property, error)
+	Properties() []kernel.Property
 	// ValidateGraph refuses a graph, known by name, that the program does not want.
 	ValidateGraph(name string, about pregel.GraphInfo) error
 	// Keepable returns why there are no checkpoints of its runs, or nil.
@@ -112,6 +113,9 @@ func (e *erased[V, M]) Name() string { return programName(e.program) }
 
 func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
 func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
+
+// Properties are the program's columns.
+func (e *erased[V, M]) Properties() []kernel.Property { return e.methods.properties }
 
 func (e *erased[V, M]) Mutates() bool { return e.methods.mutates() }
 

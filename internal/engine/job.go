@@ -236,7 +236,7 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 	defer j.End()
 	defer runtime.KeepAlive(j)
 	defer runtime.KeepAlive(j.graph)
-	if from := j.options.From; from != nil {
+	if from := j.options.From; from != nil && j.methods.plan == nil { // else see before
 		j.options.From = nil // another run begins anew
 		if err := j.goOn(ctx, from); err != nil {
 			return nil, err

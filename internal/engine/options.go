@@ -64,6 +64,8 @@ type Options struct {
 	Parts       *checkpoint.Writer
 	Checkpoints *checkpoint.Keeper
 	Spec        []byte
+	// Plan is how far the plan is that the run is a part of, for its checkpoints, or nil.
+	Plan *checkpoint.Plan
 	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
 	From *checkpoint.Reader
 	// Budget bounds the memory of columns and messages; with nil that of the process does.
@@ -81,7 +83,7 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Checkpoints: o.Checkpoints, Spec: o.Spec,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan,
 	}
 	if g != nil {
 		s.Graph = g.Name

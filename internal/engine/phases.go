@@ -6,6 +6,7 @@ import (
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -35,6 +36,12 @@ func (j *Job[V, M]) preparePhases() (err error) {
 	if j.options.Shared == nil {
 		j.options.Shared, j.ownsShared = NewShared(), true
 	}
+	for _, p := range j.phases.programs {
+		j.options.Shared.knows(p.Properties())
+	}
+	if j.options.Shared.knows(j.methods.properties); j.options.Checkpoints != nil {
+		j.options.Plan = &checkpoint.Plan{Program: j.name}
+	}
 	return nil
 }
 
@@ -43,40 +50,106 @@ type following interface {
 	Bound
 	follow(before bsp.Outcome)
 	ran() *Ran
+	goesOn(from *checkpoint.Reader)
 	shareGraph()
 }
 
 // before runs the phases of the job's plan.
 func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) {
-	var times []float64
-	j.shareColumns()
-	o := j.options
+	from, o := j.options.From, j.options
+	j.options.From, o.From = nil, nil // another run begins anew, and From is of one phase
+	w := walked[V, M]{Job: j, from: from}
+	if from == nil {
+		j.shareColumns() // else they are in the checkpoint
+	} else if from.Plan == nil || from.Plan.Program != j.name {
+		return bsp.Outcome{}, nil, fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", from.Superstep, j.name)
+	}
+	if o.Plan != nil {
+		o.Plan.Ran = nil
+	}
 	o.Summary = false // the values of phases are no results
 	if o.Trace != nil {
 		o.Trace = recordsOnly{o.Trace}
 	}
-	sum, err := j.methods.plan.Walk(ctx, j.name, func(i int, before bsp.Outcome) (*Ran, error) {
-		phase, err := j.phase(i, o)
-		if err != nil {
-			return nil, err
-		}
-		phase.follow(before)
-		if _, err := phase.Run(ctx); err != nil {
-			return nil, err
-		}
-		times = append(times, phase.Times()...)
-		phase.shareGraph()
-		return phase.ran(), nil
-	})
+	sum, err := j.methods.plan.Walk(ctx, j.name, func(i int, before bsp.Outcome) (*Ran, error) { return w.phase(ctx, i, o, before) })
 	if err != nil {
-		return sum, times, err
+		return sum, w.times, err
 	}
-	if moved, err := j.rebase(); !moved || err != nil {
-		return sum, times, err
+	moved, err := j.rebase()
+	if err != nil {
+		return sum, w.times, err
 	}
-	j.Prepare()
-	j.fresh = false
-	return sum, times, nil
+	if moved {
+		j.Prepare()
+		j.fresh = false
+	}
+	if from == nil || !sum.Converged || w.phases > len(from.Plan.Ran) {
+		return sum, w.times, nil
+	}
+	if w.phases < len(from.Plan.Ran) {
+		return sum, w.times, fmt.Errorf("the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
+			from.Superstep, len(from.Plan.Ran), w.phases)
+	}
+	j.driver.Follow(sum) // all phases had ended
+	return sum, w.times, j.goOn(ctx, from)
+}
+
+// walked is how far a job's plan is.
+type walked[V, M any] struct {
+	*Job[V, M]
+	from   *checkpoint.Reader // that the run goes on from, or nil
+	phases int                // that ran, in this run or before the checkpoint
+	times  []float64
+}
+
+// phase runs a phase, or takes from the checkpoint how it ended.
+func (w *walked[V, M]) phase(ctx context.Context, i int, o Options, before bsp.Outcome) (*Ran, error) {
+	program, k := w.Job.phases.programs[i], w.phases
+	w.phases++
+	if w.from != nil && k < len(w.from.Plan.Ran) {
+		was := w.from.Plan.Ran[k]
+		w.ended(was)
+		return Replay(program, &was, o.Deterministic)
+	}
+	phase, err := w.Job.phase(i, o)
+	if err != nil {
+		return nil, err
+	}
+	phase.follow(before)
+	if w.from != nil && k == len(w.from.Plan.Ran) {
+		phase.goesOn(w.from)
+	}
+	if _, err := phase.Run(ctx); err != nil {
+		return nil, err
+	}
+	phase.shareGraph()
+	ran := phase.ran()
+	var totals []byte
+	if o.Plan != nil {
+		if totals, err = program.Aggregates(o.Deterministic).Encode(nil, ran.Totals); err != nil {
+			return nil, fmt.Errorf("%s: a checkpoint: %w", w.name, err)
+		}
+	}
+	w.ended(bsp.RanOf(program.Name(), ran.Outcome, totals, phase.Times()))
+	return ran, nil
+}
+
+func (w *walked[V, M]) ended(r checkpoint.Ran) {
+	w.times = append(w.times, make([]float64, r.Supersteps-len(r.Seconds))...)
+	w.times = append(w.times, r.Seconds...)
+	if p := w.options.Plan; p != nil {
+		p.Add(r)
+	}
+}
+
+// Replay returns how a phase ended, as a checkpoint has it.
+func Replay(program Program, was *checkpoint.Ran, deterministic bool) (*Ran, error) {
+	if program.Name() != was.Program {
+		return nil, fmt.Errorf("the checkpoint was made after %s, and here %s runs: the plan has taken another way", was.Program, program.Name())
+	}
+	aggregates := program.Aggregates(deterministic)
+	ran := &Ran{Outcome: bsp.OutcomeOf(was), Totals: aggregates.Cells()}
+	return ran, aggregates.Decode(was.Totals, ran.Totals)
 }
 
 // Shared returns what the phases of a plan share, after this job's run if it was one of them; nil if there is no plan. Columns that the
@@ -185,6 +258,9 @@ func (j *Job[V, M]) phase(i int, o Options) (following, error) {
 
 // follow says what has run before this run, of which it is a part.
 func (j *Job[V, M]) follow(before bsp.Outcome) { j.driver.Follow(before) }
+
+// goesOn has the next run go on from a checkpoint.
+func (j *Job[V, M]) goesOn(from *checkpoint.Reader) { j.options.From = from }
 
 // ran is what conditions of a plan see of the last run.
 func (j *Job[V, M]) ran() *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }

@@ -40,8 +40,12 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 		r.watchMessages(ctx)
 		r.exchange.Forget()
 		restored[i] = r.restore(len(from.Parts))
+		restored[i].begins = from.Own() == 0
 	}
 	take := func(p *checkpoint.Part) error {
+		if from.Format < 2 {
+			directEdges(p, j.direction)
+		}
 		for _, r := range restored {
 			if !r.wants(len(from.Parts), p.Partition) {
 				continue
@@ -64,8 +68,10 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 	}
 	j.standing = &bsp.Standing{Superstep: from.Superstep}
 	for _, r := range restored {
-		if err := r.end(); err != nil {
-			return fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
+		if !r.begins {
+			if err := r.end(); err != nil {
+				return fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
+			}
 		}
 		r.stands(j.standing)
 	}
@@ -82,7 +88,7 @@ func (j *Job[V, M]) readGraph(ctx context.Context, from *checkpoint.Reader) (hel
 		return nil
 	})
 	if err == nil {
-		err = j.restoreGraph(ctx, from.Superstep, held)
+		err = j.restoreGraph(ctx, from.Own(), held)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
@@ -111,8 +117,9 @@ func (j *Job[V, M]) goOn(ctx context.Context, from *checkpoint.Reader) error {
 // restoring takes the state of one partition from the parts of a checkpoint.
 type restoring[V, M any] struct {
 	*runner[V, M]
-	of      int // parts
-	values  int // that have come
+	of      int  // parts
+	begins  bool // it is before the first superstep of a phase: values and messages are those of the beginning
+	values  int  // that have come
 	columns []restoringColumn
 }
 
@@ -165,6 +172,12 @@ func (r *restoring[V, M]) take(p *checkpoint.Part) error {
 	if err := ownedBy(p, r.changing.ids); err != nil {
 		return err
 	}
+	if err := r.takeProperties(p); err != nil {
+		return err
+	}
+	if r.begins {
+		return nil
+	}
 	data, _ := p.Section(sectionValues)
 	values, err := unpackSlice[V](data, p.Vertices)
 	if err != nil {
@@ -199,7 +212,7 @@ func (r *restoring[V, M]) take(p *checkpoint.Part) error {
 	if err := r.takeRequests(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
-	return r.takeProperties(p)
+	return nil
 }
 
 func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {

@@ -4,56 +4,107 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
 )
 
-// takeProperties takes the values of the program's columns.
+// takeProperties takes the values of the program's columns or, in a plan, of all phases.
 func (r *restoring[V, M]) takeProperties(p *checkpoint.Part) error {
-	var rows *restoringRows
-	for _, c := range r.job.methods.properties {
-		var err error
-		if c.OfEdges {
-			if rows == nil {
-				rows, err = r.rowsOf(p)
-			}
-			if err == nil {
-				err = rows.take(c, p, r.properties[c.Number])
-			}
-		} else {
-			data, _ := p.Section(sectionColumn + c.Name)
-			var storage any
-			if storage, err = unpackProperty(c, data, p.Vertices); err == nil {
-				to, from := reflect.ValueOf(r.properties[c.Number]), reflect.ValueOf(storage)
-				if p.Of == r.part.Of {
-					reflect.Copy(to, from)
-				} else {
-					r.each(p, func(k int, local uint32) { to.Index(int(local)).Set(from.Index(k)) })
-				}
-			}
+	rows := map[pregel.Direction]*restoringRows{}
+	for _, s := range p.Sections {
+		name, of := strings.CutPrefix(s.Name, sectionColumn)
+		if !of {
+			continue
+		}
+		c, err := r.column(name, false, 0, r.part.Owned)
+		var storage any
+		if err == nil {
+			storage, err = unpackProperty(c.Property, s.Data, p.Vertices)
 		}
 		if err != nil {
-			return fmt.Errorf("column %s: %w", c.Name, err)
+			return fmt.Errorf("column %s: %w", name, err)
+		}
+		to, from := reflect.ValueOf(c.storage), reflect.ValueOf(storage)
+		if p.Of == r.part.Of {
+			reflect.Copy(to, from)
+		} else {
+			r.each(p, func(k int, local uint32) { to.Index(int(local)).Set(from.Index(k)) })
+		}
+	}
+	for _, s := range p.Sections {
+		rest, of := strings.CutPrefix(s.Name, sectionEdges)
+		direction, name, cut := strings.Cut(rest, " ")
+		if !of {
+			continue
+		}
+		n, err := strconv.ParseUint(direction, 10, 8)
+		d := pregel.Direction(n)
+		if err != nil || !cut || d > pregel.Either {
+			return fmt.Errorf("%w: section %.80q", errState, s.Name)
+		}
+		if rows[d] == nil {
+			if rows[d], err = r.rowsOf(p, d); err != nil {
+				return fmt.Errorf("column %s: %w", name, err)
+			}
+		}
+		c, err := r.column(name, true, d, rows[d].here)
+		if err == nil {
+			err = rows[d].take(c.Property, s.Data, c.storage)
+		}
+		if err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-// restoringRows are runs of edges with properties: where they lie in a part, and here.
-type restoringRows struct {
-	edges int // of the part
-	runs  []struct{ from, to, n int }
+// directEdges has the sections of columns of edges told by their direction, of which parts of format 1 have one.
+func directEdges(p *checkpoint.Part, d pregel.Direction) {
+	for i := range p.Sections {
+		s := &p.Sections[i]
+		if name, ok := strings.CutPrefix(s.Name, sectionEdges); ok {
+			s.Name = edgesSection(d, name)
+		} else if list, ok := strings.CutPrefix(s.Name, "rows"); ok {
+			s.Name = sectionRows + strconv.Itoa(int(d)) + " " + list
+		}
+	}
 }
 
-func (r *restoring[V, M]) rowsOf(p *checkpoint.Part) (*restoringRows, error) {
+// column finds a column of the program or, in a plan, of any phase, of so many elements.
+func (r *restoring[V, M]) column(name string, ofEdges bool, d pregel.Direction, n int) (c sharedColumn, err error) {
+	shared := r.job.options.Shared
+	for _, p := range r.job.methods.properties {
+		if p.Name == name && p.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
+			return sharedColumn{p, r.properties[p.Number]}, nil
+		}
+	}
+	if shared != nil {
+		if p, ok := shared.known[columnName{name, ofEdges}]; ok {
+			return sharedColumn{p, shared.column(r.part.Index, p, d, n)}, nil
+		}
+	}
+	return c, fmt.Errorf("%w: the program has no such column", errState)
+}
+
+// restoringRows are runs of edges with properties: where they lie in a part, and here.
+type restoringRows struct {
+	edges, here int // of the part, and of the partition
+	runs        []struct{ from, to, n int }
+}
+
+func (r *restoring[V, M]) rowsOf(p *checkpoint.Part, direction pregel.Direction) (*restoringRows, error) {
 	rows := &restoringRows{}
 	if !r.part.Grid.Flat() {
 		return nil, noEdges(r.part.Grid)
 	}
-	for i, l := range r.rows() {
-		data, ok := p.Section(sectionRows + fmt.Sprint(i))
+	for i, l := range r.rows(direction) {
+		rows.here += len(l.Adj)
+		data, ok := p.Section(rowsSection(direction, i))
 		if !ok || len(data) != 4*p.Vertices {
 			return nil, fmt.Errorf("%w: %d bytes for the degrees of %d vertices", errState, len(data), p.Vertices)
 		}
@@ -69,7 +120,7 @@ func (r *restoring[V, M]) rowsOf(p *checkpoint.Part) (*restoringRows, error) {
 			if d := degrees[k]; d != hi-lo {
 				err = errors.New("the lists of edges are not as they were")
 			} else if d > 0 {
-				rows.runs = append(rows.runs, struct{ from, to, n int }{starts[k], int(l.Offset + lo), int(d)})
+				rows.runs = append(rows.runs, struct{ from, to, n int }{starts[k], l.offset + int(lo), int(d)})
 			}
 		})
 		if err != nil {
@@ -80,8 +131,7 @@ func (r *restoring[V, M]) rowsOf(p *checkpoint.Part) (*restoringRows, error) {
 }
 
 // take copies a property's values of the runs.
-func (rows *restoringRows) take(c kernel.Property, p *checkpoint.Part, storage any) error {
-	data, _ := p.Section(sectionEdges + c.Name)
+func (rows *restoringRows) take(c kernel.Property, data []byte, storage any) error {
 	from, err := unpackProperty(c, data, rows.edges)
 	if err != nil {
 		return err

@@ -202,7 +202,7 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 			return err
 		}
 	}
-	if c.Save {
+	if c.Save > 0 {
 		r.save(c)
 	}
 	m := r.job.methods

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding"
 	"encoding/binary"
 	"errors"
@@ -32,9 +33,9 @@ const (
 	sectionTo       = "to"       // receivers of messages to single vertices
 	sectionFrom     = "from"     // their senders, where the order counts
 	sectionSends    = "sends"    // these messages
-	sectionRows     = "rows"     // how many edges with properties each vertex has, 4 bytes each; with a number, of the second lists
+	sectionRows     = "rows "    // how many edges with properties each vertex has, 4 bytes each; with a direction and which lists of it
 	sectionColumn   = "column "  // and its name: of vertices
-	sectionEdges    = "edges "   // and its name: of edges
+	sectionEdges    = "edges "   // and the direction and its name: of edges
 	ofBack          = " back"
 
 	// Of a program that changes the graph.
@@ -71,7 +72,10 @@ func (m *methods[V, M]) keepable() error {
 		}
 	}
 	if m.plan != nil {
-		errs = append(errs, errors.New("it runs by a plan of phases"))
+		phases, _ := m.plan.Phases()
+		for _, p := range phases {
+			errs = append(errs, p.Keepable())
+		}
 	}
 	if err := errors.Join(errs...); err != nil {
 		return fmt.Errorf("%s: there are no checkpoints of it: %w", programName(m.program), err)
@@ -127,8 +131,11 @@ func (m *methods[V, M]) internal() func() ([]byte, error) {
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
 func (r *runner[V, M]) save(c *bsp.Command) {
 	began := time.Now()
-	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: c.Superstep, Vertices: r.part.Owned, Print: r.print()}
-	err := r.saveInto(p)
+	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print()}
+	err := r.saveShared(p)
+	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
+		err = r.saveInto(p)
+	}
 	if p.Copied = time.Since(began); err != nil {
 		r.job.options.Parts.Fail(p, err)
 		return
@@ -157,19 +164,25 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 	if err := r.saveSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
 	}
+	return nil
+}
+
+// saveShared adds what outlives a phase of a plan: the graph and the columns.
+func (r *runner[V, M]) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
-	rows := false
-	for _, c := range r.job.methods.properties {
+	rows := map[pregel.Direction]bool{}
+	for _, c := range r.kept() {
 		name := sectionColumn + c.Name
 		if c.OfEdges {
-			if name = sectionEdges + c.Name; !rows {
-				rows = true
-				r.saveRows(p)
+			name = edgesSection(c.direction, c.Name)
+			if !rows[c.direction] {
+				rows[c.direction] = true
+				r.saveRows(p, c.direction)
 			}
 		}
-		data, err := packProperty(c, r.properties[c.Number])
+		data, err := packProperty(c.Property, c.storage)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.Name, err)
 		}
@@ -177,6 +190,33 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 	}
 	return nil
 }
+
+// keptColumn is a column that belongs to the state.
+type keptColumn struct {
+	sharedColumn
+	direction pregel.Direction // of a column of edges
+}
+
+// kept returns the program's columns or, in a plan, those of all phases.
+func (r *runner[V, M]) kept() (all []keptColumn) {
+	if s := r.job.options.Shared; s != nil {
+		for key, c := range s.part(r.part.Index).columns {
+			all = append(all, keptColumn{*c, key.direction})
+		}
+		slices.SortFunc(all, func(a, b keptColumn) int { return cmp.Compare(a.Number, b.Number) })
+		return all
+	}
+	for _, c := range r.job.methods.properties {
+		all = append(all, keptColumn{sharedColumn{c, r.properties[c.Number]}, r.job.direction})
+	}
+	return all
+}
+
+func edgesSection(d pregel.Direction, column string) string {
+	return fmt.Sprintf("%s%d %s", sectionEdges, d, column)
+}
+
+func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
 
 // save adds the messages to all neighbours that are to be delivered.
 func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string) error {
@@ -239,23 +279,33 @@ func (r *runner[V, M]) saveSends(p *checkpoint.Part) error {
 	return err
 }
 
-// rows are the lists of edges that have properties, one after the other, as pregel.EdgeColumn counts their edges.
-func (r *runner[V, M]) rows() []*kernel.EdgeLists {
-	s := r.threads[0].State()
-	if r.job.direction == pregel.Either {
-		return []*kernel.EdgeLists{s.Out[0], s.In[0]}
-	}
-	return s.Edges
+// edgeRows are lists of edges with properties, whose values lie from offset on.
+type edgeRows struct {
+	*kernel.EdgeLists
+	offset int
 }
 
-func (r *runner[V, M]) saveRows(p *checkpoint.Part) {
-	for i, l := range r.rows() {
+// rows are the lists of edges that have properties in phases of a direction, one after the other, as pregel.EdgeColumn counts their edges.
+func (r *runner[V, M]) rows(d pregel.Direction) []edgeRows {
+	s := r.threads[0].State()
+	out, in := s.Out[0], s.In[0]
+	switch d {
+	case pregel.Out:
+		return []edgeRows{{out, 0}}
+	case pregel.In:
+		return []edgeRows{{in, 0}}
+	}
+	return []edgeRows{{out, 0}, {in, len(out.Adj)}}
+}
+
+func (r *runner[V, M]) saveRows(p *checkpoint.Part, d pregel.Direction) {
+	for i, l := range r.rows(d) {
 		degrees := make([]byte, 0, 4*r.part.Owned)
 		for v := range uint32(r.part.Owned) {
 			lo, hi := l.Row(v)
 			degrees = binary.LittleEndian.AppendUint32(degrees, hi-lo)
 		}
-		p.Add(sectionRows+fmt.Sprint(i), degrees)
+		p.Add(rowsSection(d, i), degrees)
 	}
 }
 

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -43,7 +44,7 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	toy := newToy(s, g.IDs, p)
 	toy.seed, toy.unweighted, toy.spread = seed, kind == edges.Unweighted, c.spread
 	toy.run()
-	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Converged: true}
+	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Converged: true, Left: &trace.GraphSize{}}
 	way.o.Seed = seed
 	place, _, _ := keeping(t, g, p, way)
 	found, err := checkpoint.List(t.Context(), place)
@@ -53,6 +54,9 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	}
 	for _, l := range found {
 		check(t, l.Err)
+		if rng.IntN(len(found)) > 3 {
+			continue
+		}
 		for _, other := range []setting{way, someWay(rng, c.spread)} {
 			if other.o.Deterministic = way.o.Deterministic; other.o.Deterministic && (!other.grid.Flat() || other.o.Uncombined || other.o.Delivery != 0) {
 				continue
@@ -85,7 +89,11 @@ func goesOnAsToy(
 		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
 		}
-		if left := (trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}); o.Left == nil || *o.Left != left {
+		left := &trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
+		if want.Left == nil {
+			left = nil
+		}
+		if !reflect.DeepEqual(o.Left, left) {
 			t.Fatalf("%s, run %d: the outcome tells of %+v, want %+v", where, run, o.Left, left)
 		}
 		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)

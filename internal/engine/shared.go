@@ -15,7 +15,8 @@ import (
 // Runners use their own partition's part at the same time, each while it changes the graph; all else is done between supersteps.
 type Shared struct {
 	parts   map[int]*sharedPart
-	numbers map[columnName]int // the handles'
+	numbers map[columnName]int             // the handles'
+	known   map[columnName]kernel.Property // of all phases
 	// generation counts the graphs: a job that was made for another moves to this one before it runs.
 	generation int
 }
@@ -46,7 +47,16 @@ type sharedColumn struct {
 }
 
 // NewShared makes columns that are zero, of the loaded graph.
-func NewShared() *Shared { return &Shared{parts: map[int]*sharedPart{}, numbers: map[columnName]int{}} }
+func NewShared() *Shared {
+	return &Shared{parts: map[int]*sharedPart{}, numbers: map[columnName]int{}, known: map[columnName]kernel.Property{}}
+}
+
+// knows has the columns of programs known by their names.
+func (s *Shared) knows(all []kernel.Property) {
+	for _, c := range all {
+		s.known[columnName{c.Name, c.OfEdges}] = c
+	}
+}
 
 // part returns what is shared of a partition. A runner calls it when it is made, so that it is there when runners ask at the same time.
 func (s *Shared) part(partition int) *sharedPart {
