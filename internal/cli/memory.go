@@ -3,6 +3,7 @@ package cli
 import (
 	"log/slog"
 	"os"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -24,11 +25,14 @@ func (f *memoryFlags) define(cmd *cobra.Command) {
 	flags.StringVar(&f.spill, "spill", "", "near that limit keep columns and messages in files below `DIR`, or off: nowhere (default: the directory for temporary files, if it is on a disk)")
 }
 
-// words returns the flags as a command line has them.
-func (f *memoryFlags) words() []string {
+// words returns the flags as the command line of one of so many workers of this machine has them: they share what there is.
+func (f *memoryFlags) words(workers int) []string {
 	var all []string
 	if f.size != "" {
 		all = append(all, "--memory", f.size)
+	} else if limit, _ := mem.DefaultLimit(); limit > 0 {
+		share := max((limit-limit/16)/int64(max(workers, 1)), leastMemory)
+		all = append(all, "--memory", strconv.FormatInt(share, 10))
 	}
 	if f.spill != "" {
 		all = append(all, "--spill", f.spill)
@@ -77,6 +81,7 @@ func (f *memoryFlags) begin(a *app) (end func(), err error) {
 	if b != nil {
 		b.Last = func(err error) {
 			a.notices().say(slog.LevelError, oneLine(err))
+			a.monitor.Load().because(err)
 			os.Exit(exitFailed)
 		}
 	}

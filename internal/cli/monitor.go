@@ -47,7 +47,8 @@ type monitorLine struct {
 	Master, Token, Name string
 	TLS                 certs.Names
 	Incarnation         uint64
-	Over                bool // the worker ends by itself
+	Over                bool   // the worker ends by itself
+	Reason              string // why it ends now
 }
 
 // startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the pipe.
@@ -91,6 +92,14 @@ func (m *monitor) registered(master string, incarnation uint64) {
 			l.TLS = absolute(m.who.TLS.Names)
 		}
 		m.tell(l)
+	}
+}
+
+// because says why the worker ends now, by itself and without a word to the master.
+func (m *monitor) because(err error) {
+	if m != nil {
+		text, _ := json.Marshal(struct{ Reason string }{oneLine(err)}) // the other fields stay
+		_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
 	}
 }
 
@@ -159,7 +168,7 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 			if err != nil || last.Over || last.Incarnation == 0 {
 				return err
 			}
-			reason := crashReason(string(text))
+			reason := cmp.Or(last.Reason, crashReason(string(text)))
 			if reason == "" {
 				reason = "its process was killed, or called os.Exit"
 				if oomKills() > older {

@@ -58,6 +58,7 @@ func TestWatchOver(t *testing.T) {
 		{"", ""},
 		{"fatal error: before it was registered\n", ""},
 		{known + "\x00" + `{"Over":true}` + "\n", ""},
+		{known + "\x00" + `{"Reason":"not enough memory"}` + "\n", "not enough memory"},
 		{known, "its process was killed, or called os.Exit"},
 		{known + overflow, "fatal error: stack overflow, in main.Deep.Compute (deep.go:12)"},
 		{known + mapped, "fatal error: concurrent access to a map, in main.(*Race).Compute.func1 (race.go:9)"},

@@ -24,6 +24,7 @@ func own() []pregel.Registered {
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
 		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}),
+		superstep.Register("hungry", pregel.List(Hungry{})),
 	}
 }
 
@@ -262,6 +263,21 @@ func (Racing) Compute(*vertex, int64) {
 		}()
 	}
 	select {}
+}
+
+// Hungry has a hub take memory without an end.
+type Hungry struct{}
+
+func (Hungry) Compute(v *vertex, came []int64) {
+	if len(came) > 100_000 {
+		for all := [][]byte{}; ; {
+			all = append(all, slices.Repeat([]byte{1}, 16<<20))
+		}
+	}
+	if v.Superstep() < 2 {
+		v.SendToAllNeighbors(1)
+	}
+	v.VoteToHalt()
 }
 
 // Broken panics at a vertex, or ends the goroutine.

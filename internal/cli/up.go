@@ -193,7 +193,7 @@ func (u *upCommand) start(ctx context.Context) error {
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
-	args = append(args, u.memory.words()...)
+	args = append(args, u.memory.words(u.workers)...)
 	return u.children.start(name, nil, append(args, u.tls.words()...)...)
 }
 

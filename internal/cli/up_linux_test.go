@@ -41,9 +41,9 @@ func there(pid int) bool {
 }
 
 // startUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
-func startUp(t *testing.T, binary string) (*member, string, map[string]int) {
+func startUp(t *testing.T, binary string, flags ...string) (*member, string, map[string]int) {
 	t.Helper()
-	p := &member{Cmd: exec.Command(binary, "up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"), said: &saidText{}, ended: make(chan struct{})}
+	p := &member{Cmd: exec.Command(binary, append([]string{"up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"}, flags...)...), said: &saidText{}, ended: make(chan struct{})}
 	p.Stdout, p.Stderr = p.said, p.said
 	must(t, p.Start())
 	go func() {

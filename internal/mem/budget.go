@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Kinds of memory, as reports and errors name them.
@@ -35,10 +36,11 @@ type Budget struct {
 	// Last, if not nil, ends the process, before the kernel does, when nothing else helps. It is set before SetProcess.
 	Last func(err error)
 
-	dir     string // where arrays are spilled to; empty: nowhere
-	process bool   // Go's collector is told
-	why     error  // what the watcher said last
-	before  int64  // what it was told before
+	dir     string    // where arrays are spilled to; empty: nowhere
+	process bool      // Go's collector is told
+	why     error     // what the watcher said last
+	said    time.Time // when it first found too much
+	before  int64     // what it was told before
 
 	mu      sync.Mutex
 	kinds   []*Held

@@ -9,6 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // budgetOf makes a budget that is no process's, with a hard limit of so many bytes.
@@ -117,6 +120,43 @@ func TestSpillWithoutRoom(t *testing.T) {
 	}
 }
 
+// TestSpillToABadDisk has no room on the disk, and a disk that is only read: the array is refused, with both causes, and no file is left.
+func TestSpillToABadDisk(t *testing.T) {
+	for flags, want := range map[uintptr]string{0: "no space left on device", unix.MS_RDONLY: "read-only file system"} {
+		dir := t.TempDir()
+		if err := unix.Mount("none", dir, "tmpfs", flags, "size=1m"); err != nil {
+			t.Skip("no file system can be mounted here: ", err)
+		}
+		b := budgetOf(8<<20, dir)
+		taken, err := b.Reserve(Graph, 7<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = func() (err error) {
+			defer Recover(&err)
+			Make[uint64](&Arena{Kind: Columns, Budget: b}, 256<<10)
+			return nil
+		}()
+		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "2.0 MiB are asked for columns") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("error %v", err)
+		}
+		if files, err := os.ReadDir(dir); err != nil || len(files) != 0 {
+			t.Errorf("files %v, error %v", files, err)
+		}
+		var s unix.Statfs_t
+		if err := unix.Statfs(dir, &s); err != nil || flags == 0 && s.Bfree != s.Blocks {
+			t.Errorf("%d of %d blocks are free, error %v", s.Bfree, s.Blocks, err)
+		}
+		taken()
+		if u := b.Use(); u.Memory != 0 || u.Spilled != 0 {
+			t.Errorf("%v is left", u)
+		}
+		if err := unix.Unmount(dir, 0); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func TestLimit(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
@@ -157,8 +197,8 @@ func TestOver(t *testing.T) {
 		t.Error("who has left is told")
 		return err
 	})()
-	b.look()
-	b.look()
+	b.look(time.Now())
+	b.look(time.Now())
 	if len(said) != 1 || IsExhausted(said[0]) == nil || !strings.Contains(said[0].Error(), "are taken") {
 		t.Errorf("%v", said)
 	}

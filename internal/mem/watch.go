@@ -3,16 +3,19 @@ package mem
 import (
 	"cmp"
 	"fmt"
+	"runtime"
 	"time"
 )
 
 // What a program itself makes, and buffers that nobody asks the budget for, are only seen once they are there: a watcher looks at what the
 // process really takes, often when that is much, and has the runs end that take it above the hard limit, before the kernel ends the process.
 
-// How often it looks.
+// How often it looks: so often that a process that takes so many bytes a second is seen before it has taken too much.
 const (
-	watchCalm = 200 * time.Millisecond
-	watchNear = 10 * time.Millisecond
+	watchMost  = 200 * time.Millisecond
+	watchLeast = time.Millisecond
+	watchRate  = 4 << 30
+	watchWait  = 200 * time.Millisecond // that runs have to end
 )
 
 // OnOver has f called, once at most, when the process takes more than the hard limit, until cancel is called. f must not wait; it returns err
@@ -40,7 +43,7 @@ func (b *Budget) watch(done <-chan struct{}) {
 	if Anonymous() == 0 {
 		return // nobody knows
 	}
-	timer := time.NewTimer(watchCalm)
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -48,31 +51,48 @@ func (b *Budget) watch(done <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
-		if taken := b.look(); taken > b.soft/4*3 {
-			timer.Reset(watchNear)
-		} else {
-			timer.Reset(watchCalm)
-		}
+		left := time.Duration(float64(b.hard-b.look(time.Now())) / watchRate * float64(time.Second))
+		timer.Reset(min(max(left, watchLeast), watchMost))
 	}
 }
 
-// look has the runs end if the process takes too much, and the process itself if that does not help, as when one call of a program goes on
-// asking for more. It returns what the process takes.
-func (b *Budget) look() int64 {
+// look has the runs end if the process takes too much, or has asked for more than there is and only not written to it yet, and the process
+// itself if that does not help, as when one call of a program goes on asking for more. It returns what the process takes or has asked for, or the limit if that is too much.
+func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
+	text := Text(taken) + " are taken"
 	if taken <= b.hard+beyond/4 {
-		return taken
+		asked := b.asked()
+		if asked <= b.limit {
+			b.said, b.why = time.Time{}, nil
+			return max(taken, asked)
+		}
+		text = Text(asked) + " are asked for"
+	}
+	if b.said.IsZero() {
+		b.said = now
 	}
 	b.mu.Lock()
 	all := b.over
 	b.over = nil
 	b.mu.Unlock()
-	err := error(&Exhausted{Budget: true, Err: fmt.Errorf("%s are taken: %v", Text(taken), b.Use())})
+	err := error(&Exhausted{Budget: true, Err: fmt.Errorf("%s: %v", text, b.Use())})
 	for f := range all {
 		b.why = (*f)(err)
 	}
-	if taken > b.limit-beyond/4 && b.Last != nil {
+	late := taken > b.hard+beyond/4 && now.Sub(b.said) > watchWait
+	if (late || taken > b.hard+beyond/2) && b.Last != nil {
 		b.Last(cmp.Or(b.why, err))
 	}
-	return taken
+	return b.limit
+}
+
+// asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is not meant.
+func (b *Budget) asked() int64 {
+	asked := b.held.Load() + b.heap()
+	if asked > b.limit {
+		runtime.GC()
+		asked = b.held.Load() + b.heap()
+	}
+	return asked
 }
