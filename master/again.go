@@ -66,8 +66,9 @@ func reached(state control.JobState, supersteps uint32) string {
 	return fmt.Sprintf(", after %d supersteps", supersteps)
 }
 
-// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach.
+// lossOf reports whether an error comes of a worker that is gone, or that another one cannot reach, or that could not read the checkpoint to go on
+// from: the next attempt looks for one again.
 func lossOf(err error) bool {
 	var failed *workerError
-	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent)
+	return errors.Is(err, errSessionBroke) || errors.As(err, &failed) && (failed.failure.Lost != "" || failed.failure.Absent || failed.failure.Unread)
 }

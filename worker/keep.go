@@ -51,7 +51,7 @@ func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) error {
 	}
 	s, err := j.kept.open(k.goOn.Place)
 	if err != nil {
-		return fmt.Errorf("checkpoints: %w", err)
+		return fmt.Errorf("checkpoints: %w", &checkpoint.UnreadError{Err: err})
 	}
 	m, err := checkpoint.Find(ctx, s, k.goOn.Manifest, func(string) {})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -318,13 +319,14 @@ func (q *queue) failure(err error) *control.Failure {
 	var program *bsp.ProgramError
 	var step *stepError
 	var run *runError
+	var unread *checkpoint.UnreadError
 	switch {
 	case err == nil:
 		return nil
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered)}
+	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered), Unread: errors.As(err, &unread)}
 	if errors.As(err, &step) {
 		f.Step = step.step
 	}

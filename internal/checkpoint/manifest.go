@@ -42,11 +42,18 @@ func partName(superstep int, run string, partition, of int) string {
 // ErrNone says that a place has no checkpoint.
 var ErrNone = errors.New("it has no checkpoint")
 
+// UnreadError is that the place of a checkpoint did not give it: it may be as it was written.
+type UnreadError struct{ Err error }
+
+func (e *UnreadError) Error() string { return e.Err.Error() }
+
+func (e *UnreadError) Unwrap() error { return e.Err }
+
 // read reads a manifest.
 func read(ctx context.Context, s store.Store, name string) (*Manifest, error) {
 	data, err := store.Get(ctx, s, name, maxManifest)
 	if err != nil {
-		return nil, err
+		return nil, &UnreadError{err}
 	}
 	m, err := parseManifest(data)
 	if err != nil {
@@ -177,7 +184,7 @@ func present(ctx context.Context, s store.Store, m *Manifest) error {
 	found := map[string]int64{}
 	for o, err := range s.List(ctx, fmt.Sprintf("%s%09d-", partPrefix, m.Superstep)) {
 		if err != nil {
-			return err
+			return &UnreadError{err}
 		}
 		found[o.Name] = o.Size
 	}
@@ -206,14 +213,14 @@ func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	}
 	o, err := store.Stat(ctx, r.Store, want.Name)
 	if err != nil {
-		return nil, err
+		return nil, &UnreadError{err}
 	}
 	if o.Size != want.Size {
 		return nil, failed(fmt.Errorf("found %d bytes, expected %d", o.Size, want.Size))
 	}
 	data := make([]byte, o.Size)
 	if err := r.GetRange(ctx, o, 0, data); err != nil {
-		return nil, err
+		return nil, &UnreadError{err}
 	}
 	if found := sum(data); found != want.SHA256 {
 		return nil, failed(fmt.Errorf("its checksum is %.16s, expected %.16s: it is broken", found, want.SHA256))

@@ -2271,6 +2271,7 @@ type Failure struct {
 	Step          string                 `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`      // which part of the command failed, such as "superstep 3"
 	Run           bool                   `protobuf:"varint,7,opt,name=run,proto3" json:"run,omitempty"`       // the run is at fault, not the worker that says so: such as a superstep that took too long
 	Absent        bool                   `protobuf:"varint,8,opt,name=absent,proto3" json:"absent,omitempty"` // the worker runs nothing that Rejoin could mean
+	Unread        bool                   `protobuf:"varint,9,opt,name=unread,proto3" json:"unread,omitempty"` // the place of the checkpoint to go on from did not give it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2343,6 +2344,13 @@ func (x *Failure) GetRun() bool {
 func (x *Failure) GetAbsent() bool {
 	if x != nil {
 		return x.Absent
+	}
+	return false
+}
+
+func (x *Failure) GetUnread() bool {
+	if x != nil {
+		return x.Unread
 	}
 	return false
 }
@@ -9486,14 +9494,15 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\x04R\n" +
 	"peakMemoryB\x06\n" +
 	"\x04bodyJ\x04\b\b\x10\tJ\x04\b\t\x10\n" +
-	"\"\xb4\x01\n" +
+	"\"\xcc\x01\n" +
 	"\aFailure\x12\x18\n" +
 	"\amessage\x18\x01 \x01(\tR\amessage\x12\x12\n" +
 	"\x04lost\x18\x04 \x01(\tR\x04lost\x121\n" +
 	"\x05panic\x18\x05 \x01(\v2\x1b.superstep.control.v1.PanicR\x05panic\x12\x12\n" +
 	"\x04step\x18\x06 \x01(\tR\x04step\x12\x10\n" +
 	"\x03run\x18\a \x01(\bR\x03run\x12\x16\n" +
-	"\x06absent\x18\b \x01(\bR\x06absentJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
+	"\x06absent\x18\b \x01(\bR\x06absent\x12\x16\n" +
+	"\x06unread\x18\t \x01(\bR\x06unreadJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
 	"\x05Panic\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
 	"\tsuperstep\x18\x02 \x01(\x05R\tsuperstep\x12\x16\n" +
