@@ -31,7 +31,8 @@ func (a *app) resume() *cobra.Command {
 		Long: `Go on from the newest checkpoint of a place that is in order, or from the one that is named, as superstep run --checkpoint has made
 it. The run goes on with its parameters, on its graph, which is loaded again, and takes checkpoints as it did; threads, partitions and delivery may be others. With other
 parameters (-p) it is another run, which keeps no checkpoints unless --checkpoint names another place for them. The program may have been
-built anew: it is refused where its types are not those of the checkpoint. With --master it is a job of the cluster that is named, one that failed,
+built anew: it is refused where its types are not those of the checkpoint. A program with a plan of phases goes on in the phase that was
+under way. With --master it is a job of the cluster that is named, one that failed,
 was cancelled or came to its limit of supersteps.`,
 		Example: `  superstep run pagerank --graph web.txt.gz -p iterations=500 --checkpoint ckpt
   superstep resume ckpt --output ranks.txt
