@@ -3,17 +3,20 @@
 package chaos_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
 
 // place is where checkpoints are kept: a small file system of its own, where the test may mount one, that can be full or read-only.
 type place struct {
-	t   *testing.T
-	dir string
-	own bool // it is a file system
+	t    *testing.T
+	dir  string
+	own  bool        // it is a file system
+	left atomic.Bool // what fills it could not be removed while it was read-only
 }
 
 // placeSize is so small that it can be filled.
@@ -42,6 +45,9 @@ func (p *place) unmount() {
 // fill leaves no room.
 func (p *place) fill() {
 	f, err := os.Create(filepath.Join(p.dir, "full"))
+	if errors.Is(err, syscall.EROFS) { // another fault: nothing is written as it is
+		return
+	}
 	if err != nil {
 		p.t.Error(err)
 		return
@@ -55,7 +61,11 @@ func (p *place) fill() {
 	}
 }
 
-func (p *place) empty() { _ = os.Remove(filepath.Join(p.dir, "full")) }
+func (p *place) empty() {
+	if err := os.Remove(filepath.Join(p.dir, "full")); errors.Is(err, syscall.EROFS) {
+		p.left.Store(true)
+	}
+}
 
 func (p *place) protect(on bool) {
 	flags := uintptr(syscall.MS_REMOUNT)
@@ -64,5 +74,8 @@ func (p *place) protect(on bool) {
 	}
 	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", flags, "size="+placeSize); err != nil && err != syscall.EBUSY { // a file is being written
 		p.t.Error(err)
+	}
+	if !on && p.left.Swap(false) {
+		p.empty()
 	}
 }
