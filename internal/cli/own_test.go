@@ -265,13 +265,14 @@ func (Racing) Compute(*vertex, int64) {
 	select {}
 }
 
-// Hungry has a hub take memory without an end.
+// Hungry has a hub take memory without an end, but not so fast that a busy machine ends it before it was looked at.
 type Hungry struct{}
 
 func (Hungry) Compute(v *vertex, came []int64) {
 	if len(came) > 100_000 {
 		for all := [][]byte{}; ; {
-			all = append(all, slices.Repeat([]byte{1}, 16<<20))
+			all = append(all, slices.Repeat([]byte{1}, 1<<20))
+			<-time.After(10 * time.Millisecond)
 		}
 	}
 	if v.Superstep() < 2 {
