@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"sync"
 	"testing"
 	"time"
@@ -82,7 +83,12 @@ func (c *cluster) hung(what, said string) {
 	}
 	c.asked = true
 	c.event("%s hangs:\n%s", what, said)
-	for _, p := range append([]*process{c.master}, c.workers...) {
+	status, _, _ := c.client(10*time.Second, "status", "--json")
+	c.event("status: %s", status)
+	for _, p := range c.all() { // none sees another one's end
+		p.signal(syscall.SIGSTOP)
+	}
+	for _, p := range c.all() {
 		p.stacks()
 	}
 }

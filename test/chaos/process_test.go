@@ -106,8 +106,8 @@ func (p *process) stop(t *testing.T, within time.Duration) {
 // stacks makes a process end with its goroutines' stacks, which are shown.
 func (p *process) stacks() {
 	p.killed = true
-	p.signal(syscall.SIGCONT)
 	p.signal(syscall.SIGQUIT)
+	p.signal(syscall.SIGCONT)
 	select {
 	case <-p.ended:
 	case <-time.After(10 * time.Second):
