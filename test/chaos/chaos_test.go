@@ -15,8 +15,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -83,7 +83,7 @@ func (c *cluster) hung(what, said string) {
 	}
 	c.asked = true
 	c.event("%s hangs:\n%s", what, said)
-	status, _, _ := c.client(10*time.Second, "status", "--json")
+	status, _, _ := c.client(10*time.Second, "status")
 	c.event("status: %s", status)
 	for _, p := range c.all() { // none sees another one's end
 		p.signal(syscall.SIGSTOP)
