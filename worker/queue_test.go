@@ -151,3 +151,18 @@ func TestCommandThatDoesNotStop(t *testing.T) {
 		}
 	}
 }
+
+// TestASessionKeepsItsRegistration lets a worker register again while a command of the session before still answers: it answers
+// under what that session was registered with. Under the race detector it shows that nothing is shared.
+func TestASessionKeepsItsRegistration(t *testing.T) {
+	m := commanded(t, Config{})
+	m.session.incarnation = 1
+	m.w.commands.Go(func() {
+		_ = m.session.report(t.Context(), &control.Report{})
+	})
+	m.w.known = registration{incarnation: 2}
+	answer := &control.FromWorker{}
+	if err := m.lane.Receive(answer); err != nil || answer.Incarnation != 1 {
+		t.Fatal(answer.Incarnation, err)
+	}
+}

@@ -18,6 +18,7 @@ import (
 // session is a connection to the master: one goroutine reads, one sends heartbeats, and each job that has commands has one.
 type session struct {
 	*Worker
+	registration
 	lane    *control.Lane
 	address string       // of the master
 	heard   atomic.Int64 // when the master was, in nanoseconds since began
@@ -33,7 +34,7 @@ type session struct {
 }
 
 func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {
-	s := &session{Worker: w, lane: lane, began: w.Now(), connect: connect}
+	s := &session{Worker: w, registration: w.known, lane: lane, began: w.Now(), connect: connect}
 	s.queue = &queue{session: s, jobs: map[string]*serial{}}
 	w.latest.Store(s)
 	return s

@@ -39,19 +39,24 @@ const (
 // Worker is a worker with its options, which do not change.
 type Worker struct {
 	Config
-	executor    *executor
-	memory      uint64 // that was free at the start
-	instance    string
+	executor *executor
+	memory   uint64 // that was free at the start
+	instance string
+	known    registration  // the last; commands of sessions before it may run still
+	silent   time.Duration // for how long the master was when the last session ended
+	commands sync.WaitGroup
+	latest   atomic.Pointer[session]
+	late     atomic.Int32 // commands that were told to stop a while ago
+	ready    sync.Once
+	stuck    chan error // why the worker cannot go on: a command does not stop
+}
+
+// registration is what a master answered that the worker registered with.
+type registration struct {
 	incarnation uint64
-	master      string // the run of the master that is registered with
+	master      string // its run
 	lease       time.Duration
 	heartbeat   time.Duration
-	silent      time.Duration // for how long the master was when the last session ended
-	commands    sync.WaitGroup
-	latest      atomic.Pointer[session]
-	late        atomic.Int32 // commands that were told to stop a while ago
-	ready       sync.Once
-	stuck       chan error // why the worker cannot go on: a command does not stop
 }
 
 // New makes a worker that has not begun to work.
@@ -142,7 +147,7 @@ func (w *Worker) rename() error {
 	if _, err := io.ReadFull(w.Random, id[:]); err != nil {
 		return fmt.Errorf("a name for the process: %w", err)
 	}
-	w.instance, w.incarnation, w.master = hex.EncodeToString(id[:]), 0, ""
+	w.instance, w.known = hex.EncodeToString(id[:]), registration{}
 	return nil
 }
 
@@ -191,7 +196,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	defer c.Close()
 	request := &control.RegisterRequest{
-		Name: w.Name, Instance: w.instance, Incarnation: w.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
+		Name: w.Name, Instance: w.instance, Incarnation: w.known.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
 		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
 		Programs: jobspec.Programs(w.Build, w.Registry),
 	}
@@ -205,20 +210,21 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	r := response.Msg
-	w.incarnation, w.master = r.Incarnation, r.Master
-	w.lease = time.Duration(r.LeaseMilliseconds) * time.Millisecond
-	w.heartbeat = time.Duration(r.HeartbeatMilliseconds) * time.Millisecond
-	if w.lease <= 0 || w.heartbeat <= 0 {
+	w.known = registration{
+		incarnation: r.Incarnation, master: r.Master,
+		lease: time.Duration(r.LeaseMilliseconds) * time.Millisecond, heartbeat: time.Duration(r.HeartbeatMilliseconds) * time.Millisecond,
+	}
+	if w.known.lease <= 0 || w.known.heartbeat <= 0 {
 		return false, errors.New("the master gave a lease of no time")
 	}
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}
-	if err := w.executor.registered(w.incarnation); err != nil {
+	if err := w.executor.registered(r.Incarnation); err != nil {
 		return false, err
 	}
-	w.Observe.Registered(address, w.incarnation)
-	w.Log.Info("registered", "master", address, "incarnation", w.incarnation)
+	w.Observe.Registered(address, r.Incarnation)
+	w.Log.Info("registered", "master", address, "incarnation", r.Incarnation)
 	lane, err := c.Session(ctx)
 	if err != nil {
 		return false, err
@@ -227,7 +233,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	s.address = address
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
-		again.Incarnation = w.incarnation
+		again.Incarnation = r.Incarnation
 		if err := c.Prove(ctx); err != nil {
 			return err
 		}
