@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,7 @@ func (p *places) group(link collective.Link) (*collective.Group, error) {
 }
 
 // calibrate has a group choose by what messages between its workers take. All workers of the group call it; they measure if one of them has not, or
-// long ago.
+// long ago, or if they know different measurements: of two that were made at once each worker keeps that which ended last there.
 func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places, tag uint32) error {
 	if g.Link().Size() == 1 {
 		return nil
@@ -86,18 +87,14 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	defer cancel()
 	n, key := &x.network, p.key()
 	model := n.find(key)
-	missing := make([]byte, 8)
-	if model == nil {
-		binary.LittleEndian.PutUint64(missing, 1)
-	}
-	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, missing, collective.MaxUint64); err != nil {
+	same, err := allSame(ctx, g, tag, fingerprint(model))
+	if err != nil {
 		return fmt.Errorf("measuring the network: %w", err)
 	}
-	if binary.LittleEndian.Uint64(missing) > 0 {
+	if model == nil || !same {
 		n.forget(key) // it is kept by all, or measured again
 		o := calibration
 		o.Tag, o.Sites = tag, g.Model().Sites
-		var err error
 		if model, err = collective.Calibrate(ctx, g.Link(), o); err != nil {
 			return fmt.Errorf("measuring the network: %w", err)
 		}
@@ -107,6 +104,26 @@ func (x *executor) calibrate(ctx context.Context, g *collective.Group, p *places
 	}
 	x.expect(p, g.Link().Rank(), model)
 	return g.Adopt(model)
+}
+
+// fingerprint tells models apart; that of none is 0.
+func fingerprint(m *collective.Model) uint64 {
+	if m == nil {
+		return 0
+	}
+	h := fnv.New64a()
+	fmt.Fprintf(h, "%v", *m) // to the last bit of each float
+	return h.Sum64()
+}
+
+// allSame reports, to all workers of a group, whether all have the same number.
+func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bool, error) {
+	both := binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, x), ^x)
+	if err := g.Allreduce(ctx, collective.Call{Tag: tag, Algorithm: collective.Doubling}, both, collective.MaxUint64); err != nil {
+		return false, err
+	}
+	largest, smallest := binary.LittleEndian.Uint64(both), ^binary.LittleEndian.Uint64(both[8:])
+	return largest == smallest, nil
 }
 
 // expect lets the mesh know how long the ways from other workers are, to which it sizes their windows.

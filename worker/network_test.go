@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -39,6 +40,7 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 			start := time.Now()
 			var all sync.WaitGroup
 			errs := make([]error, len(executors))
+			chosenBy := make([]uint64, len(executors))
 			for rank, x := range executors {
 				part := func() error {
 					at := placesOf(placements)
@@ -54,6 +56,7 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 					} else if p := m.Pair(0, 1); math.Abs(p.Beta/far.Beta-1) > .05 {
 						return fmt.Errorf("measured %+v, expected %+v", p, far)
 					}
+					chosenBy[rank] = fingerprint(g.Model())
 					return g.Barrier(t.Context(), collective.Call{Tag: 0})
 				}
 				all.Go(func() { errs[rank] = part() })
@@ -61,6 +64,9 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 			all.Wait()
 			if err := errors.Join(errs...); err != nil {
 				t.Fatal(err)
+			}
+			if len(slices.Compact(chosenBy)) != 1 {
+				t.Errorf("they choose by different models: %x", chosenBy)
 			}
 			return time.Since(start)
 		}
@@ -74,6 +80,15 @@ func TestWorkersMeasureWhenOneHasNot(t *testing.T) {
 			{"the second", func() {}, false},
 			{"one has forgotten", func() { executors[2].network = network{} }, true},
 			{"the next", func() {}, false},
+			{"two measured at once, and one ended in another order", func() {
+				for _, m := range executors[1].network.models {
+					other := *m.model
+					other.Pairs = slices.Clone(other.Pairs)
+					other.Pairs[1].Beta *= 1.01
+					m.model = &other
+				}
+			}, true},
+			{"the one after", func() {}, false},
 			{"much later", func() { <-time.After(measuredFor) }, true},
 		} {
 			step.before()
