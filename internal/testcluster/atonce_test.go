@@ -1,0 +1,29 @@
+package testcluster
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// TestLoadsAtOnce loads several graphs at once on workers that have not measured the network, and others after them: whichever
+// measurement ended last at each worker, all choose the same algorithms, and no load waits for ever.
+func TestLoadsAtOnce(t *testing.T) {
+	for range 3 {
+		c := Start(t, 3, master.Config{}, programs()...)
+		source := &control.GraphSource{Input: "uniform:vertices=20000,degree=8"}
+		var all sync.WaitGroup
+		for i := range 6 {
+			all.Go(func() { c.load(t, fmt.Sprintf("first%d", i), source, 0, 0) })
+		}
+		all.Wait()
+		for i := range 3 {
+			if g := c.load(t, fmt.Sprintf("later%d", i), source, 0, 0); g.Vertices != 20000 {
+				t.Fatalf("found %v", g)
+			}
+		}
+	}
+}
