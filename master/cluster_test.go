@@ -171,6 +171,9 @@ func (s *script) do(verb string, words []string) error {
 		if input, ok := strings.CutPrefix(words[1], "input:"); ok {
 			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
 		}
+		if words[0] == control.NetbenchProgram {
+			spec.Source, spec.Netbench = nil, &control.Netbench{}
+		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
 		spec.Checkpoints, spec.GoOn = values(words)["checkpoints"], values(words)["from"]
 		spec.Priority = control.Priority(control.Priority_value["PRIORITY_"+strings.ToUpper(values(words)["priority"])])

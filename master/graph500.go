@@ -19,6 +19,7 @@ import (
 
 func init() {
 	register(kind{
+		alone: true,
 		asked: func(spec *control.JobSpec) bool { return spec.GetGraph500() != nil },
 		check: jobspec.CheckGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
 	})

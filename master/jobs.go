@@ -122,58 +122,72 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 	return j, nil
 }
 
-// start begins a job's next attempt if what it needs is there, and reports whether it did.
-func (c *cluster) start(now time.Duration, j *job) bool {
+// site is where a job runs.
+type site struct {
+	placements    []*control.Placement
+	rows, columns uint32
+	load          loadID // of its graph of the catalog
+}
+
+// site returns where a job may run now. If what it needs is not there, it says what the job waits for, or ends it.
+func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 	if j.spec.Graph == "" {
 		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape)
 		if err != nil {
 			c.wait(j, "waits for a worker")
-			return false
+			return site{}, false
 		}
-		j.placements, j.rows, j.columns = placements, rows, columns
-	} else {
-		g := c.graphs[j.spec.Graph]
-		switch {
-		case g == nil && c.unmet(now):
-			c.wait(j, "waits for a worker that has graph "+j.spec.Graph)
-			return false
-		case g == nil || g.state == control.GraphState_GRAPH_STATE_FAILED:
-			reason := "it was dropped, or no worker offered it"
-			if g != nil {
-				reason = g.reason
-			}
-			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
-			return false
-		case g.state == control.GraphState_GRAPH_STATE_LOADING:
-			c.wait(j, "waits for graph "+g.name)
-			return false
-		case g.state == control.GraphState_GRAPH_STATE_WAITING:
-			c.wait(j, "graph "+g.name+" "+g.reason)
-			return false
-		}
-		if a, b, cut := c.cutIn(g.placements); cut {
-			if c.retries == 0 {
-				c.end(now, j, control.JobState_JOB_STATE_FAILED,
-					fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
-				return false
-			}
-			if c.workers[a].excluded == "" {
-				a, b = b, a
-			}
-			c.loseGraph(g, a, "has no connection to worker "+b)
-			return c.start(now, j)
-		}
-		if load := j.spec.Load; load != "" && load != g.load.String() {
-			c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded anew since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
-			return false
-		}
-		if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
-			c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which has lost its session", g.name, name))
-			return false
-		}
-		j.placements, j.rows, j.columns, j.load = g.placements, g.rows, g.columns, g.load
+		return site{placements: placements, rows: rows, columns: columns}, true
 	}
+	g := c.graphs[j.spec.Graph]
+	switch {
+	case g == nil && c.unmet(now):
+		c.wait(j, "waits for a worker that has graph "+j.spec.Graph)
+		return site{}, false
+	case g == nil || g.state == control.GraphState_GRAPH_STATE_FAILED:
+		reason := "it was dropped, or no worker offered it"
+		if g != nil {
+			reason = g.reason
+		}
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s: %s", j.spec.Graph, reason))
+		return site{}, false
+	case g.state == control.GraphState_GRAPH_STATE_LOADING:
+		c.wait(j, "waits for graph "+g.name)
+		return site{}, false
+	case g.state == control.GraphState_GRAPH_STATE_WAITING:
+		c.wait(j, "graph "+g.name+" "+g.reason)
+		return site{}, false
+	}
+	if a, b, cut := c.cutIn(g.placements); cut {
+		if c.retries == 0 {
+			c.end(now, j, control.JobState_JOB_STATE_FAILED,
+				fmt.Sprintf("graph %s: there is no connection between workers %s and %s, which hold shares of it", g.name, a, b))
+			return site{}, false
+		}
+		if c.workers[a].excluded == "" {
+			a, b = b, a
+		}
+		c.loseGraph(g, a, "has no connection to worker "+b)
+		return c.site(now, j)
+	}
+	if load := j.spec.Load; load != "" && load != g.load.String() {
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded anew since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
+		return site{}, false
+	}
+	if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
+		c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which has lost its session", g.name, name))
+		return site{}, false
+	}
+	return site{g.placements, g.rows, g.columns, g.load}, true
+}
+
+// start begins an attempt at a job that waits.
+func (c *cluster) start(now time.Duration, j *job, at site) {
 	c.unqueue(j)
+	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
+	if j.spec.Graph != "" {
+		j.load = at.load
+	}
 	j.epoch, j.lost = j.epoch+1, false
 	j.started, j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, now, "", false, false, false, false
 	j.threads = 0
@@ -186,7 +200,6 @@ func (c *cluster) start(now time.Duration, j *job) bool {
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
 	c.emit(startJob{j})
-	return true
 }
 
 // wait says why a queued job does, once.

@@ -12,6 +12,7 @@ import (
 
 func init() {
 	register(kind{
+		alone: true,
 		asked: func(spec *control.JobSpec) bool { return spec.GetNetbench() != nil },
 		check: jobspec.CheckNetbench, shape: layout.Of, coordinate: coordinateNetbench,
 	})

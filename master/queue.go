@@ -58,7 +58,7 @@ func allowedPriority(caller control.Caller, asked control.Priority) error {
 }
 
 // schedule loads what has to be loaded again, and starts waiting jobs in their turn, while there is room; one whose graph is not there yet, whose client has
-// not confirmed it, or whose owner has as many running as may be, lets others pass.
+// not confirmed it, or whose owner has as many running as may be, lets others pass. One that runs alone lets none pass: it would never find nothing running.
 func (c *cluster) schedule(now time.Duration) {
 	if reason := c.settling(now); reason != "" {
 		for _, id := range c.queued {
@@ -69,20 +69,33 @@ func (c *cluster) schedule(now time.Duration) {
 		return
 	}
 	c.reload()
-	uses, running := c.uses(), 0
-	for _, u := range uses {
-		running += u.running
-	}
-	if running >= c.running {
-		return
+	uses, running, alone := c.uses(), 0, false
+	for _, id := range c.order {
+		if j := c.jobs[id]; j.active() {
+			running, alone = running+1, alone || j.alone()
+		}
 	}
 	for _, j := range c.inTurn(now) {
-		if running >= c.running {
+		if running >= c.running || alone {
 			return
 		}
-		if j.confirmBy == 0 && c.mayRun(j, uses[j.owner].running) && c.start(now, j) {
-			running++
-			uses[j.owner] = use{running: uses[j.owner].running + 1}
+		if j.confirmBy != 0 || !c.mayRun(j, uses[j.owner].running) {
+			continue
 		}
+		at, ok := c.site(now, j)
+		if !ok {
+			continue
+		}
+		if alone = j.alone(); alone && running > 0 {
+			c.wait(j, "waits for those that run: it runs alone")
+			return
+		}
+		c.start(now, j, at)
+		running++
+		uses[j.owner] = use{running: uses[j.owner].running + 1}
 	}
 }
+
+// alone reports whether no other job runs beside it: a benchmark would measure that as well, and of jobs that lose a worker together nobody could say whose
+// doing it was.
+func (j *job) alone() bool { return kindOf(j.spec).alone || len(j.losses) > 0 }

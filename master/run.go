@@ -207,6 +207,8 @@ type kind struct {
 	check func(programs engine.Registry, spec *control.JobSpec, grid layout.Grid) error
 	// shape makes the grid of a job that asks for none, of so many partitions.
 	shape func(partitions int) layout.Grid
+	// alone says that no other job runs beside it.
+	alone bool
 	// coordinate runs an attempt at a job on its workers.
 	coordinate func(ctx context.Context, r *run) error
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -73,6 +74,22 @@ func (j job) parameters() map[string]string {
 
 func (j job) spec() *control.JobSpec {
 	return &control.JobSpec{Program: j.program, Parameters: j.parameters(), Source: &control.GraphSource{Input: j.input}, KeepResult: true}
+}
+
+var results = struct {
+	mu  sync.Mutex
+	all map[job]map[uint64]string
+}{all: map[job]map[uint64]string{}}
+
+// result is a job's result in one process, which it has once.
+func (j job) result(t testing.TB) map[uint64]string {
+	t.Helper()
+	results.mu.Lock()
+	defer results.mu.Unlock()
+	if results.all[j] == nil {
+		results.all[j], _ = j.expected(t)
+	}
+	return results.all[j]
 }
 
 // expected runs a job in one process, on one partition.

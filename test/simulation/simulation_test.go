@@ -12,6 +12,7 @@ import (
 	"os"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -85,11 +86,10 @@ func (o *outcome) String() string {
 	return text
 }
 
-// expectations are the results of jobs without faults, and the times that they take.
+// expectations are the times that settings take without faults.
 var expectations struct {
-	mu      sync.Mutex
-	results map[job]map[uint64]string
-	took    map[string]time.Duration
+	mu   sync.Mutex
+	took map[string]time.Duration
 }
 
 // setting is what a seed's job runs on.
@@ -97,13 +97,22 @@ type setting struct {
 	job     job
 	workers int
 	delay   time.Duration
-	every   int  // supersteps from one checkpoint to the next; 0: by the cost
-	catalog bool // its graph is one of the catalog
-	grid    bool // on four workers, two by two
+	every   int    // supersteps from one checkpoint to the next; 0: by the cost
+	catalog bool   // its graph is one of the catalog
+	grid    bool   // on four workers, two by two
+	beside  [2]job // that run at the same time; those without a program are none
 }
 
 func (s setting) String() string {
-	return fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
+	text := fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
+	for _, other := range s.others() {
+		text += ", beside " + other.String()
+	}
+	return text
+}
+
+func (s setting) others() []job {
+	return slices.DeleteFunc(slices.Clone(s.beside[:]), func(j job) bool { return j.program == "" })
 }
 
 func settingOf(random *rand.Rand) setting {
@@ -113,6 +122,11 @@ func settingOf(random *rand.Rand) setting {
 		catalog: random.IntN(4) == 0,
 	}
 	s.grid = s.workers == 4 && random.IntN(2) == 0
+	if random.IntN(4) == 0 {
+		for i := range 1 + random.IntN(2) {
+			s.beside[i] = jobs[random.IntN(len(jobs))]
+		}
+	}
 	return s
 }
 
@@ -151,13 +165,10 @@ func (c *cluster) load(s setting) error {
 func usual(t *testing.T, s setting) (map[uint64]string, time.Duration) {
 	expectations.mu.Lock()
 	defer expectations.mu.Unlock()
-	if expectations.results == nil {
-		expectations.results, expectations.took = map[job]map[uint64]string{}, map[string]time.Duration{}
+	if expectations.took == nil {
+		expectations.took = map[string]time.Duration{}
 	}
-	if expectations.results[s.job] == nil {
-		expectations.results[s.job], _ = s.job.expected(t)
-	}
-	want, key := expectations.results[s.job], s.String()
+	want, key := s.job.result(t), s.String()
 	if expectations.took[key] == 0 {
 		o := simulate(t, 0, s, want, 0)
 		if o.bad != "" || o.result != same {
@@ -192,9 +203,13 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 	dir, err := os.MkdirTemp(memoryDir(), "simulation")
 	check(t, err)
 	defer os.RemoveAll(dir)
+	others := s.others()
+	for _, other := range others {
+		other.result(t)
+	}
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every})
+		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every, Running: 1 + len(s.others())})
 		defer faults.Set(c.points.at)()
 		defer func() {
 			c.close()
@@ -222,9 +237,23 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 				c.stacks()
 			}
 		})()
+		beside := make([]outcome, len(others))
+		var running sync.WaitGroup
+		for i, other := range others {
+			running.Go(func() {
+				text, end, err := c.run(ctx, other.spec())
+				beside[i].judge(ctx, text, end, err, other.result(t))
+			})
+		}
 		text, end, err := c.run(ctx, s.spec())
+		running.Wait()
 		o.took, o.attempts = time.Since(began), end.GetEpoch()
 		o.judge(ctx, text, end, err, want)
+		for i, b := range beside {
+			if b.bad != "" || b.result != same && len(o.faults) == 0 {
+				o.bad = fmt.Sprintf("beside it %v: %s: %s", others[i], b.result, b.bad)
+			}
+		}
 		<-disturbed
 		if o.bad != "" || len(o.faults) == 0 {
 			return
