@@ -22,6 +22,7 @@ type masterCommand struct {
 	insecureToken           bool
 	lease, hold, command    time.Duration
 	retries                 int
+	running                 runningFlag
 	audit                   string
 	keep                    keepFlags
 	quotas                  quotasFlag
@@ -67,6 +68,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
 	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
 	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from its newest checkpoint or the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
+	m.running.define(cmd)
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they are loaded again")
 	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them (default: none)")
 	m.checkpoints.defineWhen(cmd)
@@ -101,6 +103,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.retries < 0 || m.retries > maxRetries {
 		return usagef("--retries: found %d, expected 0 to %d", m.retries, maxRetries)
 	}
+	if err := m.running.check(); err != nil {
+		return err
+	}
 	if m.retries == 0 {
 		m.retries = -1 // as master.Options has it
 	}
@@ -131,7 +136,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	defer l.Close()
 	address := l.Addr().String()
 	o := master.Config{Options: master.Options{
-		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Data: m.data,
+		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
 		MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
@@ -155,6 +160,23 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		return err
 	}
 	return o.Run(ctx)
+}
+
+// runningFlag is how many jobs a master runs at a time.
+type runningFlag int
+
+const maxRunning = 64
+
+func (r *runningFlag) define(cmd *cobra.Command) {
+	cmd.Flags().IntVar((*int)(r), "running", 1, "run `N` jobs at a time, which share processors and memory; benchmarks run alone")
+	nothing(cmd, "running")
+}
+
+func (r *runningFlag) check() error {
+	if *r < 1 || *r > maxRunning {
+		return usagef("--running: found %d, expected 1 to %d", *r, maxRunning)
+	}
+	return nil
 }
 
 // holdFlag is how long graphs are kept by workers without a master, and wait at a master without their workers.

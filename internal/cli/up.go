@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,6 +25,7 @@ type upCommand struct {
 	checkpoints      checkpointFlags
 	hold             time.Duration
 	quotas           quotasFlag
+	running          runningFlag
 	window           windowFlag
 	memory           memoryFlags
 	tls              tlsFlags
@@ -77,6 +79,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
 	u.quotas.define(cmd)
+	u.running.define(cmd)
 	u.window.define(cmd)
 	u.memory.define(cmd)
 	u.tls.define(cmd, false)
@@ -108,7 +111,7 @@ func (u *upCommand) check() error {
 	} else if files != nil && u.tls.Cert == "" {
 		return usagef("%w", control.ErrNoCertificate)
 	}
-	return checkHold(u.hold)
+	return cmp.Or(u.running.check(), checkHold(u.hold))
 }
 
 func (u *upCommand) execute(ctx context.Context) (err error) {
@@ -139,7 +142,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
-	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String()}
+	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String(), "--running", strconv.Itoa(int(u.running))}
 	args = append(append(args, u.tls.words()...), u.quotas.words()...)
 	if u.data != "" {
 		args = append(args, "--data", u.data)
