@@ -107,3 +107,37 @@ func TestMemoryOfAWorker(t *testing.T) {
 		t.Errorf("%v: %s", err, out)
 	}
 }
+
+// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times their limits: frames and the messages of
+// the hub lie in files.
+func TestMemoryOfAStarInACluster(t *testing.T) {
+	if mem.SpillDir(os.TempDir()) != nil {
+		t.Skip("the directory for temporary files is in memory")
+	}
+	const limit = 112 << 20
+	_, address := startMaster(t)
+	var workers []*exec.Cmd
+	var kills []func() int
+	for i := range 2 {
+		run, killed := memoryGroup(t, limit)
+		w := run("superstep", "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1), "--threads", "1")
+		must(t, w.Start())
+		t.Cleanup(func() {
+			_ = w.Process.Kill()
+			_ = w.Wait()
+		})
+		workers, kills = append(workers, w), append(kills, killed)
+	}
+	words := []string{"superstep", "run", "cdlp", "-q", "--graph", "star:vertices=2000000"}
+	out, err := exec.Command(words[0], append(words[1:], "--master", address, "--workers", "2")...).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") || strings.Contains(string(out), "lost") {
+		t.Errorf("%v: %s", err, out)
+	}
+	for i, w := range workers {
+		must(t, w.Process.Signal(os.Interrupt))
+		_ = w.Wait() // the status is its own matter
+		if n := kills[i](); n != 0 {
+			t.Errorf("the kernel killed %d processes of w%d", n, i+1)
+		}
+	}
+}

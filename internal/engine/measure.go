@@ -101,7 +101,9 @@ func (r *runner[V, M]) gatherOnly(p *kernel.Pull, w int) (edges int) {
 	t := r.threads[0]
 	for i := range uint32(64) {
 		lo, hi := p.Row(uint32(w)<<6 + i)
-		t.messages = r.gather.gather(p, lo, hi, t.messages[:0])
+		t.messages = t.messages[:0]
+		r.roomFor(t, uint32(w)<<6+i, int(hi-lo))
+		t.messages = r.gather.gather(p, lo, hi, t.messages)
 		edges += int(hi - lo)
 	}
 	return edges

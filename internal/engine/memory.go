@@ -52,14 +52,14 @@ func (r *runner[V, M]) crowded(at pregel.VertexID, exhausted *mem.Exhausted) err
 // hub is the length from which a list's messages are made room for at once: such lists are few.
 const hub = 1 << 16
 
-// roomFor makes room for the messages along a list, which a hub may have millions of, and notes whose they are.
+// roomFor makes room for the messages along a list, which a hub may have millions of, and notes whose they are. Those of the vertices that come
+// behind a hub in its word get room too, lest one message more has them all copied to Go's heap.
 func (r *runner[V, M]) roomFor(t *thread[V, M], local uint32, n int) {
-	if n < hub {
-		return
+	if n >= hub {
+		r.hub.Store(uint64(local) + 1)
 	}
-	r.hub.Store(uint64(local) + 1)
-	if cap(t.messages)-len(t.messages) < n {
-		t.messages = mem.Grow(r.store, t.messages, n)
+	if cap(t.messages)-len(t.messages) < n && len(t.messages)+n >= hub {
+		t.messages = mem.Grow(r.store, t.messages, n+hub)
 	}
 }
 

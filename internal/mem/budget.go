@@ -19,6 +19,7 @@ const (
 	Graph    = "graph"    // partitions
 	Columns  = "columns"  // values, messages to all neighbours, inboxes, properties
 	Messages = "messages" // those to single vertices, and uncombined ones
+	Frames   = "frames"   // that came from other workers
 	other    = "other"
 )
 
@@ -38,18 +39,21 @@ type Budget struct {
 
 	dir     string    // where arrays are spilled to; empty: nowhere
 	process bool      // Go's collector is told
-	why     error     // what the watcher said last
+	why     error     // what those said who were told last, until others are to be told
 	said    time.Time // when it first found too much
+	waits   bool      // somebody may wait for the disk: there are more processors for the others
 	before  int64     // what it was told before
 
-	mu      sync.Mutex
-	kinds   []*Held
-	peak    int64
-	told    int64                       // held when the collector was told last
-	over    map[*func(error) error]bool // whom to tell that it is exceeded
-	done    chan struct{}               // ends the watcher
-	held    atomic.Int64                // in memory
-	spilled atomic.Int64                // in files
+	mu         sync.Mutex
+	kinds      []*Held
+	peak       int64
+	told       int64                       // held when the collector was told last
+	over       map[*func(error) error]bool // whom to tell that it is exceeded
+	done       chan struct{}               // ends the watcher
+	collected  time.Time                   // when what the heap no longer uses was given back last
+	collecting atomic.Bool                 // what the heap no longer uses is given back
+	held       atomic.Int64                // in memory
+	spilled    atomic.Int64                // in files
 }
 
 // Held is what one kind of memory takes, in bytes: in memory and in files.

@@ -206,3 +206,39 @@ func TestOver(t *testing.T) {
 		t.Errorf("the process was ended for %v", last)
 	}
 }
+
+// TestBuffer has buffers in files above the soft limit, gone when they are freed or when nobody has them any more, and refused above the hard one.
+func TestBuffer(t *testing.T) {
+	dir := t.TempDir()
+	if SpillDir(dir) != nil {
+		t.Skip("the directory for temporary files is in memory")
+	}
+	b := budgetOf(8<<20, dir)
+	low, err := b.Buffer(Frames, 2<<20)
+	if err != nil || len(low.Data) != 2<<20 || b.Use().Spilled != 0 {
+		t.Fatalf("%v, error %v", b.Use(), err)
+	}
+	low.Free()
+	high, err := b.Buffer(Frames, 5<<20)
+	if err != nil || len(high.Data) != 5<<20 || b.Use().Spilled != 5<<20 {
+		t.Fatalf("%v, error %v", b.Use(), err)
+	}
+	high.Data[5<<20-1] = 1
+	high.Free()
+	high.Free()
+	if u := b.Use(); u.Spilled != 0 || high.Data != nil {
+		t.Errorf("%v is left", u)
+	}
+	if _, err = b.Buffer(Frames, 6<<20); err != nil {
+		t.Fatal(err)
+	}
+	for until := time.Now().Add(10 * time.Second); b.Use().Spilled > 0; runtime.GC() {
+		if time.Now().After(until) {
+			t.Fatalf("%v is left of what nobody has", b.Use())
+		}
+	}
+	full := budgetOf(8<<20, "")
+	if _, err := full.Buffer(Frames, 9<<20); IsExhausted(err) == nil || !strings.Contains(err.Error(), "9.0 MiB are asked for frames") {
+		t.Errorf("error %v", err)
+	}
+}

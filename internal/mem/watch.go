@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"runtime"
+	"runtime/debug"
 	"time"
 )
 
@@ -30,7 +31,7 @@ func (b *Budget) OnOver(f func(err error) error) (cancel func()) {
 	if b.over == nil {
 		b.over = map[*func(error) error]bool{}
 	}
-	b.over[key] = true
+	b.over[key], b.why = true, nil
 	return func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
@@ -51,6 +52,10 @@ func (b *Budget) watch(done <-chan struct{}) {
 			return
 		case <-timer.C:
 		}
+		if b.spilled.Load() > 0 && !b.waits {
+			b.waits = true
+			runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)) // who waits for the disk in a page fault must not hold up the others: this goroutine, signs of life
+		}
 		left := time.Duration(float64(b.hard-b.look(time.Now())) / watchRate * float64(time.Second))
 		timer.Reset(min(max(left, watchLeast), watchMost))
 	}
@@ -61,10 +66,13 @@ func (b *Budget) watch(done <-chan struct{}) {
 func (b *Budget) look(now time.Time) int64 {
 	taken, beyond := Anonymous(), b.limit-b.hard
 	text := Text(taken) + " are taken"
+	if taken > b.hard {
+		b.collect(now)
+	}
 	if taken <= b.hard+beyond/4 {
 		asked := b.asked()
-		if asked <= b.limit {
-			b.said, b.why = time.Time{}, nil
+		if asked <= b.hard+beyond/2 {
+			b.said = time.Time{}
 			return max(taken, asked)
 		}
 		text = Text(asked) + " are asked for"
@@ -78,11 +86,17 @@ func (b *Budget) look(now time.Time) int64 {
 	b.mu.Unlock()
 	err := error(&Exhausted{Budget: true, Err: fmt.Errorf("%s: %v", text, b.Use())})
 	for f := range all {
-		b.why = (*f)(err)
+		why := (*f)(err)
+		b.mu.Lock()
+		b.why = why
+		b.mu.Unlock()
 	}
+	b.mu.Lock()
+	err = cmp.Or(b.why, err)
+	b.mu.Unlock()
 	late := taken > b.hard+beyond/4 && now.Sub(b.said) > watchWait
 	if (late || taken > b.hard+beyond/2) && b.Last != nil {
-		b.Last(cmp.Or(b.why, err))
+		b.Last(err)
 	}
 	return b.limit
 }
@@ -90,9 +104,20 @@ func (b *Budget) look(now time.Time) int64 {
 // asked returns what arrays and Go's heap take, written to or not; what the heap no longer uses is not meant.
 func (b *Budget) asked() int64 {
 	asked := b.held.Load() + b.heap()
-	if asked > b.limit {
+	if asked > b.hard+(b.limit-b.hard)/2 {
 		runtime.GC()
 		asked = b.held.Load() + b.heap()
 	}
 	return asked
+}
+
+// collect has the collector give back what the heap no longer uses, now and then, beside the watcher, which goes on.
+func (b *Budget) collect(now time.Time) {
+	if b.process && now.Sub(b.collected) > 5*watchWait && b.collecting.CompareAndSwap(false, true) {
+		b.collected = now
+		go func() {
+			defer b.collecting.Store(false)
+			debug.FreeOSMemory()
+		}()
+	}
 }

@@ -213,7 +213,10 @@ func TestMemoryFollowsWhatComes(t *testing.T) {
 	id := identity{presence: 12, contents: testLimit - 12}
 	a := new(arrival)
 	for have := 0; have < 40<<20; have += 1 << 20 {
-		room := a.grow(&id, have, 1<<20)
+		room, err := a.grow(nil, &id, have, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for i := range room {
 			room[i] = byte((have + i) >> 12)
 		}

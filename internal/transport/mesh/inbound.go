@@ -131,7 +131,13 @@ func (in *inbound) place(h *header) ([]byte, error) {
 	if f.arrival == nil {
 		return nil, nil
 	}
-	return f.arrival.grow(&f.identity, int(f.have), int(h.length)), nil
+	to, err := f.arrival.grow(in.mesh.budget(), &f.identity, int(f.have), int(h.length))
+	if err != nil { // this session alone ends, and with it what holds memory
+		f.port.session.fail(fmt.Errorf("a frame of partition %d to %d: %w", f.from, f.to, err))
+		f.port.recycle(f.arrival)
+		f.arrival = nil
+	}
+	return to, nil
 }
 
 // placed takes note of a chunk whose payload is where place said.

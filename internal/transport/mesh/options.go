@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // Options are what a worker's mesh is made with. Zero values stand for what is said.
@@ -46,6 +47,8 @@ type Options struct {
 	Stall time.Duration
 	// Compress says whether what goes to others is compressed: by default where it goes faster so.
 	Compress Compression
+	// Budget bounds the memory of frames that come; nil is that of the process.
+	Budget *mem.Budget
 	// Log takes a line a second at most about refused connections; nil for none.
 	Log *slog.Logger
 }
@@ -75,6 +78,14 @@ func (o *Options) setDefaults() {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+}
+
+// budget returns what bounds the memory of frames that come.
+func (m *Mesh) budget() *mem.Budget {
+	if m.options.Budget != nil {
+		return m.options.Budget
+	}
+	return mem.Process()
 }
 
 func orDefault[T comparable](v *T, d T) {

@@ -307,7 +307,7 @@ func (p *Port) recycle(a *arrival) {
 }
 
 func (p *Port) release(a *arrival) {
-	*a = arrival{buffer: a.buffer}
+	*a = arrival{buffer: a.buffer, memory: a.memory}
 	if cap(a.buffer) == 0 {
 		p.bare = append(p.bare, a)
 	} else {

@@ -1,0 +1,58 @@
+package mem
+
+import "runtime"
+
+// Buffer is bytes whose end nobody announces, as those of a frame that came from another worker: they are on Go's heap or, above the soft limit
+// of a budget, mapped from a file until the Buffer is no longer reachable. Who uses Data keeps the Buffer.
+type Buffer struct {
+	Data    []byte
+	kind    string
+	budget  *Budget // nil: on the heap
+	cleanup runtime.Cleanup
+}
+
+// spilled is what is left to do when a Buffer is gone.
+type spilled struct {
+	data   []byte
+	kind   string
+	budget *Budget
+}
+
+func (s spilled) free() {
+	release(s.data)
+	s.budget.add(s.kind, -int64(len(s.data)), true)
+}
+
+// Buffer makes a buffer of so many zeroed bytes, or refuses it by an *[Exhausted].
+func (b *Budget) Buffer(kind string, bytes int) (*Buffer, error) {
+	n := int64(bytes)
+	if b == nil || n < b.least {
+		return &Buffer{Data: make([]byte, bytes)}, nil
+	}
+	var failed error
+	if b.dir != "" && b.Tight(n) {
+		var data []byte
+		if data, failed = spillFile(b.dir, bytes); failed == nil {
+			b.add(kind, n, true)
+			f := &Buffer{Data: data, kind: kind, budget: b}
+			f.cleanup = runtime.AddCleanup(f, spilled.free, spilled{data, kind, b})
+			return f, nil
+		}
+	}
+	if !b.fits(n) {
+		return nil, b.refuse(kind, n, failed)
+	}
+	return &Buffer{Data: make([]byte, bytes)}, nil
+}
+
+// Free gives the bytes back at once: nobody may use them any more.
+func (f *Buffer) Free() {
+	if f == nil {
+		return
+	}
+	if f.budget != nil {
+		f.cleanup.Stop()
+		spilled{f.Data, f.kind, f.budget}.free()
+	}
+	*f = Buffer{}
+}

@@ -1,0 +1,102 @@
+package mesh
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport"
+)
+
+// tight makes a budget that is used up to its soft limit, and spills to a directory.
+func tight(t *testing.T, dir string) *mem.Budget {
+	t.Helper()
+	b := mem.NewBudget(16<<20, dir)
+	release, err := b.Reserve(mem.Graph, b.Free()*15/16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	return b
+}
+
+// TestAllToAllInABudget has every partition send every other one frames larger than its worker has memory for: they come whole, out of files.
+func TestAllToAllInABudget(t *testing.T) {
+	dir := t.TempDir()
+	if mem.SpillDir(dir) != nil {
+		t.Skip("the directory for temporary files is in memory")
+	}
+	const workers, partitions, size = 3, 6, 5 << 20
+	var budgets [workers]*mem.Budget
+	meshes, peers := cluster(t, workers, func(i int, o *Options) {
+		budgets[i] = tight(t, dir)
+		o.Budget, o.Window, o.Chunk = budgets[i], 256<<10, 64<<10
+	})
+	sessions := openAll(t, meshes, 1, 1, dealt(peers, partitions), nil)
+	data := bytes.Repeat([]byte("columns."), size/8)
+	var spilled [workers]int64
+	var group sync.WaitGroup
+	for p := range partitions {
+		e := sessions[p%workers].Port(p)
+		group.Go(func() {
+			for superstep := range 2 {
+				for to := range partitions {
+					if to == p {
+						continue
+					}
+					if err := e.Send(&transport.Frame{From: p, To: to, Superstep: superstep, Kind: transport.Expand, Count: size / 8, Raw: data}); err != nil {
+						t.Error(err)
+						return
+					}
+				}
+				for range partitions - 1 {
+					f, err := e.Receive(t.Context(), transport.Expand)
+					if err != nil || !bytes.Equal(f.Raw, data) {
+						t.Errorf("partition %d, superstep %d: error %v, or other bytes", p, superstep, err)
+						return
+					}
+				}
+				if p < workers { // the first partition of each
+					spilled[p] = max(spilled[p], budgets[p].Use().Spilled)
+				}
+				if _, err := e.End(t.Context(), superstep); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for i, n := range spilled {
+		if n < size {
+			t.Errorf("worker %d has spilled %d bytes: %v", i, n, budgets[i].Use())
+		}
+	}
+}
+
+// TestNoMemoryForAFrame has no room for a frame, in memory nor in files: its session ends with the numbers, and another one goes on.
+func TestNoMemoryForAFrame(t *testing.T) {
+	meshes, peers := cluster(t, 2, func(i int, o *Options) {
+		if i == 1 {
+			o.Budget = tight(t, "")
+		}
+	})
+	one := openAll(t, meshes, 1, 1, dealt(peers, 2), nil)
+	two := openAll(t, meshes, 2, 1, dealt(peers, 2), nil)
+	send := func(sessions []*Session, size int) error {
+		f := &transport.Frame{From: 0, To: 1, Kind: transport.Expand, Count: size, Raw: make([]byte, size)}
+		if err := sessions[0].Port(0).Send(f); err != nil {
+			t.Fatal(err)
+		}
+		_, err := sessions[1].Port(1).Receive(t.Context(), transport.Expand)
+		return err
+	}
+	err := send(one, 4<<20)
+	if mem.IsExhausted(err) == nil || !strings.Contains(err.Error(), "a frame of partition 0 to 1: not enough memory: ") || !strings.Contains(err.Error(), "are asked for frames") {
+		t.Errorf("error %v", err)
+	}
+	if err := send(two, 1<<10); err != nil {
+		t.Error(err)
+	}
+}
