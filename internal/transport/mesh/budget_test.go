@@ -2,6 +2,8 @@ package mesh
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -37,37 +39,45 @@ func TestAllToAllInABudget(t *testing.T) {
 	sessions := openAll(t, meshes, 1, 1, dealt(peers, partitions), nil)
 	data := bytes.Repeat([]byte("columns."), size/8)
 	var spilled [workers]int64
-	var group sync.WaitGroup
-	for p := range partitions {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	exchange := func(p, superstep int) error {
 		e := sessions[p%workers].Port(p)
-		group.Go(func() {
-			for superstep := range 2 {
-				for to := range partitions {
-					if to == p {
-						continue
-					}
-					if err := e.Send(&transport.Frame{From: p, To: to, Superstep: superstep, Kind: transport.Expand, Count: size / 8, Raw: data}); err != nil {
-						t.Error(err)
-						return
-					}
-				}
-				for range partitions - 1 {
-					f, err := e.Receive(t.Context(), transport.Expand)
-					if err != nil || !bytes.Equal(f.Raw, data) {
-						t.Errorf("partition %d, superstep %d: error %v, or other bytes", p, superstep, err)
-						return
-					}
-				}
-				if p < workers { // the first partition of each
-					spilled[p] = max(spilled[p], budgets[p].Use().Spilled)
-				}
-				if _, err := e.End(t.Context(), superstep); err != nil {
-					t.Error(err)
-				}
+		for to := range partitions {
+			if to == p {
+				continue
 			}
-		})
+			if err := e.Send(&transport.Frame{From: p, To: to, Superstep: superstep, Kind: transport.Expand, Count: size / 8, Raw: data}); err != nil {
+				return err
+			}
+		}
+		for range partitions - 1 {
+			f, err := e.Receive(ctx, transport.Expand)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(f.Raw, data) {
+				return errors.New("other bytes")
+			}
+		}
+		if p < workers { // the first partition of each
+			spilled[p] = max(spilled[p], budgets[p].Use().Spilled)
+		}
+		_, err := e.End(ctx, superstep)
+		return err
 	}
-	group.Wait()
+	for superstep := range 2 { // nobody is ahead of a partition of the same worker: frames between them are passed by reference
+		var group sync.WaitGroup
+		for p := range partitions {
+			group.Go(func() {
+				if err := exchange(p, superstep); err != nil {
+					t.Errorf("partition %d, superstep %d: %v", p, superstep, err)
+					stop()
+				}
+			})
+		}
+		group.Wait()
+	}
 	for i, n := range spilled {
 		if n < size {
 			t.Errorf("worker %d has spilled %d bytes: %v", i, n, budgets[i].Use())
