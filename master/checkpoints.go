@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,21 +18,76 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/store"
 )
+
+// placeCheckpoints finds where checkpoints are kept, and how such places are opened: those on the master's disk are in a directory of Data.
+func (o *Config) placeCheckpoints() error {
+	open := o.Stores
+	if open == nil {
+		open = store.Open
+	}
+	o.Stores = func(place string) (store.Store, error) {
+		if !objects.Is(place) {
+			return open(place)
+		}
+		dir, err := filepath.Localize(strings.TrimPrefix(place, objects.Scheme))
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", place, err)
+		}
+		return store.OpenDir(filepath.Join(o.Data, checkpointsName, dir))
+	}
+	switch {
+	case o.Checkpoints == noCheckpoints || o.Checkpoints == "" && o.Data == "":
+		o.Checkpoints = noCheckpoints
+		return nil
+	case o.Checkpoints == "" || objects.Is(o.Checkpoints):
+		if o.Checkpoints = objects.Scheme; o.Data == "" {
+			return fmt.Errorf("the place of checkpoints: %s is a directory of --data, which is not given", objects.Scheme)
+		}
+		return nil
+	}
+	s, err := open(o.Checkpoints)
+	if err != nil {
+		return fmt.Errorf("the place of checkpoints: %w", err)
+	}
+	o.Checkpoints = s.String() // of a directory the full path
+	store.Close(s)
+	return nil
+}
+
+// noCheckpoints is the place of those who want none, and checkpointsName the directory of Data for those who name no place.
+const (
+	noCheckpoints   = "off"
+	checkpointsName = "checkpoints"
+)
+
+// newObjects makes the store for workers that have no other.
+func newObjects(o *Config) (*objects.Server, error) {
+	if !objects.Is(o.Checkpoints) {
+		return &objects.Server{}, nil
+	}
+	dir, err := store.OpenDir(filepath.Join(o.Data, checkpointsName))
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	return objects.NewServer(dir), nil
+}
 
 // placed says where a job keeps its checkpoints, if the master has a place for them. What a client says of that is forgotten, but for the place
 // of a job that it goes on from, which is one of the master's.
 func (s *Server) placed(spec *control.JobSpec) error {
 	spec.Checkpoints = ""
+	none := s.options.Checkpoints == noCheckpoints
 	all := strings.TrimSuffix(s.options.Checkpoints, "/") + "/"
 	if from := spec.GoOn; from != "" {
 		name, ok := strings.CutPrefix(from, all)
-		if s.options.Checkpoints == "" || !ok || !fs.ValidPath(name) || strings.Contains(name, "/") {
+		if none || !ok || !fs.ValidPath(name) || strings.Contains(name, "/") {
 			return invalid("there are no checkpoints of a job at %.150q", from)
 		}
 	}
-	if s.options.Checkpoints == "" || kindOf(spec) != &programKind {
+	if none || kindOf(spec) != &programKind {
 		return nil
 	}
 	spec.Checkpoints = all + strings.ToLower(spec.Program+"-"+rand.Text()[:12])
@@ -132,10 +188,10 @@ func (s *Server) forget(place string) {
 	at, err := s.options.Stores(place)
 	if err == nil {
 		err = checkpoint.Prune(ctx, at, 0, math.MaxInt)
+		if d, ok := at.(*store.Dir); ok && err == nil {
+			err = os.RemoveAll(d.String()) // with what a worker that was killed had begun to write
+		}
 		store.Close(at)
-	}
-	if err == nil && !store.IsS3(place) {
-		err = os.RemoveAll(place) // with what a worker that was killed had begun to write
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.log.Warn("checkpoints that nobody wants stay", "place", place, "error", err)

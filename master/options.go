@@ -62,7 +62,8 @@ type Options struct {
 	// default Retries. Negative is never: the job fails.
 	Retries int
 	// Checkpoints is a place that the master and all workers reach, a directory or s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a
-	// job that begins again goes on from its newest one. Empty: none are kept. They are taken every CheckpointEvery supersteps or CheckpointInterval; without
+	// job that begins again goes on from its newest one. Empty: workers send them to the master, which keeps them in Data, and without Data, or by
+	// "off", none are kept. They are taken every CheckpointEvery supersteps or CheckpointInterval; without
 	// either as often as pays by what one costs and MTBF, the mean time between failures, default 24 h. CheckpointStrict fails a job when two in a row
 	// cannot be stored.
 	Checkpoints        string
@@ -164,16 +165,8 @@ func (o *Config) complete() (err error) {
 	if o.Retries == 0 {
 		o.Retries = Retries
 	}
-	if o.Stores == nil {
-		o.Stores = store.Open
-	}
-	if o.Checkpoints != "" {
-		s, err := o.Stores(o.Checkpoints)
-		if err != nil {
-			return fmt.Errorf("the place of checkpoints: %w", err)
-		}
-		o.Checkpoints = s.String() // of a directory the full path
-		store.Close(s)
+	if err := o.placeCheckpoints(); err != nil {
+		return err
 	}
 	if o.Running == 0 {
 		o.Running = 1

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/objects"
 )
 
 // Other bounds.
@@ -60,7 +61,8 @@ type Server struct {
 	run        uint64     // of the master
 	backups    sync.Mutex // one at a time
 	database   *database  // or nil
-	firstEvent uint64     // of journals: the number before the first
+	objects    *objects.Server
+	firstEvent uint64 // of journals: the number before the first
 
 	mu       sync.Mutex
 	commits  commits
@@ -118,10 +120,16 @@ func New(o Config) (*Server, error) {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
 	}
 	if err == nil {
+		s.objects, err = newObjects(&o)
+	}
+	if err == nil {
 		s.audit, err = openAudit(o.AuditLog, o.Now, func(err error) { s.log.Error("the audit log cannot be written", "error", err) })
 	}
 	if err != nil {
 		s.results.close()
+		if s.objects != nil {
+			s.objects.Close()
+		}
 		s.unlock()
 		return nil, err
 	}
@@ -143,6 +151,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	defer s.unlock()
 	defer s.results.close()
 	defer s.audit.close()
+	defer s.objects.Close()
 	defer s.end(errClosing)
 	if err := control.CheckListen(l.Addr().String(), s.options.who()); err != nil {
 		return errors.Join(err, l.Close())
@@ -151,7 +160,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	service := func(path string, h http.Handler) {
 		mux.Handle(path, s.gate.Service(h))
 	}
-	service(control.NewWorkersHandler(Audited{s}, control.HandlerOptions()...))
+	service(control.NewWorkersHandler(struct {
+		Audited
+		*objects.Server
+	}{Audited{s}, s.objects}, control.HandlerOptions()...))
 	service(control.NewClusterHandler(Audited{s}, control.HandlerOptions()...))
 	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))

@@ -20,8 +20,9 @@ type session struct {
 	*Worker
 	registration
 	lane    *control.Lane
-	address string       // of the master
-	heard   atomic.Int64 // when the master was, in nanoseconds since began
+	address string              // of the master
+	conn    *control.Connection // to it, for calls
+	heard   atomic.Int64        // when the master was, in nanoseconds since began
 	began   time.Time
 	queue   *queue
 	// connect makes another connection to the master, for long answers; register registers again, which changes nothing.

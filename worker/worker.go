@@ -26,6 +26,8 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/objects"
+	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
@@ -65,8 +67,24 @@ func New(o Config) (*Worker, error) {
 	if err := w.complete(); err != nil {
 		return nil, err
 	}
+	w.Stores = w.places(w.Stores)
 	w.executor = newExecutor(&w.Config)
 	return w, nil
+}
+
+// places opens places of checkpoints: those on the master's disk by calls to it, and others by open.
+func (w *Worker) places(open func(place string) (files.Store, error)) func(place string) (files.Store, error) {
+	return func(place string) (files.Store, error) {
+		if !objects.Is(place) {
+			return open(place)
+		}
+		return objects.Open(place, func() *control.Connection {
+			if s := w.latest.Load(); s != nil {
+				return s.conn
+			}
+			return nil
+		})
+	}
 }
 
 // Stats returns what was sent to other workers and received from them.
@@ -230,7 +248,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 		return false, err
 	}
 	s := newSession(w, lane, c.Session)
-	s.address = address
+	s.address, s.conn = address, c
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = r.Incarnation

@@ -70,7 +70,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from its newest checkpoint or the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
 	m.running.define(cmd)
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they are loaded again")
-	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them (default: none)")
+	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them; off is nowhere (default: with --data on the master's disk, else off)")
 	m.checkpoints.defineWhen(cmd)
 	m.keep.define(cmd)
 	m.quotas.define(cmd)

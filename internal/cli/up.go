@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -75,7 +76,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
-	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them (default: none)")
+	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them; off is nowhere (default: with --data a directory of it, else off)")
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
 	u.quotas.define(cmd)
@@ -147,11 +148,15 @@ func (u *upCommand) start(ctx context.Context) error {
 	if u.data != "" {
 		args = append(args, "--data", u.data)
 	}
-	if c := &u.checkpoints; c.place != "" {
+	c := &u.checkpoints
+	if c.place == "" && u.data != "" {
+		c.place = filepath.Join(u.data, "checkpoints") // on this machine workers need no help of the master's
+	}
+	if c.place != "" {
 		args = append(args, "--checkpoints", c.place)
-		if c.every != "" {
-			args = append(args, "--checkpoint-every", c.every)
-		}
+	}
+	if c.every != "" {
+		args = append(args, "--checkpoint-every", c.every)
 	}
 	first := make(chan string, 1)
 	if err := u.children.start("master", first, args...); err != nil {

@@ -40,6 +40,14 @@ const (
 	WorkersRegisterProcedure = "/superstep.control.v1.Workers/Register"
 	// WorkersReportExitProcedure is the fully-qualified name of the Workers's ReportExit RPC.
 	WorkersReportExitProcedure = "/superstep.control.v1.Workers/ReportExit"
+	// WorkersPutObjectProcedure is the fully-qualified name of the Workers's PutObject RPC.
+	WorkersPutObjectProcedure = "/superstep.control.v1.Workers/PutObject"
+	// WorkersGetObjectProcedure is the fully-qualified name of the Workers's GetObject RPC.
+	WorkersGetObjectProcedure = "/superstep.control.v1.Workers/GetObject"
+	// WorkersListObjectsProcedure is the fully-qualified name of the Workers's ListObjects RPC.
+	WorkersListObjectsProcedure = "/superstep.control.v1.Workers/ListObjects"
+	// WorkersDeleteObjectProcedure is the fully-qualified name of the Workers's DeleteObject RPC.
+	WorkersDeleteObjectProcedure = "/superstep.control.v1.Workers/DeleteObject"
 	// ClusterSubmitJobProcedure is the fully-qualified name of the Cluster's SubmitJob RPC.
 	ClusterSubmitJobProcedure = "/superstep.control.v1.Cluster/SubmitJob"
 	// ClusterConfirmJobProcedure is the fully-qualified name of the Cluster's ConfirmJob RPC.
@@ -84,6 +92,13 @@ type WorkersClient interface {
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
 	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
+	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
+	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
+	GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error)
+	// ListObjects answers with as many as fit into a message.
+	ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error)
+	DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error)
 }
 
 // NewWorkersClient constructs a client for the superstep.control.v1.Workers service. By default, it
@@ -109,13 +124,41 @@ func NewWorkersClient(httpClient connect.HTTPClient, baseURL string, opts ...con
 			connect.WithSchema(workersMethods.ByName("ReportExit")),
 			connect.WithClientOptions(opts...),
 		),
+		putObject: connect.NewClient[PutObjectRequest, PutObjectResponse](
+			httpClient,
+			baseURL+WorkersPutObjectProcedure,
+			connect.WithSchema(workersMethods.ByName("PutObject")),
+			connect.WithClientOptions(opts...),
+		),
+		getObject: connect.NewClient[GetObjectRequest, GetObjectResponse](
+			httpClient,
+			baseURL+WorkersGetObjectProcedure,
+			connect.WithSchema(workersMethods.ByName("GetObject")),
+			connect.WithClientOptions(opts...),
+		),
+		listObjects: connect.NewClient[ListObjectsRequest, ListObjectsResponse](
+			httpClient,
+			baseURL+WorkersListObjectsProcedure,
+			connect.WithSchema(workersMethods.ByName("ListObjects")),
+			connect.WithClientOptions(opts...),
+		),
+		deleteObject: connect.NewClient[DeleteObjectRequest, DeleteObjectResponse](
+			httpClient,
+			baseURL+WorkersDeleteObjectProcedure,
+			connect.WithSchema(workersMethods.ByName("DeleteObject")),
+			connect.WithClientOptions(opts...),
+		),
 	}
 }
 
 // workersClient implements WorkersClient.
 type workersClient struct {
-	register   *connect.Client[RegisterRequest, RegisterResponse]
-	reportExit *connect.Client[ReportExitRequest, ReportExitResponse]
+	register     *connect.Client[RegisterRequest, RegisterResponse]
+	reportExit   *connect.Client[ReportExitRequest, ReportExitResponse]
+	putObject    *connect.Client[PutObjectRequest, PutObjectResponse]
+	getObject    *connect.Client[GetObjectRequest, GetObjectResponse]
+	listObjects  *connect.Client[ListObjectsRequest, ListObjectsResponse]
+	deleteObject *connect.Client[DeleteObjectRequest, DeleteObjectResponse]
 }
 
 // Register calls superstep.control.v1.Workers.Register.
@@ -128,12 +171,39 @@ func (c *workersClient) ReportExit(ctx context.Context, req *connect.Request[Rep
 	return c.reportExit.CallUnary(ctx, req)
 }
 
+// PutObject calls superstep.control.v1.Workers.PutObject.
+func (c *workersClient) PutObject(ctx context.Context, req *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error) {
+	return c.putObject.CallUnary(ctx, req)
+}
+
+// GetObject calls superstep.control.v1.Workers.GetObject.
+func (c *workersClient) GetObject(ctx context.Context, req *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error) {
+	return c.getObject.CallUnary(ctx, req)
+}
+
+// ListObjects calls superstep.control.v1.Workers.ListObjects.
+func (c *workersClient) ListObjects(ctx context.Context, req *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error) {
+	return c.listObjects.CallUnary(ctx, req)
+}
+
+// DeleteObject calls superstep.control.v1.Workers.DeleteObject.
+func (c *workersClient) DeleteObject(ctx context.Context, req *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error) {
+	return c.deleteObject.CallUnary(ctx, req)
+}
+
 // WorkersHandler is an implementation of the superstep.control.v1.Workers service.
 type WorkersHandler interface {
 	// Register makes a worker known, or known again. It is refused with a Refusal as the error's detail.
 	Register(context.Context, *connect.Request[RegisterRequest]) (*connect.Response[RegisterResponse], error)
 	// ReportExit says why a worker's process has ended, or does now: the worker is lost without waiting for its lease.
 	ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error)
+	// What follows is the store that a master has on its own disk, for checkpoints of jobs where there is no place that all workers reach.
+	// PutObject takes an object, or the next piece of one: it is there when the last piece has been answered.
+	PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error)
+	GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error)
+	// ListObjects answers with as many as fit into a message.
+	ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error)
+	DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error)
 }
 
 // NewWorkersHandler builds an HTTP handler from the service implementation. It returns the path on
@@ -155,12 +225,44 @@ func NewWorkersHandler(svc WorkersHandler, opts ...connect.HandlerOption) (strin
 		connect.WithSchema(workersMethods.ByName("ReportExit")),
 		connect.WithHandlerOptions(opts...),
 	)
+	workersPutObjectHandler := connect.NewUnaryHandler(
+		WorkersPutObjectProcedure,
+		svc.PutObject,
+		connect.WithSchema(workersMethods.ByName("PutObject")),
+		connect.WithHandlerOptions(opts...),
+	)
+	workersGetObjectHandler := connect.NewUnaryHandler(
+		WorkersGetObjectProcedure,
+		svc.GetObject,
+		connect.WithSchema(workersMethods.ByName("GetObject")),
+		connect.WithHandlerOptions(opts...),
+	)
+	workersListObjectsHandler := connect.NewUnaryHandler(
+		WorkersListObjectsProcedure,
+		svc.ListObjects,
+		connect.WithSchema(workersMethods.ByName("ListObjects")),
+		connect.WithHandlerOptions(opts...),
+	)
+	workersDeleteObjectHandler := connect.NewUnaryHandler(
+		WorkersDeleteObjectProcedure,
+		svc.DeleteObject,
+		connect.WithSchema(workersMethods.ByName("DeleteObject")),
+		connect.WithHandlerOptions(opts...),
+	)
 	return "/superstep.control.v1.Workers/", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case WorkersRegisterProcedure:
 			workersRegisterHandler.ServeHTTP(w, r)
 		case WorkersReportExitProcedure:
 			workersReportExitHandler.ServeHTTP(w, r)
+		case WorkersPutObjectProcedure:
+			workersPutObjectHandler.ServeHTTP(w, r)
+		case WorkersGetObjectProcedure:
+			workersGetObjectHandler.ServeHTTP(w, r)
+		case WorkersListObjectsProcedure:
+			workersListObjectsHandler.ServeHTTP(w, r)
+		case WorkersDeleteObjectProcedure:
+			workersDeleteObjectHandler.ServeHTTP(w, r)
 		default:
 			http.NotFound(w, r)
 		}
@@ -176,6 +278,22 @@ func (UnimplementedWorkersHandler) Register(context.Context, *connect.Request[Re
 
 func (UnimplementedWorkersHandler) ReportExit(context.Context, *connect.Request[ReportExitRequest]) (*connect.Response[ReportExitResponse], error) {
 	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ReportExit is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) PutObject(context.Context, *connect.Request[PutObjectRequest]) (*connect.Response[PutObjectResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.PutObject is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) GetObject(context.Context, *connect.Request[GetObjectRequest]) (*connect.Response[GetObjectResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.GetObject is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) ListObjects(context.Context, *connect.Request[ListObjectsRequest]) (*connect.Response[ListObjectsResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.ListObjects is not implemented"))
+}
+
+func (UnimplementedWorkersHandler) DeleteObject(context.Context, *connect.Request[DeleteObjectRequest]) (*connect.Response[DeleteObjectResponse], error) {
+	return nil, connect.NewError(connect.CodeUnimplemented, errors.New("superstep.control.v1.Workers.DeleteObject is not implemented"))
 }
 
 // ClusterClient is a client for the superstep.control.v1.Cluster service.

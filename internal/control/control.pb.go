@@ -315,7 +315,428 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5, 0}
+	return file_control_proto_rawDescGZIP(), []int{13, 0}
+}
+
+type PutObjectRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// upload names, by chance, the pieces of one object; empty is an object that is whole.
+	Upload string `protobuf:"bytes,2,opt,name=upload,proto3" json:"upload,omitempty"`
+	// size is that of the whole object, offset where data begin in it.
+	Size   int64  `protobuf:"varint,3,opt,name=size,proto3" json:"size,omitempty"`
+	Offset int64  `protobuf:"varint,4,opt,name=offset,proto3" json:"offset,omitempty"`
+	Data   []byte `protobuf:"bytes,5,opt,name=data,proto3" json:"data,omitempty"`
+	// absent stores the object, which is whole, only if there is none of its name.
+	Absent        bool `protobuf:"varint,6,opt,name=absent,proto3" json:"absent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutObjectRequest) Reset() {
+	*x = PutObjectRequest{}
+	mi := &file_control_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutObjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutObjectRequest) ProtoMessage() {}
+
+func (x *PutObjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutObjectRequest.ProtoReflect.Descriptor instead.
+func (*PutObjectRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *PutObjectRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *PutObjectRequest) GetUpload() string {
+	if x != nil {
+		return x.Upload
+	}
+	return ""
+}
+
+func (x *PutObjectRequest) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *PutObjectRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *PutObjectRequest) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+func (x *PutObjectRequest) GetAbsent() bool {
+	if x != nil {
+		return x.Absent
+	}
+	return false
+}
+
+type PutObjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PutObjectResponse) Reset() {
+	*x = PutObjectResponse{}
+	mi := &file_control_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PutObjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PutObjectResponse) ProtoMessage() {}
+
+func (x *PutObjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PutObjectResponse.ProtoReflect.Descriptor instead.
+func (*PutObjectResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{1}
+}
+
+type GetObjectRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// version, if not empty, is that which the object must have.
+	Version       string `protobuf:"bytes,2,opt,name=version,proto3" json:"version,omitempty"`
+	Offset        int64  `protobuf:"varint,3,opt,name=offset,proto3" json:"offset,omitempty"`
+	Length        uint32 `protobuf:"varint,4,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetObjectRequest) Reset() {
+	*x = GetObjectRequest{}
+	mi := &file_control_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetObjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetObjectRequest) ProtoMessage() {}
+
+func (x *GetObjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetObjectRequest.ProtoReflect.Descriptor instead.
+func (*GetObjectRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *GetObjectRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *GetObjectRequest) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
+func (x *GetObjectRequest) GetOffset() int64 {
+	if x != nil {
+		return x.Offset
+	}
+	return 0
+}
+
+func (x *GetObjectRequest) GetLength() uint32 {
+	if x != nil {
+		return x.Length
+	}
+	return 0
+}
+
+type GetObjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetObjectResponse) Reset() {
+	*x = GetObjectResponse{}
+	mi := &file_control_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetObjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetObjectResponse) ProtoMessage() {}
+
+func (x *GetObjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetObjectResponse.ProtoReflect.Descriptor instead.
+func (*GetObjectResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *GetObjectResponse) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
+}
+
+type ListObjectsRequest struct {
+	state  protoimpl.MessageState `protogen:"open.v1"`
+	Prefix string                 `protobuf:"bytes,1,opt,name=prefix,proto3" json:"prefix,omitempty"`
+	// after is the last name that was heard of.
+	After         string `protobuf:"bytes,2,opt,name=after,proto3" json:"after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListObjectsRequest) Reset() {
+	*x = ListObjectsRequest{}
+	mi := &file_control_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListObjectsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListObjectsRequest) ProtoMessage() {}
+
+func (x *ListObjectsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListObjectsRequest.ProtoReflect.Descriptor instead.
+func (*ListObjectsRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *ListObjectsRequest) GetPrefix() string {
+	if x != nil {
+		return x.Prefix
+	}
+	return ""
+}
+
+func (x *ListObjectsRequest) GetAfter() string {
+	if x != nil {
+		return x.After
+	}
+	return ""
+}
+
+type ListObjectsResponse struct {
+	state         protoimpl.MessageState        `protogen:"open.v1"`
+	Objects       []*ListObjectsResponse_Object `protobuf:"bytes,1,rep,name=objects,proto3" json:"objects,omitempty"`
+	More          bool                          `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListObjectsResponse) Reset() {
+	*x = ListObjectsResponse{}
+	mi := &file_control_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListObjectsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListObjectsResponse) ProtoMessage() {}
+
+func (x *ListObjectsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListObjectsResponse.ProtoReflect.Descriptor instead.
+func (*ListObjectsResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *ListObjectsResponse) GetObjects() []*ListObjectsResponse_Object {
+	if x != nil {
+		return x.Objects
+	}
+	return nil
+}
+
+func (x *ListObjectsResponse) GetMore() bool {
+	if x != nil {
+		return x.More
+	}
+	return false
+}
+
+type DeleteObjectRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteObjectRequest) Reset() {
+	*x = DeleteObjectRequest{}
+	mi := &file_control_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteObjectRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteObjectRequest) ProtoMessage() {}
+
+func (x *DeleteObjectRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteObjectRequest.ProtoReflect.Descriptor instead.
+func (*DeleteObjectRequest) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *DeleteObjectRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type DeleteObjectResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DeleteObjectResponse) Reset() {
+	*x = DeleteObjectResponse{}
+	mi := &file_control_proto_msgTypes[7]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DeleteObjectResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DeleteObjectResponse) ProtoMessage() {}
+
+func (x *DeleteObjectResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[7]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DeleteObjectResponse.ProtoReflect.Descriptor instead.
+func (*DeleteObjectResponse) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{7}
 }
 
 type RegisterRequest struct {
@@ -339,7 +760,7 @@ type RegisterRequest struct {
 
 func (x *RegisterRequest) Reset() {
 	*x = RegisterRequest{}
-	mi := &file_control_proto_msgTypes[0]
+	mi := &file_control_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -351,7 +772,7 @@ func (x *RegisterRequest) String() string {
 func (*RegisterRequest) ProtoMessage() {}
 
 func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[0]
+	mi := &file_control_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -364,7 +785,7 @@ func (x *RegisterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterRequest.ProtoReflect.Descriptor instead.
 func (*RegisterRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{0}
+	return file_control_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RegisterRequest) GetName() string {
@@ -455,7 +876,7 @@ type Program struct {
 
 func (x *Program) Reset() {
 	*x = Program{}
-	mi := &file_control_proto_msgTypes[1]
+	mi := &file_control_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -467,7 +888,7 @@ func (x *Program) String() string {
 func (*Program) ProtoMessage() {}
 
 func (x *Program) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[1]
+	mi := &file_control_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -480,7 +901,7 @@ func (x *Program) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Program.ProtoReflect.Descriptor instead.
 func (*Program) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{1}
+	return file_control_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Program) GetName() string {
@@ -512,7 +933,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_control_proto_msgTypes[2]
+	mi := &file_control_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -524,7 +945,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[2]
+	mi := &file_control_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -537,7 +958,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{2}
+	return file_control_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RegisterResponse) GetIncarnation() uint64 {
@@ -593,7 +1014,7 @@ type ReportExitRequest struct {
 
 func (x *ReportExitRequest) Reset() {
 	*x = ReportExitRequest{}
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -605,7 +1026,7 @@ func (x *ReportExitRequest) String() string {
 func (*ReportExitRequest) ProtoMessage() {}
 
 func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[3]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -618,7 +1039,7 @@ func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitRequest.ProtoReflect.Descriptor instead.
 func (*ReportExitRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{3}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ReportExitRequest) GetName() string {
@@ -650,7 +1071,7 @@ type ReportExitResponse struct {
 
 func (x *ReportExitResponse) Reset() {
 	*x = ReportExitResponse{}
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -662,7 +1083,7 @@ func (x *ReportExitResponse) String() string {
 func (*ReportExitResponse) ProtoMessage() {}
 
 func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[4]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -675,7 +1096,7 @@ func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitResponse.ProtoReflect.Descriptor instead.
 func (*ReportExitResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{4}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 // Refusal says why a worker may not register or attach.
@@ -690,7 +1111,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -702,7 +1123,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[5]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -715,7 +1136,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{5}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -759,7 +1180,7 @@ type FromWorker struct {
 
 func (x *FromWorker) Reset() {
 	*x = FromWorker{}
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +1192,7 @@ func (x *FromWorker) String() string {
 func (*FromWorker) ProtoMessage() {}
 
 func (x *FromWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[6]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +1205,7 @@ func (x *FromWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromWorker.ProtoReflect.Descriptor instead.
 func (*FromWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{6}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *FromWorker) GetIncarnation() uint64 {
@@ -940,7 +1361,7 @@ type Deliver struct {
 
 func (x *Deliver) Reset() {
 	*x = Deliver{}
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -952,7 +1373,7 @@ func (x *Deliver) String() string {
 func (*Deliver) ProtoMessage() {}
 
 func (x *Deliver) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[7]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -965,7 +1386,7 @@ func (x *Deliver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deliver.ProtoReflect.Descriptor instead.
 func (*Deliver) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{7}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Deliver) GetName() string {
@@ -1017,7 +1438,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1450,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[8]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1463,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{8}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Progress) GetJob() string {
@@ -1091,7 +1512,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1103,7 +1524,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1116,7 +1537,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Attach) GetName() string {
@@ -1151,7 +1572,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1163,7 +1584,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1176,7 +1597,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Offer) GetLoad() *Load {
@@ -1203,7 +1624,7 @@ type Heartbeat struct {
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1215,7 +1636,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1228,7 +1649,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1259,7 +1680,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1271,7 +1692,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1284,7 +1705,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Way) GetWorker() string {
@@ -1332,7 +1753,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1344,7 +1765,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1357,7 +1778,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Leave) GetReason() string {
@@ -1383,7 +1804,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1816,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1829,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1506,7 +1927,7 @@ type Delivered struct {
 
 func (x *Delivered) Reset() {
 	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1518,7 +1939,7 @@ func (x *Delivered) String() string {
 func (*Delivered) ProtoMessage() {}
 
 func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1531,7 +1952,7 @@ func (x *Delivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
 func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 // Attached begins a session. The worker frees what it holds of other jobs and graphs: they ended while it was not there.
@@ -1545,7 +1966,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1557,7 +1978,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1570,7 +1991,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -1596,7 +2017,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1608,7 +2029,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1621,7 +2042,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 // Goodbye lets a worker go.
@@ -1633,7 +2054,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1645,7 +2066,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1658,7 +2079,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -1691,7 +2112,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1703,7 +2124,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1716,7 +2137,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *Command) GetId() uint64 {
@@ -1986,7 +2407,7 @@ type Rejoin struct {
 
 func (x *Rejoin) Reset() {
 	*x = Rejoin{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1998,7 +2419,7 @@ func (x *Rejoin) String() string {
 func (*Rejoin) ProtoMessage() {}
 
 func (x *Rejoin) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2011,7 +2432,7 @@ func (x *Rejoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejoin.ProtoReflect.Descriptor instead.
 func (*Rejoin) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 // KeepNow has the worker that drives a job take a checkpoint as the next superstep begins. The answer says that it will.
@@ -2023,7 +2444,7 @@ type KeepNow struct {
 
 func (x *KeepNow) Reset() {
 	*x = KeepNow{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2035,7 +2456,7 @@ func (x *KeepNow) String() string {
 func (*KeepNow) ProtoMessage() {}
 
 func (x *KeepNow) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2048,7 +2469,7 @@ func (x *KeepNow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
 func (*KeepNow) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 // Report answers a command; that to Drive comes in several, all but the last with `more`.
@@ -2076,7 +2497,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2088,7 +2509,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2101,7 +2522,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2278,7 +2699,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2290,7 +2711,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2303,7 +2724,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2371,7 +2792,7 @@ type Panic struct {
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2383,7 +2804,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2396,7 +2817,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Panic) GetProgram() string {
@@ -2462,7 +2883,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2474,7 +2895,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2487,7 +2908,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2542,7 +2963,7 @@ type GraphSource struct {
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2554,7 +2975,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2567,7 +2988,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -2638,7 +3059,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2650,7 +3071,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2663,7 +3084,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Meet) GetGraph() string {
@@ -2705,7 +3126,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2717,7 +3138,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2730,7 +3151,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Load) GetGraph() string {
@@ -2803,7 +3224,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2815,7 +3236,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2828,7 +3249,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Save) GetGraph() string {
@@ -2875,7 +3296,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2887,7 +3308,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2900,7 +3321,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -2925,7 +3346,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2937,7 +3358,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2950,7 +3371,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3020,7 +3441,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3032,7 +3453,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3045,7 +3466,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -3124,7 +3545,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3136,7 +3557,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3149,7 +3570,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3191,7 +3612,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3203,7 +3624,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3216,7 +3637,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -3244,7 +3665,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3256,7 +3677,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3269,7 +3690,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -3306,7 +3727,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3318,7 +3739,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3331,7 +3752,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -3417,7 +3838,7 @@ type Keep struct {
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3429,7 +3850,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3442,7 +3863,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3486,7 +3907,7 @@ type KeepWhen struct {
 
 func (x *KeepWhen) Reset() {
 	*x = KeepWhen{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3498,7 +3919,7 @@ func (x *KeepWhen) String() string {
 func (*KeepWhen) ProtoMessage() {}
 
 func (x *KeepWhen) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3511,7 +3932,7 @@ func (x *KeepWhen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepWhen.ProtoReflect.Descriptor instead.
 func (*KeepWhen) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *KeepWhen) GetEvery() uint32 {
@@ -3553,7 +3974,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3565,7 +3986,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3578,7 +3999,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -3610,7 +4031,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3622,7 +4043,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3635,7 +4056,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Fill) GetColumn() string {
@@ -3684,7 +4105,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3696,7 +4117,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3709,7 +4130,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -3740,7 +4161,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3752,7 +4173,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3765,7 +4186,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -3812,7 +4233,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +4245,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +4258,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -3903,7 +4324,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3915,7 +4336,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3928,7 +4349,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -3979,7 +4400,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3991,7 +4412,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4004,7 +4425,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -4052,7 +4473,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4064,7 +4485,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4077,7 +4498,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4170,7 +4591,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4182,7 +4603,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4195,7 +4616,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4286,7 +4707,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4298,7 +4719,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4311,7 +4732,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4367,7 +4788,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4379,7 +4800,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4392,7 +4813,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -4603,7 +5024,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4615,7 +5036,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4628,7 +5049,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -4667,7 +5088,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4679,7 +5100,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4692,7 +5113,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -4745,7 +5166,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4757,7 +5178,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4770,7 +5191,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -4831,7 +5252,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4843,7 +5264,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4856,7 +5277,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -4922,7 +5343,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4934,7 +5355,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4947,7 +5368,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -5002,7 +5423,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5014,7 +5435,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5027,7 +5448,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -5114,7 +5535,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5126,7 +5547,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5139,7 +5560,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -5179,7 +5600,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5191,7 +5612,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5204,7 +5625,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 // Search makes ready to search from a root.
@@ -5219,7 +5640,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5231,7 +5652,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5244,7 +5665,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Search) GetKernel() string {
@@ -5278,7 +5699,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5290,7 +5711,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5303,7 +5724,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5332,7 +5753,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5344,7 +5765,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5357,7 +5778,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5442,7 +5863,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5454,7 +5875,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5467,7 +5888,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5504,7 +5925,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5516,7 +5937,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5529,7 +5950,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5563,7 +5984,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5575,7 +5996,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5588,7 +6009,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5608,7 +6029,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5620,7 +6041,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5633,7 +6054,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5654,7 +6075,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5666,7 +6087,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5679,7 +6100,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Values) GetSorted() bool {
@@ -5706,7 +6127,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5718,7 +6139,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5731,7 +6152,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -5759,7 +6180,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5771,7 +6192,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5784,7 +6205,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *Cancel) GetReason() string {
@@ -5811,7 +6232,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5823,7 +6244,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5836,7 +6257,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Drop) GetGraph() string {
@@ -5858,7 +6279,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5870,7 +6291,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5883,7 +6304,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -5942,7 +6363,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5954,7 +6375,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5967,7 +6388,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -6123,7 +6544,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6135,7 +6556,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6148,7 +6569,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ColumnData) GetId() string {
@@ -6192,7 +6613,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6204,7 +6625,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6217,7 +6638,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6256,7 +6677,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6268,7 +6689,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6281,7 +6702,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -6297,7 +6718,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6309,7 +6730,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6322,7 +6743,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -6369,7 +6790,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6381,7 +6802,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6394,7 +6815,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -6461,7 +6882,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6473,7 +6894,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6486,7 +6907,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6543,7 +6964,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6555,7 +6976,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6568,7 +6989,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6641,7 +7062,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6653,7 +7074,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6666,7 +7087,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Job) GetId() string {
@@ -6919,7 +7340,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6931,7 +7352,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6944,7 +7365,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Aggregator) GetName() string {
@@ -6981,7 +7402,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6993,7 +7414,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7006,7 +7427,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -7040,7 +7461,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7052,7 +7473,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7065,7 +7486,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -7084,7 +7505,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7096,7 +7517,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7109,7 +7530,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -7129,7 +7550,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7141,7 +7562,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7154,7 +7575,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -7180,7 +7601,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7192,7 +7613,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7205,7 +7626,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7226,7 +7647,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7238,7 +7659,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7251,7 +7672,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7295,7 +7716,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7307,7 +7728,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7320,7 +7741,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7436,7 +7857,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7448,7 +7869,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7461,7 +7882,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7512,7 +7933,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7524,7 +7945,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7537,7 +7958,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -7633,7 +8054,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7645,7 +8066,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7658,7 +8079,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -7678,7 +8099,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7690,7 +8111,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7703,7 +8124,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -7730,7 +8151,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7742,7 +8163,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7755,7 +8176,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -7782,7 +8203,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7794,7 +8215,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7807,7 +8228,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -7833,7 +8254,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7845,7 +8266,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7858,7 +8279,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -7880,7 +8301,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7892,7 +8313,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7905,7 +8326,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -7961,7 +8382,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7973,7 +8394,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7986,7 +8407,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Graph) GetName() string {
@@ -8116,7 +8537,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8128,7 +8549,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8141,7 +8562,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 type ListGraphsResponse struct {
@@ -8153,7 +8574,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8165,7 +8586,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8178,7 +8599,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -8197,7 +8618,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8209,7 +8630,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8222,7 +8643,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -8241,7 +8662,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8253,7 +8674,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8266,7 +8687,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -8286,7 +8707,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8298,7 +8719,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8311,7 +8732,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8338,7 +8759,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8350,7 +8771,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8363,7 +8784,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8391,7 +8812,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8403,7 +8824,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8416,7 +8837,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8449,7 +8870,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8461,7 +8882,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8474,7 +8895,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8508,7 +8929,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8520,7 +8941,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8533,7 +8954,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *Worker) GetName() string {
@@ -8656,7 +9077,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8668,7 +9089,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8681,7 +9102,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 type BackupChunk struct {
@@ -8693,7 +9114,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8705,7 +9126,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8718,7 +9139,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -8736,7 +9157,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8748,7 +9169,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8761,7 +9182,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{115}
 }
 
 type ListWorkersResponse struct {
@@ -8773,7 +9194,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8785,7 +9206,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8798,7 +9219,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -8816,7 +9237,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8828,7 +9249,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8841,7 +9262,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{117}
 }
 
 type StatusResponse struct {
@@ -8865,7 +9286,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8877,7 +9298,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8890,7 +9311,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -9001,7 +9422,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9013,7 +9434,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9026,7 +9447,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -9103,7 +9524,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9115,7 +9536,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9128,7 +9549,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -9209,7 +9630,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9221,7 +9642,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9234,7 +9655,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9279,6 +9700,66 @@ func (x *GraphRecord) GetReport() *LoadReport {
 	return nil
 }
 
+type ListObjectsResponse_Object struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Size          int64                  `protobuf:"varint,2,opt,name=size,proto3" json:"size,omitempty"`
+	Version       string                 `protobuf:"bytes,3,opt,name=version,proto3" json:"version,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListObjectsResponse_Object) Reset() {
+	*x = ListObjectsResponse_Object{}
+	mi := &file_control_proto_msgTypes[122]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListObjectsResponse_Object) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListObjectsResponse_Object) ProtoMessage() {}
+
+func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[122]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListObjectsResponse_Object.ProtoReflect.Descriptor instead.
+func (*ListObjectsResponse_Object) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{5, 0}
+}
+
+func (x *ListObjectsResponse_Object) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ListObjectsResponse_Object) GetSize() int64 {
+	if x != nil {
+		return x.Size
+	}
+	return 0
+}
+
+func (x *ListObjectsResponse_Object) GetVersion() string {
+	if x != nil {
+		return x.Version
+	}
+	return ""
+}
+
 type Step_End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -9287,7 +9768,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9299,7 +9780,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9312,7 +9793,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46, 0}
+	return file_control_proto_rawDescGZIP(), []int{54, 0}
 }
 
 type Step_Ready struct {
@@ -9323,7 +9804,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9335,7 +9816,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9348,14 +9829,42 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46, 1}
+	return file_control_proto_rawDescGZIP(), []int{54, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
 
 const file_control_proto_rawDesc = "" +
 	"\n" +
-	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xdc\x02\n" +
+	"\rcontrol.proto\x12\x14superstep.control.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x96\x01\n" +
+	"\x10PutObjectRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x16\n" +
+	"\x06upload\x18\x02 \x01(\tR\x06upload\x12\x12\n" +
+	"\x04size\x18\x03 \x01(\x03R\x04size\x12\x16\n" +
+	"\x06offset\x18\x04 \x01(\x03R\x06offset\x12\x12\n" +
+	"\x04data\x18\x05 \x01(\fR\x04data\x12\x16\n" +
+	"\x06absent\x18\x06 \x01(\bR\x06absent\"\x13\n" +
+	"\x11PutObjectResponse\"p\n" +
+	"\x10GetObjectRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
+	"\aversion\x18\x02 \x01(\tR\aversion\x12\x16\n" +
+	"\x06offset\x18\x03 \x01(\x03R\x06offset\x12\x16\n" +
+	"\x06length\x18\x04 \x01(\rR\x06length\"'\n" +
+	"\x11GetObjectResponse\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"B\n" +
+	"\x12ListObjectsRequest\x12\x16\n" +
+	"\x06prefix\x18\x01 \x01(\tR\x06prefix\x12\x14\n" +
+	"\x05after\x18\x02 \x01(\tR\x05after\"\xc1\x01\n" +
+	"\x13ListObjectsResponse\x12J\n" +
+	"\aobjects\x18\x01 \x03(\v20.superstep.control.v1.ListObjectsResponse.ObjectR\aobjects\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x1aJ\n" +
+	"\x06Object\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
+	"\x04size\x18\x02 \x01(\x03R\x04size\x12\x18\n" +
+	"\aversion\x18\x03 \x01(\tR\aversion\")\n" +
+	"\x13DeleteObjectRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\x16\n" +
+	"\x14DeleteObjectResponse\"\xdc\x02\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\tR\binstance\x12 \n" +
@@ -10142,11 +10651,15 @@ const file_control_proto_rawDesc = "" +
 	"\x17WORKER_STATE_REGISTERED\x10\x01\x12\x18\n" +
 	"\x14WORKER_STATE_LEAVING\x10\x02\x12\x15\n" +
 	"\x11WORKER_STATE_LOST\x10\x03\x12\x15\n" +
-	"\x11WORKER_STATE_LEFT\x10\x042\xc5\x01\n" +
+	"\x11WORKER_STATE_LEFT\x10\x042\xcc\x04\n" +
 	"\aWorkers\x12Y\n" +
 	"\bRegister\x12%.superstep.control.v1.RegisterRequest\x1a&.superstep.control.v1.RegisterResponse\x12_\n" +
 	"\n" +
-	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse2\xc3\f\n" +
+	"ReportExit\x12'.superstep.control.v1.ReportExitRequest\x1a(.superstep.control.v1.ReportExitResponse\x12\\\n" +
+	"\tPutObject\x12&.superstep.control.v1.PutObjectRequest\x1a'.superstep.control.v1.PutObjectResponse\x12\\\n" +
+	"\tGetObject\x12&.superstep.control.v1.GetObjectRequest\x1a'.superstep.control.v1.GetObjectResponse\x12b\n" +
+	"\vListObjects\x12(.superstep.control.v1.ListObjectsRequest\x1a).superstep.control.v1.ListObjectsResponse\x12e\n" +
+	"\fDeleteObject\x12).superstep.control.v1.DeleteObjectRequest\x1a*.superstep.control.v1.DeleteObjectResponse2\xc3\f\n" +
 	"\aCluster\x12N\n" +
 	"\tSubmitJob\x12&.superstep.control.v1.SubmitJobRequest\x1a\x19.superstep.control.v1.Job\x12P\n" +
 	"\n" +
@@ -10183,321 +10696,339 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 121)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 130)
 var file_control_proto_goTypes = []any{
-	(Priority)(0),                 // 0: superstep.control.v1.Priority
-	(JobState)(0),                 // 1: superstep.control.v1.JobState
-	(GraphState)(0),               // 2: superstep.control.v1.GraphState
-	(WorkerState)(0),              // 3: superstep.control.v1.WorkerState
-	(Refusal_Kind)(0),             // 4: superstep.control.v1.Refusal.Kind
-	(*RegisterRequest)(nil),       // 5: superstep.control.v1.RegisterRequest
-	(*Program)(nil),               // 6: superstep.control.v1.Program
-	(*RegisterResponse)(nil),      // 7: superstep.control.v1.RegisterResponse
-	(*ReportExitRequest)(nil),     // 8: superstep.control.v1.ReportExitRequest
-	(*ReportExitResponse)(nil),    // 9: superstep.control.v1.ReportExitResponse
-	(*Refusal)(nil),               // 10: superstep.control.v1.Refusal
-	(*FromWorker)(nil),            // 11: superstep.control.v1.FromWorker
-	(*Deliver)(nil),               // 12: superstep.control.v1.Deliver
-	(*Progress)(nil),              // 13: superstep.control.v1.Progress
-	(*Attach)(nil),                // 14: superstep.control.v1.Attach
-	(*Offer)(nil),                 // 15: superstep.control.v1.Offer
-	(*Heartbeat)(nil),             // 16: superstep.control.v1.Heartbeat
-	(*Way)(nil),                   // 17: superstep.control.v1.Way
-	(*Leave)(nil),                 // 18: superstep.control.v1.Leave
-	(*ToWorker)(nil),              // 19: superstep.control.v1.ToWorker
-	(*Delivered)(nil),             // 20: superstep.control.v1.Delivered
-	(*Attached)(nil),              // 21: superstep.control.v1.Attached
-	(*Beat)(nil),                  // 22: superstep.control.v1.Beat
-	(*Goodbye)(nil),               // 23: superstep.control.v1.Goodbye
-	(*Command)(nil),               // 24: superstep.control.v1.Command
-	(*Rejoin)(nil),                // 25: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),               // 26: superstep.control.v1.KeepNow
-	(*Report)(nil),                // 27: superstep.control.v1.Report
-	(*Failure)(nil),               // 28: superstep.control.v1.Failure
-	(*Panic)(nil),                 // 29: superstep.control.v1.Panic
-	(*Placement)(nil),             // 30: superstep.control.v1.Placement
-	(*GraphSource)(nil),           // 31: superstep.control.v1.GraphSource
-	(*Meet)(nil),                  // 32: superstep.control.v1.Meet
-	(*Load)(nil),                  // 33: superstep.control.v1.Load
-	(*Save)(nil),                  // 34: superstep.control.v1.Save
-	(*SaveReport)(nil),            // 35: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),            // 36: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),            // 37: superstep.control.v1.RunOptions
-	(*Locate)(nil),                // 38: superstep.control.v1.Locate
-	(*Located)(nil),               // 39: superstep.control.v1.Located
-	(*Vertex)(nil),                // 40: superstep.control.v1.Vertex
-	(*Prepare)(nil),               // 41: superstep.control.v1.Prepare
-	(*Keep)(nil),                  // 42: superstep.control.v1.Keep
-	(*KeepWhen)(nil),              // 43: superstep.control.v1.KeepWhen
-	(*GoOn)(nil),                  // 44: superstep.control.v1.GoOn
-	(*Fill)(nil),                  // 45: superstep.control.v1.Fill
-	(*PrepareReport)(nil),         // 46: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                 // 47: superstep.control.v1.Drive
-	(*Outcome)(nil),               // 48: superstep.control.v1.Outcome
-	(*DriveReport)(nil),           // 49: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                // 50: superstep.control.v1.RunEnd
-	(*Step)(nil),                  // 51: superstep.control.v1.Step
-	(*Superstep)(nil),             // 52: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),       // 53: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),       // 54: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),             // 55: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),           // 56: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                 // 57: superstep.control.v1.Times
-	(*Peer)(nil),                  // 58: superstep.control.v1.Peer
-	(*Exchange)(nil),              // 59: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),         // 60: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),              // 61: superstep.control.v1.Generate
-	(*Construct)(nil),             // 62: superstep.control.v1.Construct
-	(*Search)(nil),                // 63: superstep.control.v1.Search
-	(*Judge)(nil),                 // 64: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),       // 65: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),             // 66: superstep.control.v1.Violation
-	(*Measure)(nil),               // 67: superstep.control.v1.Measure
-	(*Probe)(nil),                 // 68: superstep.control.v1.Probe
-	(*ProbeReport)(nil),           // 69: superstep.control.v1.ProbeReport
-	(*Values)(nil),                // 70: superstep.control.v1.Values
-	(*ValuesChunk)(nil),           // 71: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                // 72: superstep.control.v1.Cancel
-	(*Drop)(nil),                  // 73: superstep.control.v1.Drop
-	(*LogLine)(nil),               // 74: superstep.control.v1.LogLine
-	(*JobSpec)(nil),               // 75: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),            // 76: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),     // 77: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),    // 78: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),              // 79: superstep.control.v1.Netbench
-	(*Graph500)(nil),              // 80: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),        // 81: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),          // 82: superstep.control.v1.KernelResult
-	(*Job)(nil),                   // 83: superstep.control.v1.Job
-	(*Aggregator)(nil),            // 84: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),      // 85: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),     // 86: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),       // 87: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),      // 88: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),         // 89: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),       // 90: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),              // 91: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),        // 92: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),       // 93: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),    // 94: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),   // 95: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),      // 96: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),      // 97: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),           // 98: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),      // 99: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                 // 100: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),     // 101: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),    // 102: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),   // 103: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),      // 104: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),      // 105: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),     // 106: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),   // 107: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),  // 108: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                // 109: superstep.control.v1.Worker
-	(*BackupRequest)(nil),         // 110: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),           // 111: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),    // 112: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),   // 113: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),         // 114: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),        // 115: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),              // 116: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),             // 117: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),           // 118: superstep.control.v1.GraphRecord
-	nil,                           // 119: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),              // 120: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),            // 121: superstep.control.v1.Step.Ready
-	nil,                           // 122: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                           // 123: superstep.control.v1.JobSpec.InputsEntry
-	nil,                           // 124: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                           // 125: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil), // 126: google.protobuf.Timestamp
+	(Priority)(0),                      // 0: superstep.control.v1.Priority
+	(JobState)(0),                      // 1: superstep.control.v1.JobState
+	(GraphState)(0),                    // 2: superstep.control.v1.GraphState
+	(WorkerState)(0),                   // 3: superstep.control.v1.WorkerState
+	(Refusal_Kind)(0),                  // 4: superstep.control.v1.Refusal.Kind
+	(*PutObjectRequest)(nil),           // 5: superstep.control.v1.PutObjectRequest
+	(*PutObjectResponse)(nil),          // 6: superstep.control.v1.PutObjectResponse
+	(*GetObjectRequest)(nil),           // 7: superstep.control.v1.GetObjectRequest
+	(*GetObjectResponse)(nil),          // 8: superstep.control.v1.GetObjectResponse
+	(*ListObjectsRequest)(nil),         // 9: superstep.control.v1.ListObjectsRequest
+	(*ListObjectsResponse)(nil),        // 10: superstep.control.v1.ListObjectsResponse
+	(*DeleteObjectRequest)(nil),        // 11: superstep.control.v1.DeleteObjectRequest
+	(*DeleteObjectResponse)(nil),       // 12: superstep.control.v1.DeleteObjectResponse
+	(*RegisterRequest)(nil),            // 13: superstep.control.v1.RegisterRequest
+	(*Program)(nil),                    // 14: superstep.control.v1.Program
+	(*RegisterResponse)(nil),           // 15: superstep.control.v1.RegisterResponse
+	(*ReportExitRequest)(nil),          // 16: superstep.control.v1.ReportExitRequest
+	(*ReportExitResponse)(nil),         // 17: superstep.control.v1.ReportExitResponse
+	(*Refusal)(nil),                    // 18: superstep.control.v1.Refusal
+	(*FromWorker)(nil),                 // 19: superstep.control.v1.FromWorker
+	(*Deliver)(nil),                    // 20: superstep.control.v1.Deliver
+	(*Progress)(nil),                   // 21: superstep.control.v1.Progress
+	(*Attach)(nil),                     // 22: superstep.control.v1.Attach
+	(*Offer)(nil),                      // 23: superstep.control.v1.Offer
+	(*Heartbeat)(nil),                  // 24: superstep.control.v1.Heartbeat
+	(*Way)(nil),                        // 25: superstep.control.v1.Way
+	(*Leave)(nil),                      // 26: superstep.control.v1.Leave
+	(*ToWorker)(nil),                   // 27: superstep.control.v1.ToWorker
+	(*Delivered)(nil),                  // 28: superstep.control.v1.Delivered
+	(*Attached)(nil),                   // 29: superstep.control.v1.Attached
+	(*Beat)(nil),                       // 30: superstep.control.v1.Beat
+	(*Goodbye)(nil),                    // 31: superstep.control.v1.Goodbye
+	(*Command)(nil),                    // 32: superstep.control.v1.Command
+	(*Rejoin)(nil),                     // 33: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),                    // 34: superstep.control.v1.KeepNow
+	(*Report)(nil),                     // 35: superstep.control.v1.Report
+	(*Failure)(nil),                    // 36: superstep.control.v1.Failure
+	(*Panic)(nil),                      // 37: superstep.control.v1.Panic
+	(*Placement)(nil),                  // 38: superstep.control.v1.Placement
+	(*GraphSource)(nil),                // 39: superstep.control.v1.GraphSource
+	(*Meet)(nil),                       // 40: superstep.control.v1.Meet
+	(*Load)(nil),                       // 41: superstep.control.v1.Load
+	(*Save)(nil),                       // 42: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 43: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 44: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),                 // 45: superstep.control.v1.RunOptions
+	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
+	(*Located)(nil),                    // 47: superstep.control.v1.Located
+	(*Vertex)(nil),                     // 48: superstep.control.v1.Vertex
+	(*Prepare)(nil),                    // 49: superstep.control.v1.Prepare
+	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
+	(*KeepWhen)(nil),                   // 51: superstep.control.v1.KeepWhen
+	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
+	(*Fill)(nil),                       // 53: superstep.control.v1.Fill
+	(*PrepareReport)(nil),              // 54: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                      // 55: superstep.control.v1.Drive
+	(*Outcome)(nil),                    // 56: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 57: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 58: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 59: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),            // 62: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),                  // 63: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),                // 64: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                      // 65: superstep.control.v1.Times
+	(*Peer)(nil),                       // 66: superstep.control.v1.Peer
+	(*Exchange)(nil),                   // 67: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),              // 68: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 69: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 70: superstep.control.v1.Construct
+	(*Search)(nil),                     // 71: superstep.control.v1.Search
+	(*Judge)(nil),                      // 72: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 73: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 74: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 75: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 76: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 77: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 78: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 79: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 80: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 81: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 82: superstep.control.v1.LogLine
+	(*JobSpec)(nil),                    // 83: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),                 // 84: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),          // 85: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 86: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),                   // 87: superstep.control.v1.Netbench
+	(*Graph500)(nil),                   // 88: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),             // 89: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 90: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 91: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 92: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 93: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 94: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 95: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 96: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 97: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 98: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 99: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 100: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),            // 101: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),         // 102: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 103: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 104: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 105: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 106: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 107: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 108: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 109: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 110: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 111: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 112: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 113: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 114: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 115: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 116: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 117: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 118: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 119: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 120: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 121: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 122: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 123: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 124: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 125: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 126: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 127: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 128: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 129: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 130: superstep.control.v1.Step.Ready
+	nil,                                // 131: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                                // 132: superstep.control.v1.JobSpec.InputsEntry
+	nil,                                // 133: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                                // 134: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil),      // 135: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	6,   // 0: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
-	4,   // 1: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	14,  // 2: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	16,  // 3: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	27,  // 4: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	18,  // 5: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	74,  // 6: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	13,  // 7: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	12,  // 8: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	71,  // 9: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	15,  // 10: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	33,  // 11: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	36,  // 12: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	17,  // 13: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	21,  // 14: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	22,  // 15: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	24,  // 16: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	23,  // 17: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	20,  // 18: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	33,  // 19: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	41,  // 20: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	70,  // 21: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	72,  // 22: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	73,  // 23: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	38,  // 24: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	60,  // 25: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	32,  // 26: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	67,  // 27: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	68,  // 28: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	45,  // 29: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	47,  // 30: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	34,  // 31: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	25,  // 32: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	26,  // 33: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	28,  // 34: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	36,  // 35: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	46,  // 36: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	39,  // 37: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	65,  // 38: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	69,  // 39: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	49,  // 40: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	35,  // 41: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	29,  // 42: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	30,  // 43: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	31,  // 44: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	30,  // 45: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	40,  // 46: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	119, // 47: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	37,  // 48: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	30,  // 49: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	40,  // 50: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	42,  // 51: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	44,  // 52: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
-	43,  // 53: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
-	40,  // 54: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	48,  // 55: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	55,  // 56: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	48,  // 57: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	93,  // 58: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	50,  // 59: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	48,  // 60: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	84,  // 61: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	52,  // 62: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	38,  // 63: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	120, // 64: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	121, // 65: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	54,  // 66: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	57,  // 67: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	58,  // 68: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	59,  // 69: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	56,  // 70: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	61,  // 71: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	62,  // 72: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	63,  // 73: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	64,  // 74: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	80,  // 75: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	30,  // 76: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	40,  // 77: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	37,  // 78: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	40,  // 79: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	66,  // 80: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	79,  // 81: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	30,  // 82: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	30,  // 83: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	126, // 84: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	122, // 85: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	31,  // 86: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	37,  // 87: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	123, // 88: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	124, // 89: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	80,  // 90: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	79,  // 91: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	43,  // 92: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 93: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	82,  // 94: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	82,  // 95: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	66,  // 96: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	75,  // 97: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 98: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	126, // 99: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	126, // 100: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	126, // 101: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	29,  // 102: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	84,  // 103: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	55,  // 104: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 105: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	81,  // 106: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	75,  // 107: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	83,  // 108: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	126, // 109: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	83,  // 110: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	93,  // 111: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	74,  // 112: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	13,  // 113: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	92,  // 114: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	126, // 115: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	54,  // 116: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	125, // 117: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	55,  // 118: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	31,  // 119: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	31,  // 120: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 121: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	30,  // 122: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	13,  // 123: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	100, // 124: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	3,   // 125: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	17,  // 126: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	109, // 127: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	109, // 128: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	100, // 129: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	83,  // 130: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	126, // 131: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	116, // 132: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	83,  // 133: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	30,  // 134: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	33,  // 135: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 136: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	36,  // 137: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	76,  // 138: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	5,   // 139: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	8,   // 140: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	85,  // 141: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	86,  // 142: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	87,  // 143: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	89,  // 144: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	90,  // 145: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	96,  // 146: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	77,  // 147: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	97,  // 148: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	99,  // 149: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	101, // 150: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	103, // 151: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	104, // 152: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	105, // 153: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	107, // 154: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	110, // 155: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	94,  // 156: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	112, // 157: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	114, // 158: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	7,   // 159: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	9,   // 160: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	83,  // 161: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	83,  // 162: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	88,  // 163: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	83,  // 164: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	91,  // 165: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	83,  // 166: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	78,  // 167: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	98,  // 168: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	100, // 169: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	102, // 170: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	100, // 171: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	100, // 172: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	106, // 173: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	108, // 174: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	111, // 175: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	95,  // 176: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	113, // 177: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	115, // 178: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	159, // [159:179] is the sub-list for method output_type
-	139, // [139:159] is the sub-list for method input_type
-	139, // [139:139] is the sub-list for extension type_name
-	139, // [139:139] is the sub-list for extension extendee
-	0,   // [0:139] is the sub-list for field type_name
+	127, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	14,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
+	4,   // 2: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
+	22,  // 3: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	24,  // 4: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	35,  // 5: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	26,  // 6: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	82,  // 7: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	21,  // 8: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	20,  // 9: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	79,  // 10: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	23,  // 11: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	41,  // 12: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	44,  // 13: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	25,  // 14: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	29,  // 15: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	30,  // 16: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	32,  // 17: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	31,  // 18: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	28,  // 19: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	41,  // 20: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	49,  // 21: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	78,  // 22: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	80,  // 23: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	81,  // 24: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 25: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	68,  // 26: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	40,  // 27: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	75,  // 28: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	76,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	53,  // 30: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	55,  // 31: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	42,  // 32: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	33,  // 33: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	34,  // 34: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	36,  // 35: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	44,  // 36: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	54,  // 37: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	47,  // 38: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	73,  // 39: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	77,  // 40: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	57,  // 41: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	43,  // 42: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	37,  // 43: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	38,  // 44: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	39,  // 45: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	38,  // 46: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	48,  // 47: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	128, // 48: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	45,  // 49: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	38,  // 50: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	48,  // 51: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	50,  // 52: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	52,  // 53: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	51,  // 54: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
+	48,  // 55: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	56,  // 56: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	63,  // 57: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	56,  // 58: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	101, // 59: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	58,  // 60: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	56,  // 61: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	92,  // 62: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	60,  // 63: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 64: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	129, // 65: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	130, // 66: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	62,  // 67: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	65,  // 68: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	66,  // 69: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	67,  // 70: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	64,  // 71: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	69,  // 72: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	70,  // 73: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	71,  // 74: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	72,  // 75: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	88,  // 76: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	38,  // 77: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	48,  // 78: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	45,  // 79: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	48,  // 80: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	74,  // 81: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	87,  // 82: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	38,  // 83: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	38,  // 84: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	135, // 85: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	131, // 86: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	39,  // 87: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	45,  // 88: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	132, // 89: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	133, // 90: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	88,  // 91: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	87,  // 92: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	51,  // 93: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 94: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	90,  // 95: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	90,  // 96: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	74,  // 97: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	83,  // 98: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 99: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	135, // 100: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	135, // 101: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	135, // 102: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	37,  // 103: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	92,  // 104: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	63,  // 105: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 106: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	89,  // 107: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 108: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	91,  // 109: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	135, // 110: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	91,  // 111: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	101, // 112: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	82,  // 113: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	21,  // 114: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	100, // 115: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	135, // 116: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	62,  // 117: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	134, // 118: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	63,  // 119: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	39,  // 120: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	39,  // 121: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 122: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	38,  // 123: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	21,  // 124: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	108, // 125: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	3,   // 126: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	25,  // 127: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	117, // 128: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	117, // 129: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	108, // 130: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	91,  // 131: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	135, // 132: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	124, // 133: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	91,  // 134: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	38,  // 135: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	41,  // 136: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 137: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	44,  // 138: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	84,  // 139: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 140: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	16,  // 141: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 142: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 143: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 144: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 145: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	93,  // 146: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	94,  // 147: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	95,  // 148: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	97,  // 149: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	98,  // 150: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	104, // 151: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	85,  // 152: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	105, // 153: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	107, // 154: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	109, // 155: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	111, // 156: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	112, // 157: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	113, // 158: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	115, // 159: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	118, // 160: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	102, // 161: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	120, // 162: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	122, // 163: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	15,  // 164: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	17,  // 165: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 166: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 167: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 168: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 169: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	91,  // 170: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	91,  // 171: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	96,  // 172: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	91,  // 173: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	99,  // 174: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	91,  // 175: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	86,  // 176: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	106, // 177: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	108, // 178: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	110, // 179: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	108, // 180: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	108, // 181: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	114, // 182: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	116, // 183: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	119, // 184: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	103, // 185: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	121, // 186: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	123, // 187: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	164, // [164:188] is the sub-list for method output_type
+	140, // [140:164] is the sub-list for method input_type
+	140, // [140:140] is the sub-list for extension type_name
+	140, // [140:140] is the sub-list for extension extendee
+	0,   // [0:140] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -10505,7 +11036,7 @@ func file_control_proto_init() {
 	if File_control_proto != nil {
 		return
 	}
-	file_control_proto_msgTypes[6].OneofWrappers = []any{
+	file_control_proto_msgTypes[14].OneofWrappers = []any{
 		(*FromWorker_Attach)(nil),
 		(*FromWorker_Heartbeat)(nil),
 		(*FromWorker_Report)(nil),
@@ -10515,14 +11046,14 @@ func file_control_proto_init() {
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[14].OneofWrappers = []any{
+	file_control_proto_msgTypes[22].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[19].OneofWrappers = []any{
+	file_control_proto_msgTypes[27].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Values)(nil),
@@ -10539,7 +11070,7 @@ func file_control_proto_init() {
 		(*Command_Rejoin)(nil),
 		(*Command_KeepNow)(nil),
 	}
-	file_control_proto_msgTypes[22].OneofWrappers = []any{
+	file_control_proto_msgTypes[30].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
@@ -10548,20 +11079,20 @@ func file_control_proto_init() {
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[26].OneofWrappers = []any{}
-	file_control_proto_msgTypes[46].OneofWrappers = []any{
+	file_control_proto_msgTypes[34].OneofWrappers = []any{}
+	file_control_proto_msgTypes[54].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[55].OneofWrappers = []any{
+	file_control_proto_msgTypes[63].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[86].OneofWrappers = []any{
+	file_control_proto_msgTypes[94].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -10574,7 +11105,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   121,
+			NumMessages:   130,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -92,8 +92,9 @@ type Connection struct {
 	dial    Dialer
 	base    *http.Transport
 	*credential
-	number atomic.Int64 // of the certificates that connections were made with
-	proves bool         // a worker, whose token does not travel
+	number atomic.Int64              // of the certificates that connections were made with
+	proves bool                      // a worker, whose token does not travel
+	proved atomic.Pointer[time.Time] // when
 }
 
 // Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
@@ -157,6 +158,9 @@ func (c *Connection) open(ctx context.Context, protocol string) (net.Conn, error
 
 // Close lets go of idle connections; calls still under way end with their contexts.
 func (c *Connection) Close() { c.base.CloseIdleConnections() }
+
+// Explain words an error of a call to the master for people, as the function Explain does.
+func (c *Connection) Explain(err error) error { return Explain(c.address, err) }
 
 // Explain words an error of a call for people: without the protocol's own words.
 func Explain(address string, err error) error {

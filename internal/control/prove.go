@@ -167,7 +167,17 @@ func (c *Connection) Prove(ctx context.Context) error {
 		return connect.NewError(connect.CodeUnavailable, errUnproved)
 	}
 	c.credential.set(header)
+	now := time.Now()
+	c.proved.Store(&now)
 	return nil
+}
+
+// ProveAgain is Prove if the last proof will not hold for much longer: for calls in the course of a session.
+func (c *Connection) ProveAgain(ctx context.Context) error {
+	if last := c.proved.Load(); last != nil && time.Since(*last) < challengeHolds/2 {
+		return nil
+	}
+	return c.Prove(ctx)
 }
 
 // exitTime bounds how long ReportExit takes.

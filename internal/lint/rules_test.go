@@ -29,7 +29,7 @@ var layers = [...][]string{
 	{
 		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio",
 		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/snapshot", "internal/load", "internal/transport/pack", "internal/transport/mesh",
-		"internal/control", "internal/membership",
+		"internal/control", "internal/membership", "internal/objects",
 	},
 	{
 		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",

@@ -71,6 +71,11 @@ func (d *Dir) sweep(dir string) {
 
 // Put is Store.Put. The data are on the disk when it returns.
 func (d *Dir) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+	return d.Copy(ctx, name, io.NewSectionReader(data, 0, size), size)
+}
+
+// Copy is Put for data that can be read once.
+func (d *Dir) Copy(ctx context.Context, name string, data io.Reader, size int64) error {
 	return d.write(ctx, name, data, size, d.root.Rename)
 }
 
@@ -84,7 +89,7 @@ func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 }
 
 // write writes a new file, which place then gives its name.
-func (d *Dir) write(ctx context.Context, name string, data io.ReaderAt, size int64, place func(temp, name string) error) error {
+func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64, place func(temp, name string) error) error {
 	if err := named(d, name); err != nil {
 		return err
 	}
@@ -108,13 +113,13 @@ func (d *Dir) write(ctx context.Context, name string, data io.ReaderAt, size int
 }
 
 // fill writes a file of so many bytes, to the disk.
-func (d *Dir) fill(ctx context.Context, name string, data io.ReaderAt, size int64) (err error) {
+func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64) (err error) {
 	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, f.Close()) }()
-	n, err := io.Copy(f, &until{ctx, io.NewSectionReader(data, 0, size)})
+	n, err := io.Copy(f, &until{ctx, data})
 	if err != nil {
 		return err
 	}

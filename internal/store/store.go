@@ -123,6 +123,9 @@ func failed(what string, s Store, name string, err error) error {
 	return fmt.Errorf("%s %s/%s: %w", what, strings.TrimSuffix(s.String(), "/"), name, err)
 }
 
+// Named returns an error if no object of a store can have this name.
+func Named(s Store, name string) error { return named(s, name) }
+
 // named returns an error if no object can have this name.
 func named(s Store, name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") || len(name) > 900 {

@@ -1,0 +1,186 @@
+package objects
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Scheme begins the places that are on a master's disk: master:/NAME.
+const Scheme = "master:/"
+
+// Is reports whether a place is on the disk of the master.
+func Is(place string) bool { return strings.HasPrefix(place, Scheme) }
+
+// callTimeout bounds a call: of a piece, or of a list.
+const callTimeout = 30 * time.Second
+
+// remote is the store at the master, as a worker sees it.
+type remote struct {
+	to   func() *control.Connection
+	name string // the place's, with a slash at its end unless it is empty
+}
+
+// Open returns the store of a place at the master. to returns the connection to the master that there is, or nil: after the master was started
+// again it is another one.
+func Open(place string, to func() *control.Connection) (store.Store, error) {
+	name := strings.Trim(strings.TrimPrefix(place, Scheme), "/")
+	s := &remote{to: to}
+	if name != "" {
+		if err := store.Named(s, name); err != nil {
+			return nil, err
+		}
+		s.name = name + "/"
+	}
+	return s, nil
+}
+
+func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/") }
+
+// call calls the master, and makes of its errors those of a store.
+func call[Q, A any](
+	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q,
+) (*A, error) {
+	failed := func(err error) error { return fmt.Errorf("%s %s%s: %w", what, Scheme, s.name+name, err) }
+	if ctx.Err() != nil {
+		return nil, failed(context.Cause(ctx))
+	}
+	c := s.to()
+	if c == nil {
+		return nil, failed(errors.New("there is no session with the master"))
+	}
+	bounded, cancel := context.WithTimeout(ctx, callTimeout)
+	defer cancel()
+	err := c.ProveAgain(bounded)
+	if err == nil {
+		var answer *connect.Response[A]
+		if answer, err = f(c.Workers, bounded, connect.NewRequest(q)); err == nil {
+			return answer.Msg, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, failed(context.Cause(ctx))
+	}
+	var e *connect.Error
+	if errors.As(err, &e) && connect.IsWireError(err) {
+		for _, c := range codes {
+			if c.code == e.Code() {
+				return nil, failed(&wordedError{e.Message(), c.err})
+			}
+		}
+		return nil, failed(errors.New(e.Message()))
+	}
+	return nil, failed(c.Explain(err))
+}
+
+// wordedError is an error of a store in the words of the master.
+type wordedError struct {
+	text string
+	is   error
+}
+
+func (e *wordedError) Error() string { return e.text }
+func (e *wordedError) Unwrap() error { return e.is }
+
+// Put is Store.Put.
+func (s *remote) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+	if err := store.Named(s, name); err != nil {
+		return err
+	}
+	upload := rand.Text()
+	buffer := make([]byte, min(size, piece))
+	for off := int64(0); ; {
+		p := buffer[:min(size-off, piece)]
+		if n, err := data.ReadAt(p, off); n < len(p) {
+			return fmt.Errorf("write %s%s: found %d bytes, expected %d: %w", Scheme, s.name+name, off+int64(n), size, err)
+		}
+		err := s.put(ctx, &control.PutObjectRequest{Name: s.name + name, Upload: upload, Size: size, Offset: off, Data: p})
+		if off += int64(len(p)); err != nil || off == size {
+			return err
+		}
+	}
+}
+
+// PutIfAbsent is Store.PutIfAbsent.
+func (s *remote) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+	if err := store.Named(s, name); err != nil {
+		return err
+	}
+	if len(data) > piece {
+		return fmt.Errorf("write %s%s: found %d bytes to be stored at once, expected at most %d", Scheme, s.name+name, len(data), piece)
+	}
+	return s.put(ctx, &control.PutObjectRequest{Name: s.name + name, Size: int64(len(data)), Data: data, Absent: true})
+}
+
+func (s *remote) put(ctx context.Context, q *control.PutObjectRequest) error {
+	_, err := call(ctx, s, "write", strings.TrimPrefix(q.Name, s.name), control.WorkersClient.PutObject, q)
+	return err
+}
+
+// GetRange is Store.GetRange.
+func (s *remote) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
+	if err := store.Named(s, o.Name); err != nil {
+		return err
+	}
+	for first := true; first || len(p) > 0; first = false {
+		n := min(len(p), piece)
+		q := &control.GetObjectRequest{Name: s.name + o.Name, Version: o.Version, Offset: off, Length: uint32(n)}
+		a, err := call(ctx, s, "read", o.Name, control.WorkersClient.GetObject, q)
+		if err != nil {
+			return err
+		}
+		if len(a.Data) != n {
+			return fmt.Errorf("read %s%s: found %d bytes, expected %d", Scheme, s.name+o.Name, len(a.Data), n)
+		}
+		copy(p, a.Data)
+		p, off = p[n:], off+int64(n)
+	}
+	return nil
+}
+
+// List is Store.List.
+func (s *remote) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
+		q := &control.ListObjectsRequest{Prefix: s.name + prefix}
+		for {
+			a, err := call(ctx, s, "list", prefix, control.WorkersClient.ListObjects, q)
+			if err != nil {
+				yield(store.Object{}, err)
+				return
+			}
+			for _, o := range a.Objects {
+				name, ok := strings.CutPrefix(o.Name, s.name)
+				if !ok || o.Name <= q.After && q.After != "" {
+					yield(store.Object{}, fmt.Errorf("list %s%s: found %q after %q", Scheme, s.name+prefix, o.Name, q.After))
+					return
+				}
+				q.After = o.Name
+				if !yield(store.Object{Name: name, Size: o.Size, Version: o.Version}, nil) {
+					return
+				}
+			}
+			if !a.More || len(a.Objects) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// Delete is Store.Delete.
+func (s *remote) Delete(ctx context.Context, name string) error {
+	if err := store.Named(s, name); err != nil {
+		return err
+	}
+	_, err := call(ctx, s, "delete", name, control.WorkersClient.DeleteObject, &control.DeleteObjectRequest{Name: s.name + name})
+	return err
+}

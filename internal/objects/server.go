@@ -1,0 +1,235 @@
+// Package objects lets workers keep objects on the disk of their master, by calls: it is the store of a cluster that has no place which all
+// of its machines reach.
+package objects
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"sync"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Bounds of what callers can hold on to.
+const (
+	piece      = 2 << 20     // bytes of an object in a message
+	mostListed = 4096        // objects in a message
+	most       = 256         // uploads under way
+	idle       = time.Minute // between two pieces of an upload
+)
+
+// Server answers the calls for the objects of a directory. The zero value has none, and refuses all of them.
+type Server struct {
+	dir *store.Dir
+
+	mu      sync.Mutex
+	uploads map[string]*upload
+	closed  bool
+	work    sync.WaitGroup
+}
+
+// upload is an object that comes in pieces.
+type upload struct {
+	mu   sync.Mutex // of who brings a piece
+	name string
+	size int64
+	have int64
+	to   *io.PipeWriter
+	stop context.CancelCauseFunc
+	idle *time.Timer
+	done chan struct{}
+	err  error // once it is done
+}
+
+// NewServer serves the objects of a directory. Close it when done.
+func NewServer(dir *store.Dir) *Server { return &Server{dir: dir, uploads: map[string]*upload{}} }
+
+var errNone = connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps no objects: it was started without --data"))
+
+// Close drops what has come in part.
+func (s *Server) Close() {
+	if s.dir == nil {
+		return
+	}
+	s.mu.Lock()
+	s.closed = true
+	for _, u := range s.uploads {
+		u.end(errors.New("the master is closing"))
+	}
+	s.mu.Unlock()
+	s.work.Wait()
+	store.Close(s.dir)
+}
+
+// PutObject is the call of control.Workers.
+func (s *Server) PutObject(ctx context.Context, r *connect.Request[control.PutObjectRequest]) (*connect.Response[control.PutObjectResponse], error) {
+	if s.dir == nil {
+		return nil, errNone
+	}
+	return &connect.Response[control.PutObjectResponse]{Msg: &control.PutObjectResponse{}}, coded(s.put(ctx, r.Msg))
+}
+
+func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
+	n := int64(len(m.Data))
+	switch {
+	case m.Offset < 0 || m.Size < 0 || m.Offset > m.Size || n > m.Size-m.Offset:
+		return invalid("bytes %d to %d of an object of %d", m.Offset, m.Offset+n, m.Size)
+	case m.Absent && n != m.Size:
+		return invalid("%d bytes of an object of %d that is to be stored at once", n, m.Size)
+	case m.Absent:
+		return s.dir.PutIfAbsent(ctx, m.Name, m.Data)
+	case n == m.Size:
+		return s.dir.Put(ctx, m.Name, bytes.NewReader(m.Data), n)
+	case n == 0 || m.Upload == "" || len(m.Upload) > 64:
+		return invalid("a piece of %d bytes of the upload %.64q", n, m.Upload)
+	}
+	u, err := s.upload(m)
+	if err != nil {
+		return err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.name != m.Name || u.size != m.Size || u.have != m.Offset {
+		return invalid("bytes from %d on of %s, after %d of %s", m.Offset, m.Name, u.have, u.name)
+	}
+	u.idle.Reset(idle)
+	if _, err := u.to.Write(m.Data); err != nil {
+		<-u.done
+		return errors.Join(u.err, err)
+	}
+	if u.have += n; u.have < u.size {
+		return nil
+	}
+	_ = u.to.Close()
+	select {
+	case <-u.done:
+		return u.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// upload returns that which a piece belongs to: a new one of the first.
+func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := s.uploads[m.Upload]
+	switch {
+	case s.closed:
+		return nil, connect.NewError(connect.CodeUnavailable, errors.New("the master is closing"))
+	case u != nil:
+		return u, nil
+	case m.Offset != 0:
+		return nil, connect.NewError(connect.CodeAborted, errors.New("what came before is gone: the master was started again, or waited for too long"))
+	case len(s.uploads) >= most:
+		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("%d objects are on their way already", most))
+	}
+	ctx, stop := context.WithCancelCause(context.Background())
+	from, to := io.Pipe()
+	u = &upload{name: m.Name, size: m.Size, to: to, stop: stop, done: make(chan struct{})}
+	u.idle = time.AfterFunc(idle, func() { u.end(fmt.Errorf("nothing came of it for %v", idle)) })
+	s.uploads[m.Upload] = u
+	s.work.Go(func() {
+		u.err = s.dir.Copy(ctx, u.name, from, u.size)
+		_ = from.CloseWithError(u.err) // who still brings pieces hears of it
+		u.idle.Stop()
+		stop(nil)
+		s.mu.Lock()
+		delete(s.uploads, m.Upload)
+		s.mu.Unlock()
+		close(u.done)
+	})
+	return u, nil
+}
+
+// end drops an upload.
+func (u *upload) end(why error) {
+	u.stop(why)
+	_ = u.to.CloseWithError(why)
+}
+
+// GetObject is the call of control.Workers.
+func (s *Server) GetObject(ctx context.Context, r *connect.Request[control.GetObjectRequest]) (*connect.Response[control.GetObjectResponse], error) {
+	m := r.Msg
+	switch {
+	case s.dir == nil:
+		return nil, errNone
+	case m.Length > piece || m.Offset < 0:
+		return nil, coded(invalid("%d bytes from %d on, expected at most %d", m.Length, m.Offset, piece))
+	}
+	p := make([]byte, m.Length)
+	if err := s.dir.GetRange(ctx, store.Object{Name: m.Name, Version: m.Version}, m.Offset, p); err != nil {
+		return nil, coded(err)
+	}
+	return connect.NewResponse(&control.GetObjectResponse{Data: p}), nil
+}
+
+// ListObjects is the call of control.Workers.
+func (s *Server) ListObjects(ctx context.Context, r *connect.Request[control.ListObjectsRequest]) (*connect.Response[control.ListObjectsResponse], error) {
+	if s.dir == nil {
+		return nil, errNone
+	}
+	answer, bytes := &control.ListObjectsResponse{}, 0
+	for o, err := range s.dir.List(ctx, r.Msg.Prefix) {
+		if err != nil {
+			return nil, coded(err)
+		}
+		if o.Name <= r.Msg.After {
+			continue
+		}
+		if bytes += len(o.Name) + len(o.Version) + 32; len(answer.Objects) == mostListed || bytes > piece {
+			answer.More = true
+			break
+		}
+		answer.Objects = append(answer.Objects, &control.ListObjectsResponse_Object{Name: o.Name, Size: o.Size, Version: o.Version})
+	}
+	return connect.NewResponse(answer), nil
+}
+
+// DeleteObject is the call of control.Workers.
+func (s *Server) DeleteObject(ctx context.Context, r *connect.Request[control.DeleteObjectRequest]) (*connect.Response[control.DeleteObjectResponse], error) {
+	if s.dir == nil {
+		return nil, errNone
+	}
+	return &connect.Response[control.DeleteObjectResponse]{Msg: &control.DeleteObjectResponse{}}, coded(s.dir.Delete(ctx, r.Msg.Name))
+}
+
+func invalid(format string, args ...any) error {
+	return connect.NewError(connect.CodeInvalidArgument, fmt.Errorf(format, args...))
+}
+
+// codes say which error of a store a call failed with.
+var codes = []struct {
+	err  error
+	code connect.Code
+}{
+	{fs.ErrNotExist, connect.CodeNotFound},
+	{fs.ErrExist, connect.CodeAlreadyExists},
+	{fs.ErrInvalid, connect.CodeInvalidArgument},
+	{store.ErrChanged, connect.CodeDataLoss},
+	{io.ErrUnexpectedEOF, connect.CodeOutOfRange},
+	{context.Canceled, connect.CodeCanceled},
+	{context.DeadlineExceeded, connect.CodeDeadlineExceeded},
+}
+
+// coded is the error of a store as a call's.
+func coded(err error) error {
+	var e *connect.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	for _, c := range codes {
+		if errors.Is(err, c.err) {
+			return connect.NewError(c.code, err)
+		}
+	}
+	return connect.NewError(connect.CodeInternal, err)
+}
