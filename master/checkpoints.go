@@ -187,7 +187,7 @@ func (s *Server) forget(place string) {
 	defer cancel()
 	at, err := s.options.Stores(place)
 	if err == nil {
-		err = checkpoint.Prune(ctx, at, 0, math.MaxInt)
+		err = checkpoint.Prune(ctx, at, 0, math.MaxInt, false)
 		if d, ok := at.(*store.Dir); ok && err == nil {
 			err = os.RemoveAll(d.String()) // with what a worker that was killed had begun to write
 		}

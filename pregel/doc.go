@@ -69,7 +69,8 @@
 //	ScoreName() string                    what the score is, in a word or two, for reports
 //	Reached(v V) bool                     reports count the vertices with such values
 //	MarshalBinary() ([]byte, error)       with UnmarshalBinary([]byte) error: its own state, for checkpoints, such as fields that Coordinate
-//	                                      changes; of programs without these two nothing but parameters is kept
+//	                                      changes; of programs without these two nothing but parameters is kept,
+//	                                      and of plans with such a program there are no checkpoints
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
 //	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte

@@ -255,6 +255,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		start := time.Now()
 		reports, err := d.superstep(ctx, p, command)
 		if err != nil {
+			_ = d.stored(reports) // what was stored meanwhile is whole, and can be gone on from
 			return err
 		}
 		ended := time.Now()
@@ -288,30 +289,6 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	}
 	return nil
 }
-
-// summarize asks the partitions for their summaries, as if that was superstep next: what they send each other of one that was before is refused.
-func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
-	start := time.Now()
-	reports, err := d.superstep(ctx, p, &Command{Superstep: next, Summarize: true, Totals: d.c.totals})
-	if err != nil {
-		return err
-	}
-	if err := d.balance(reports); err != nil {
-		return fmt.Errorf("%s: %w", d.name, err)
-	}
-	d.summary = new(trace.Summary)
-	for i, r := range reports {
-		if r.Summary == nil {
-			return fmt.Errorf("%s: partition %d said nothing of its values", d.name, i)
-		}
-		d.summary.Merge(r.Summary)
-	}
-	d.summaryTime = time.Since(start)
-	return nil
-}
-
-// SummaryTime is how long it took at the end of the last run to say more of the values than aggregators do.
-func (d *Driver) SummaryTime() time.Duration { return d.summaryTime }
 
 // superstep runs one superstep on the partitions, within the time limit.
 func (d *Driver) superstep(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {

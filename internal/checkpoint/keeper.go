@@ -155,12 +155,14 @@ func (k *Keeper) Stored(all []Stored) error {
 	}
 }
 
-// Settle waits for the commit that is under way, if there is one, and takes how it ended.
+// Settle waits for the commit that is under way, if there is one, for as long as a store may take to answer once, and takes how it ended.
 func (k *Keeper) Settle() error {
 	if k.result == nil {
 		return nil
 	}
+	stop := time.AfterFunc(closeWithin, k.end)
 	err := <-k.result
+	stop.Stop()
 	k.result = nil
 	return k.ended(err)
 }
@@ -194,7 +196,7 @@ func (k *Keeper) ended(err error) error {
 	k.work.Go(func() {
 		ctx, cancel := context.WithTimeout(k.ctx, StoreWithin)
 		defer cancel()
-		if err := Prune(ctx, k.store, k.policy.Keep, before); err != nil && k.ctx.Err() == nil {
+		if err := Prune(ctx, k.store, k.policy.Keep, before, false); err != nil && k.ctx.Err() == nil {
 			k.warn(fmt.Sprintf("older checkpoints stay: %v", err))
 		}
 	})
@@ -205,19 +207,16 @@ func (k *Keeper) ended(err error) error {
 // all its checkpoints are removed.
 func (k *Keeper) Close(done bool) {
 	if !done {
-		// A commit is waited for, for as long as a store may take to answer once.
-		stop := time.AfterFunc(closeWithin, k.end)
 		_ = k.Settle() // the run has ended: it goes on or not for other reasons
-		k.work.Wait()
-		stop.Stop()
 		k.end()
+		k.work.Wait()
 		return
 	}
 	k.end()
 	k.work.Wait()
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	if err := Prune(ctx, k.store, 0, math.MaxInt); err != nil {
+	if err := Prune(ctx, k.store, 0, math.MaxInt, false); err != nil {
 		k.warn(fmt.Sprintf("the checkpoints of a run that is done stay: %v", err))
 	}
 }

@@ -13,9 +13,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
-	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -285,75 +283,6 @@ func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) err
 func (r *Reader) Verify(ctx context.Context) error {
 	for i := range r.Parts {
 		if _, err := r.Part(ctx, i); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
-func commit(ctx context.Context, s store.Store, m *Manifest) error {
-	m.Format, m.Created = format, time.Now().UTC()
-	text, err := m.text()
-	if err != nil {
-		return err
-	}
-	if err := faults.At(faults.StoringManifest, ""); err != nil {
-		return err
-	}
-	name := ManifestName(m.Superstep)
-	err = s.PutIfAbsent(ctx, name, text)
-	if err == nil {
-		return faults.At(faults.StoredManifest, "")
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	if was, err := read(ctx, s, name); err == nil && present(ctx, s, was) == nil {
-		return nil
-	}
-	if err := s.Delete(ctx, name); err != nil {
-		return err
-	}
-	return s.PutIfAbsent(ctx, name, text)
-}
-
-// Prune removes all checkpoints but the newest keep, each manifest before its parts, and parts that belong to none and come before superstep
-// before.
-func Prune(ctx context.Context, s store.Store, keep, before int) error {
-	all, err := List(ctx, s)
-	if err != nil {
-		return err
-	}
-	kept := map[string]bool{}
-	good := 0
-	for _, l := range all {
-		if l.Err == nil && good < keep {
-			good++
-			for _, p := range l.Manifest.Parts {
-				kept[p.Name] = true
-			}
-			continue
-		}
-		if l.Err != nil && good < keep {
-			continue // nobody knows what it was: it stays until there are better ones
-		}
-		if err := s.Delete(ctx, l.Name); err != nil {
-			return err
-		}
-	}
-	var old []string
-	for o, err := range s.List(ctx, partPrefix) {
-		if err != nil {
-			return err
-		}
-		var superstep int
-		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
-			old = append(old, o.Name)
-		}
-	}
-	for _, name := range old {
-		if err := s.Delete(ctx, name); err != nil {
 			return err
 		}
 	}

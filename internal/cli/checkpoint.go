@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -120,7 +121,15 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
-	if f.from == nil || f.from.Store.String() != s.String() {
+	if f.from != nil && f.from.Store.String() == s.String() {
+		was, err := jobspec.Earlier(f.from.Manifest.Job)
+		if err != nil {
+			return nil, err
+		}
+		if !maps.Equal(was.Parameters, spec.Parameters) {
+			return nil, usagef("--checkpoint %s: it has the checkpoints of the run with the parameters before: name another place for one with others", f.place)
+		}
+	} else {
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
 		case err == nil:
 			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
@@ -147,17 +156,23 @@ func (k *kept) add(e checkpoint.Event) {
 	k.events = append(k.events, e)
 }
 
+// settle waits for the checkpoint that is on its way when a run has ended, where it is of use.
+func (k *kept) settle(done bool) {
+	if k == nil || done && !k.flags.stay {
+		return
+	}
+	k.writer.Flush()
+	if err := errors.Join(k.keeper.Stored(k.writer.Stored()), k.keeper.Settle()); err != nil {
+		k.app.notices().say(slog.LevelWarn, err.Error())
+	}
+}
+
 // end ends the keeping: of a run that is done, checkpoints go.
 func (k *kept) end(done bool) {
 	if k == nil {
 		return
 	}
-	if !done || k.flags.stay { // the parts that are on their way may make one more
-		k.writer.Flush()
-		if err := k.keeper.Stored(k.writer.Stored()); err != nil {
-			k.app.notices().say(slog.LevelWarn, err.Error())
-		}
-	}
+	k.settle(done)
 	k.writer.Close()
 	k.keeper.Close(done && !k.flags.stay)
 	store.Close(k.store)

@@ -183,7 +183,7 @@ and has not ended loses what it has taken so far, and takes new ones.`,
 func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
 	before, err := checkpoint.List(ctx, s)
 	if err == nil {
-		err = checkpoint.Prune(ctx, s, keep, math.MaxInt)
+		err = checkpoint.Prune(ctx, s, keep, math.MaxInt, true)
 	}
 	if err != nil {
 		return err

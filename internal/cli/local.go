@@ -194,6 +194,7 @@ func (r *localResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := gridOf(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
+	r.kept.settle(r.done)
 	p.Checkpoints = r.kept.report()
 }
 

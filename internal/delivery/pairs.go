@@ -120,7 +120,8 @@ func (to *peer[M]) clear() { to.positions, to.messages = to.positions[:0], to.me
 
 // room makes room for n pairs more.
 func (x *Exchange[M]) room(to *peer[M], n int) {
-	to.positions, to.messages = mem.Grow(x.Store, to.positions, n), mem.Grow(x.Store, to.messages, n)
+	to.positions = mem.Grow(x.Store, to.positions, n)
+	to.messages = mem.Grow(x.Store, to.messages, n)
 }
 
 func (x *Exchange[M]) add(to *peer[M], positions []uint32, messages []M) {
@@ -154,7 +155,8 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 		to := &x.sends[q]
 		to.joins, to.messages = to.joins[:0], to.messages[:0]
 		for _, o := range outboxes {
-			to.joins, to.messages = mem.Grow(x.Store, to.joins, len(o.To[q])), mem.Grow(x.Store, to.messages, len(o.To[q]))
+			to.joins = mem.Grow(x.Store, to.joins, len(o.To[q]))
+			to.messages = mem.Grow(x.Store, to.messages, len(o.To[q]))
 			for i, local := range o.To[q] {
 				to.joins = append(to.joins, join{from: o.From[q][i], to: local})
 			}
@@ -192,7 +194,8 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 		return err
 	}
 	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
-	x.to, x.messages = mem.Grow(x.Store, x.to[:0], len(x.ordered)), mem.Grow(x.Store, x.messages[:0], len(x.ordered))
+	x.to = mem.Grow(x.Store, x.to[:0], len(x.ordered))
+	x.messages = mem.Grow(x.Store, x.messages[:0], len(x.ordered))
 	for _, s := range x.ordered {
 		x.to = append(x.to, s.to)
 		x.messages = append(x.messages, s.msg)

@@ -48,6 +48,8 @@ type Program interface {
 	ValidateGraph(name string, about pregel.GraphInfo) error
 	// Keepable returns why there are no checkpoints of its runs, or nil.
 	Keepable() error
+	// HasState reports whether the program has a state of its own, beside its vertices'.
+	HasState() bool
 	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not want. Bind asks it of the program that is
 	// bound; who binds the phases of a plan asks it of the plan's program before.
 	Fits(g *graph.Graph) error

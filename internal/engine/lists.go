@@ -18,7 +18,8 @@ type listInbox[M any] struct {
 }
 
 func (l *listInbox[M]) add(to []uint32, msg []M) {
-	l.to, l.msg = mem.Grow(l.store, l.to, len(to)), mem.Grow(l.store, l.msg, len(msg))
+	l.to = mem.Grow(l.store, l.to, len(to))
+	l.msg = mem.Grow(l.store, l.msg, len(msg))
 	l.to = append(l.to, to...)
 	l.msg = append(l.msg, msg...)
 }

@@ -73,8 +73,13 @@ func (m *methods[V, M]) keepable() error {
 	}
 	if m.plan != nil {
 		phases, _ := m.plan.Phases()
+		own := m.hasState()
 		for _, p := range phases {
 			errs = append(errs, p.Keepable())
+			own = own || p.HasState()
+		}
+		if own { // that of a phase which has ended, and may come again, would have to be kept with that of the one under way
+			errs = append(errs, errors.New("it has a plan of phases, and a program of it has a state of its own"))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
@@ -84,6 +89,13 @@ func (m *methods[V, M]) keepable() error {
 }
 
 func (e *erased[V, M]) Keepable() error { return e.methods.keepable() }
+
+func (e *erased[V, M]) HasState() bool { return e.methods.hasState() }
+
+func (m *methods[V, M]) hasState() bool {
+	_, ok := Inner(m.program).(Keeping)
+	return ok
+}
 
 // keptTypes are the program's types in words: what goes on from a checkpoint has the same.
 func (m *methods[V, M]) keptTypes(deterministic bool) []string {
@@ -103,7 +115,7 @@ func (m *methods[V, M]) keptTypes(deterministic bool) []string {
 	} else {
 		all = append(all, "a run that is not deterministic")
 	}
-	if _, ok := Inner(m.program).(Keeping); ok {
+	if m.hasState() {
 		all = append(all, "a state of its own")
 	}
 	var named []string

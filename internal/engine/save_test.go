@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms"
@@ -15,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -208,6 +210,48 @@ func (s *steering) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 		return
 	}
 	v.SendToAllNeighbors(v.Value() % 1000)
+}
+
+// steered has a plan with a program that has a state of its own.
+type steered struct{ steering }
+
+func (s *steered) Plan() pregel.Plan { return plan.Phase[int64, int64](new(steering)) }
+
+// TestNoCheckpointsOfAPlanWithState refuses what could not go on as it was.
+func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
+	p, err := engine.Erase[int64, int64](new(steered))
+	check(t, err)
+	err = p.Keepable()
+	if err == nil || !strings.Contains(err.Error(), "there are no checkpoints of it: it has a plan of phases, and a program of it has a state of its own") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestLastCheckpointOfARunAtItsLimit stores the parts of the last checkpoint when the driver has looked for them: they are told with the
+// summary, or not at all, and make a checkpoint.
+func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
+	for _, summary := range []bool{false, true} {
+		g := shapes(1)[8].loadAs(t, setting{parts: 2, threads: 1}, edges.Unweighted)
+		place := &memory{objects: map[string][]byte{}, running: true}
+		w := checkpoint.NewWriter(place, "run")
+		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
+		o := engine.Options{Parts: w, Checkpoints: k, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
+		j, err := engine.NewJob(g, algorithms.PageRank{Iterations: 100}, o)
+		check(t, err)
+		_, err = j.Run(t.Context())
+		check(t, err)
+		w.Flush()
+		check(t, k.Stored(w.Stored()))
+		w.Close()
+		k.Close(false)
+		place.running = false
+		found, err := checkpoint.List(t.Context(), place)
+		check(t, err)
+		if len(found) != 1 {
+			t.Errorf("summary %v: found %d checkpoints, expected that before superstep 4", summary, len(found))
+		}
+		j.Close()
+	}
 }
 
 func TestAProgramsOwnStateIsKept(t *testing.T) {

@@ -42,7 +42,8 @@ func (r *runner[V, M]) reserve(receivers []uint32) {
 			if k := len(r.threads); k > 1 {
 				n = n/k + n/(8*k) // workers do not get the same
 			}
-			b.To[i], b.Msg[i] = mem.Grow(r.store, b.To[i], n), mem.Grow(r.store, b.Msg[i], n)
+			b.To[i] = mem.Grow(r.store, b.To[i], n)
+			b.Msg[i] = mem.Grow(r.store, b.Msg[i], n)
 		}
 	}
 }

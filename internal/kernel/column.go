@@ -110,7 +110,8 @@ func Emit[M any](p *Push, w int, read []M, bins *Bins[M]) int {
 
 // grow makes room in a bin.
 func (b *Bins[M]) grow(bin uint32) {
-	b.To[bin], b.Msg[bin] = mem.Grow(b.Store, b.To[bin], 1), mem.Grow(b.Store, b.Msg[bin], 1)
+	b.To[bin] = mem.Grow(b.Store, b.To[bin], 1)
+	b.Msg[bin] = mem.Grow(b.Store, b.Msg[bin], 1)
 }
 
 // Scatter appends one message for each vertex of a list that wants it.

@@ -98,7 +98,8 @@ func (o *Outbox[M]) Settle() {
 
 // grow makes room for n messages more to an owner.
 func (o *Outbox[M]) grow(owner, n int) {
-	o.To[owner], o.Msg[owner] = mem.Grow(o.Store, o.To[owner], n), mem.Grow(o.Store, o.Msg[owner], n)
+	o.To[owner] = mem.Grow(o.Store, o.To[owner], n)
+	o.Msg[owner] = mem.Grow(o.Store, o.Msg[owner], n)
 	if o.KeepSenders {
 		o.From[owner] = mem.Grow(o.Store, o.From[owner], n)
 	}

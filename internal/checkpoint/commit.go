@@ -1,0 +1,142 @@
+package checkpoint
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/faults"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
+func commit(ctx context.Context, s store.Store, m *Manifest) error {
+	m.Format, m.Created = format, time.Now().UTC()
+	text, err := m.text()
+	if err != nil {
+		return err
+	}
+	if err := faults.At(faults.StoringManifest, ""); err != nil {
+		return err
+	}
+	name := ManifestName(m.Superstep)
+	err = s.PutIfAbsent(ctx, name, text)
+	if err == nil {
+		return faults.At(faults.StoredManifest, "")
+	}
+	if !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if was, err := read(ctx, s, name); err == nil && present(ctx, s, was) == nil {
+		if differs := was.otherRun(m); differs != "" {
+			return fmt.Errorf("%s: there is one of another run already: %s", name, differs)
+		}
+		return nil
+	}
+	if err := s.Delete(ctx, name); err != nil {
+		return err
+	}
+	return s.PutIfAbsent(ctx, name, text)
+}
+
+// inspect looks at the newest checkpoints until so many are in order, and says of the others what is wrong. It fails when the place does not
+// answer: then nobody knows.
+func inspect(ctx context.Context, s store.Store, all []Listed, enough int, reads bool) error {
+	for i := range all {
+		l := &all[i]
+		if enough == 0 {
+			return nil
+		}
+		if l.Err == nil {
+			l.Err = present(ctx, s, l.Manifest)
+		}
+		if l.Err == nil && reads {
+			l.Err = (&Reader{s, l.Manifest}).Verify(ctx)
+		}
+		if unread := (*UnreadError)(nil); errors.As(l.Err, &unread) {
+			return l.Err
+		}
+		if l.Err == nil {
+			enough--
+		}
+	}
+	return nil
+}
+
+// otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or nothing.
+func (m *Manifest) otherRun(other *Manifest) string {
+	a, b := &m.Graph, &other.Graph
+	switch differs := m.Program.Differs(&other.Program); {
+	case m.Name() != other.Name():
+		return fmt.Sprintf("it is of %s", m.Name())
+	case differs != "":
+		return differs
+	case a.Print != b.Print || a.Vertices != b.Vertices || a.Arcs != b.Arcs:
+		return "it is on another graph"
+	case !sameParameters(m.Job, other.Job):
+		return "it has other parameters"
+	}
+	return ""
+}
+
+// sameParameters reports whether two jobs, as manifests have them, give a program the same parameters.
+func sameParameters(a, b json.RawMessage) bool {
+	var parameters [2]struct {
+		Parameters map[string]string `json:"parameters"`
+	}
+	for i, job := range []json.RawMessage{a, b} {
+		if len(job) > 0 && json.Unmarshal(job, &parameters[i]) != nil {
+			return false
+		}
+	}
+	return maps.Equal(parameters[0].Parameters, parameters[1].Parameters)
+}
+
+// Prune removes all checkpoints but the newest keep that are in order, each manifest before its parts, and parts that belong to none and come
+// before superstep before. One is in order if its parts are there with their sizes and, if they are to be read, their sums.
+func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) error {
+	all, err := List(ctx, s)
+	if err != nil {
+		return err
+	}
+	if err := inspect(ctx, s, all, keep, reads); err != nil {
+		return err
+	}
+	kept := map[string]bool{}
+	good := 0
+	for _, l := range all {
+		if l.Err == nil && good < keep {
+			good++
+			for _, p := range l.Manifest.Parts {
+				kept[p.Name] = true
+			}
+			continue
+		}
+		if l.Err != nil && l.Manifest == nil && good < keep {
+			continue // nobody knows what it was: it stays until there are better ones
+		}
+		if err := s.Delete(ctx, l.Name); err != nil {
+			return err
+		}
+	}
+	var old []string
+	for o, err := range s.List(ctx, partPrefix) {
+		if err != nil {
+			return err
+		}
+		var superstep int
+		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
+			old = append(old, o.Name)
+		}
+	}
+	for _, name := range old {
+		if err := s.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

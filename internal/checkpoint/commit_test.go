@@ -1,0 +1,81 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPlaceOfTwoRuns has two runs keep checkpoints in one place: one of the same job may go on there, and one of another is told.
+func TestPlaceOfTwoRuns(t *testing.T) {
+	for name, c := range map[string]struct {
+		other func(m *Manifest)
+		want  string
+	}{
+		"the same": {func(m *Manifest) {
+			m.Job = json.RawMessage(`{"options":{"threads":2}, "parameters": {"damping":"0.85"}}`)
+		}, ""},
+		"other parameters": {func(m *Manifest) { m.Job = json.RawMessage(`{"parameters":{"damping":"0.5"}}`) }, "it has other parameters"},
+		"another graph":    {func(m *Manifest) { m.Graph.Arcs++ }, "it is on another graph"},
+		"another program":  {func(m *Manifest) { m.Program.Name = "q" }, "it is of p"},
+		"another type":     {func(m *Manifest) { m.Program.Types = []string{"values of type int8"} }, "int8"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, _ := openDir(t)
+			manifest := func() *Manifest {
+				return &Manifest{
+					Superstep: 3, Program: Program{Name: "p", Types: []string{"values of type int64"}}, Graph: Graph{Vertices: 4, Arcs: 5, Print: 6},
+					Job: json.RawMessage(`{"parameters":{"damping":"0.85"}}`), Parts: []Stored{},
+				}
+			}
+			w := NewWriter(s, "run")
+			defer w.Close()
+			w.Write(part(3, 0, 1, 100))
+			w.Flush()
+			first, second := manifest(), manifest()
+			first.Parts = w.Stored()
+			second.Parts = first.Parts
+			c.other(second)
+			if err := commit(t.Context(), s, first); err != nil {
+				t.Fatal(err)
+			}
+			err := commit(t.Context(), s, second)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), "of another run already: ") || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error %v", err)
+			}
+		})
+	}
+}
+
+// TestPruneCountsThoseInOrder breaks the newest of two checkpoints: it goes, and not the other.
+func TestPruneCountsThoseInOrder(t *testing.T) {
+	for _, reads := range []bool{false, true} {
+		s, dir := openDir(t)
+		k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { t.Error(text) }, func(Event) {})
+		keep(t, s, k, 1)
+		keep(t, s, k, 2)
+		k.Close(false)
+		broken := filepath.Join(dir, "part-000000002-run-00000-of-00002")
+		data, err := os.ReadFile(broken)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if reads {
+			data[len(data)/2]++
+		} else {
+			data = data[1:]
+		}
+		if err := os.WriteFile(broken, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := Prune(t.Context(), s, 1, math.MaxInt, reads); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := Find(t.Context(), s, "", func(text string) { t.Error(text) }); err != nil || m.Superstep != 1 {
+			t.Errorf("reads %t: found %v, %v", reads, m, err)
+		}
+	}
+}
