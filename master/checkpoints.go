@@ -105,53 +105,56 @@ func sameJob(a, b *control.JobSpec) bool {
 const removeWithin = time.Minute
 
 // keeping says in prepare which checkpoints the attempt keeps, and which one it goes on from: the newest of an attempt before, or else of the job
-// that this one goes on from.
-func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program engine.Program) error {
+// that this one goes on from. It returns that one and its manifest, or nil.
+func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program engine.Program) (goOn *control.GoOn, from *checkpoint.Manifest, err error) {
 	o := r.server.options
 	if r.spec.GoOn == "" && r.spec.Checkpoints == "" {
-		return nil
+		return nil, nil, nil
 	}
-	err := program.Keepable()
-	if program.Plan() != nil {
-		err = fmt.Errorf("%s: there are no checkpoints of it on a cluster: it runs by a plan of phases", program.Name())
-	}
-	if err != nil {
+	if err := program.Keepable(); err != nil {
 		if r.spec.GoOn != "" {
-			return err
+			return nil, nil, err
 		}
-		return nil
+		return nil, nil, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
 	defer cancel()
 	if place := r.spec.Checkpoints; place != "" {
 		about, err := jobspec.Later(r.spec)
 		if err != nil {
-			return err
+			return nil, nil, err
 		}
 		prepare.Keep = &control.Keep{
 			Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(checkpoint.Policy{
 				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
 			}),
 		}
-		m, err := r.newest(ctx, place)
+		from, err = r.newest(ctx, place)
 		switch {
 		case err == nil:
-			prepare.GoOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(m.Superstep)}
+			goOn = &control.GoOn{Place: place, Manifest: checkpoint.ManifestName(from.Superstep)}
 		case !errors.Is(err, checkpoint.ErrNone):
 			r.say(fmt.Sprintf("warning: it begins from the start: %v", err))
 		}
 	}
-	if prepare.GoOn == nil && r.spec.GoOn != "" {
-		m, err := r.newest(ctx, r.spec.GoOn)
-		if err != nil {
-			return err
+	if goOn == nil && r.spec.GoOn != "" {
+		if from, err = r.newest(ctx, r.spec.GoOn); err != nil {
+			return nil, nil, err
 		}
-		prepare.GoOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(m.Superstep)}
+		goOn = &control.GoOn{Place: r.spec.GoOn, Manifest: checkpoint.ManifestName(from.Superstep)}
 	}
-	if prepare.GoOn != nil {
-		r.say("goes on from " + prepare.GoOn.Manifest)
+	if from == nil {
+		return nil, nil, nil
 	}
-	return nil
+	if planned := program.Plan() != nil; planned != (from.Plan != nil) || planned && from.Plan.Program != program.Name() {
+		return nil, nil, fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", from.Superstep, program.Name())
+	}
+	text := "goes on from " + goOn.Manifest
+	if from.Plan != nil {
+		text += ", before " + from.Where()
+	}
+	r.say(text)
+	return goOn, from, nil
 }
 
 // newest finds the newest checkpoint of a place.

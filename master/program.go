@@ -44,7 +44,7 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	if err != nil {
 		return err
 	}
-	if err := r.phases(ctx, p, vertices); err != nil {
+	if err := r.perform(ctx, p, vertices); err != nil {
 		return err
 	}
 	return r.values(ctx)
@@ -124,79 +124,14 @@ func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, err
 	return ids, nil
 }
 
-// phases runs the phases of the program's plan, if it has one, and then the program itself.
-func (r *run) phases(ctx context.Context, p engine.Registered, vertices []*control.Vertex) error {
-	program, err := p.New(r.spec.Parameters, jobspec.Finder(vertices))
-	if err != nil {
-		return err
-	}
-	prepare := &control.Prepare{
-		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
-		Vertices: vertices,
-	}
-	before := bsp.Outcome{Converged: true}
-	if plan := program.Plan(); plan != nil {
-		phases, err := plan.Phases()
-		if err == nil && len(r.spec.Inputs)+len(r.spec.ColumnData) > 0 { // the columns of the program itself, which its phases take over
-			if _, err = r.prepare(ctx, prepare); err == nil {
-				err = r.fill(ctx, p)
-			}
-			prepare.Sequence++
-		}
-		if err != nil {
-			return err
-		}
-		err = bsp.Contain(program.Name(), &bsp.NoSuperstep, func() (err error) { // the plan's conditions
-			before, err = plan.Walk(ctx, program.Name(), func(i int, before bsp.Outcome) (*engine.Ran, error) {
-				prepare.Phase = uint32(i) + 1
-				facts, err := r.prepare(ctx, prepare)
-				if err != nil {
-					return nil, err
-				}
-				prepare.Sequence++
-				end, err := r.supersteps(ctx, facts, before, true)
-				if err != nil {
-					return nil, err
-				}
-				aggregates := phases[i].Aggregates(r.spec.Options.GetDeterministic())
-				ran := &engine.Ran{Outcome: jobspec.OutcomeOf(end.Own), Totals: aggregates.Cells()}
-				return ran, aggregates.Decode(end.Totals, ran.Totals)
-			})
-			return err
-		})
-		if err != nil {
-			return err
-		}
-	}
-	prepare.Phase = 0
-	if err := r.keeping(ctx, prepare, program); err != nil {
-		return err
-	}
-	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
-		_, err := r.prepare(ctx, prepare)
-		return err
-	}
-	facts, err := r.prepare(ctx, prepare)
-	if err == nil && program.Plan() == nil && prepare.GoOn == nil { // else its columns are in the checkpoint
-		err = r.fill(ctx, p)
-	}
-	if err != nil {
-		return err
-	}
-	_ = r.server.event(func() error { r.server.cluster.drives(r.server.now(), r.id, r.epoch); return nil })
-	end, err := r.supersteps(ctx, facts, before, false)
-	if err != nil {
-		return err
-	}
-	r.end(end)
-	return nil
-}
-
-// prepare has the workers prepare a program, and returns the facts of each.
-func (r *run) prepare(ctx context.Context, p *control.Prepare) (facts [][]byte, err error) {
+// prepare has the workers prepare a program, which goes on from a checkpoint if goOn is not nil, and returns the facts of each.
+func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoOn) (facts [][]byte, err error) {
 	p = proto.CloneOf(p) // the lanes may still have the one before
-	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: p}},
-		func(report *control.Report) bool { return report.GetPrepare() != nil })
+	prepared := func(report *control.Report) bool { return report.GetPrepare() != nil }
+	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: p}}, prepared)
+	if err == nil && goOn != nil {
+		answers, err = r.all(ctx, "prepare", &control.Command{Body: &control.Command_GoOn{GoOn: goOn}}, prepared)
+	}
 	for _, a := range answers {
 		facts = append(facts, a.GetPrepare().GetFacts())
 	}

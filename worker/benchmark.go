@@ -140,7 +140,7 @@ func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.
 		return &control.BenchmarkReport{}, j.restart()
 	}
 	remove(x, x.jobs, t.job)
-	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, s.Options, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs}, nil, false, keeping{})
+	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, s.Options, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs}, attempt{}, false)
 	if err != nil {
 		return nil, err
 	}

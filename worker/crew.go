@@ -34,6 +34,7 @@ type crew struct {
 	driver  *bsp.Driver
 	link    *mesh.Link
 	layout  mesh.Layout
+	kept    *kept           // as the job has it until the next phase takes it over
 	reports []*bsp.Report   // by partition
 	cells   [][]kernel.Cell // of partitions of other workers
 	out     []byte
@@ -324,7 +325,7 @@ func (j *job) follow(ctx context.Context, t task) error {
 // superstep runs a superstep of the partitions here as another worker commands it.
 func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
 	aggregates := j.program.Aggregates()
-	command, err := commandOf(s, aggregates, j.totals)
+	command, err := commandOf(s, j.first, aggregates, j.totals)
 	if err != nil {
 		return nil, err
 	}

@@ -20,6 +20,7 @@ import (
 // drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow. tell takes
 // reports to the master before the last.
 func (j *job) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
+	j.first = int(d.Before.GetSupersteps())
 	if j.session.Link().Rank() == 0 {
 		return j.lead(ctx, t, d, tell)
 	}
@@ -62,6 +63,9 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 	if err == nil {
 		end, err = c.end(d.Totals)
 	}
+	if err == nil && j.phase {
+		c.kept.ran(j.of.Name(), c.driver, end.Totals)
+	}
 	if err := c.Flush(); err != nil {
 		return nil, err
 	}
@@ -97,12 +101,18 @@ func (j *job) newCrew(d *control.Drive) (*crew, error) {
 		o.SuperstepTimeout = limit
 	}
 	o.Trace, o.Progress, o.Log, o.Label, o.Late = c, c.progress, c.log, c.label, c.late
-	o.Checkpoints, o.Spec = c.keeper(), c.kept.keep.GetSpec()
+	j.running.Lock()
+	c.kept = j.kept
+	from := j.from
+	j.running.Unlock()
+	if k := c.kept; k != nil {
+		o.Checkpoints, o.Spec, o.Plan = k.keeperOf(c), k.keep.Spec, k.plan
+	}
 	if c.driver, err = j.of.Driver(o, facts); err != nil {
 		return nil, err
 	}
-	if from := c.kept.from; from != nil {
-		if err := c.driver.GoOn(from.Manifest, facts); err != nil {
+	if from != nil {
+		if err := c.driver.GoOn(from, facts); err != nil {
 			return nil, err
 		}
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -262,15 +261,15 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 // prepare makes a job ready for superstep 0.
 func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
 	began := time.Now()
-	shared := x.shared(t, p)
+	a := x.takeOver(t, p)
 	x.drop(t, "") // of an attempt or a phase before
 	g, err := x.use(p.Graph)
 	if err != nil {
-		shared.Close()
+		a.close()
 		return nil, err
 	}
 	defer g.Release()
-	j, err := x.newJob(ctx, t, p, g, shared)
+	j, err := x.newJob(ctx, t, p, g, a)
 	if err != nil {
 		return nil, err
 	}
@@ -285,16 +284,20 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
 }
 
-// shared takes what the phases share from the one that was prepared before in the same attempt, if there was one.
-func (x *executor) shared(t task, p *control.Prepare) *engine.Shared {
+// takeOver takes what the phases of a plan have in common from the one that was prepared before in the same attempt, if there was one.
+func (x *executor) takeOver(t task, p *control.Prepare) attempt {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if j := x.jobs[t.job]; j != nil && j.epoch == t.epoch && p.Sequence > 0 {
-		shared := j.program.Shared()
-		j.shared = nil
-		return shared
+	j := x.jobs[t.job]
+	if j == nil || j.epoch != t.epoch || p.Sequence == 0 {
+		return attempt{}
 	}
-	return nil
+	shared := j.program.Shared()
+	j.running.Lock()
+	defer j.running.Unlock()
+	a := attempt{shared: shared, kept: j.kept}
+	j.shared, j.kept = nil, nil
+	return a
 }
 
 // job finds what was prepared for an attempt. The command that asks must release it in the end.

@@ -78,7 +78,7 @@ func TestExecutorRefuses(t *testing.T) {
 	}
 	x.drop(task, "g")
 	x.drop(task, "")
-	if _, err := commandOf(&control.Superstep{Scheme: 99}, bsp.Aggregates{}, nil); err == nil {
+	if _, err := commandOf(&control.Superstep{Scheme: 99}, 0, bsp.Aggregates{}, nil); err == nil {
 		t.Error("a scheme that is none")
 	}
 }

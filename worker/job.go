@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -37,21 +38,35 @@ type job struct {
 	end        context.CancelFunc // of the run
 	past       int                // supersteps of this run and those before it
 	repeats    bool               // it may run again: a search of Graph500
-	shared     *engine.Shared     // with the phases of the plan that are still to come; nil once these have it
 	fills      map[string]*filling
-	kept       kept
-	answering  atomic.Bool // it has begun to tell its values together with the other workers, and not ended
+	attempt                         // nothing once the phases to come have it
+	phase      bool                 // of a plan
+	first      int                  // supersteps of the run before superstep 0
+	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
+	answering  atomic.Bool          // it has begun to tell its values together with the other workers, and not ended
 
 	running  sync.Mutex
 	underway *underway // the run that was begun last, or nil; under running, as closed is
 	closed   bool
 }
 
-// newJob makes the job of a program, or of a phase of its plan. shared is what the phases before have left, which it takes over.
-func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, shared *engine.Shared) (_ *job, err error) {
+// attempt is what the jobs of the phases of a plan, one after the other, have in common.
+type attempt struct {
+	shared *engine.Shared // nil if there is no plan
+	kept   *kept          // nil if no checkpoints are kept
+}
+
+// close is idempotent.
+func (a *attempt) close() {
+	a.shared.Close()
+	a.kept.close()
+}
+
+// newJob makes the job of a program, or of a phase of its plan. a is what the phases before have left, which it takes over.
+func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, a attempt) (_ *job, err error) {
 	defer func() {
 		if err != nil {
-			shared.Close()
+			a.close()
 		}
 	}()
 	known, err := x.options.Registry.Find(p.Program)
@@ -62,18 +77,25 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	if err != nil {
 		return nil, err
 	}
+	if a.kept == nil {
+		a.kept = x.newKept(p.Keep)
+	}
 	name := t.job
 	if plan := program.Plan(); plan != nil {
-		if shared == nil {
-			if err := program.Fits(g.Graph); err != nil {
-				return nil, err
-			}
-			shared = engine.NewShared()
-		}
 		phases, err := plan.Phases()
 		if err != nil {
 			return nil, err
 		}
+		if a.shared == nil {
+			if err := program.Fits(g.Graph); err != nil {
+				return nil, err
+			}
+			a.shared = engine.NewShared()
+			for _, p := range append(phases, program) {
+				a.shared.Knows(p.Properties())
+			}
+		}
+		a.kept.planned(program.Name())
 		if p.Phase > uint32(len(phases)) {
 			return nil, fmt.Errorf("phase %d of a plan of %d: the master has another version of %s", p.Phase, len(phases), p.Program)
 		}
@@ -82,13 +104,17 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 		}
 		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
 	}
-	return x.begin(ctx, t, name, program, p.Options, p.Placements, g, shared, p.Phase == 0, keeping{p.Keep, p.GoOn})
+	j, err := x.begin(ctx, t, name, program, p.Options, p.Placements, g, a, p.Phase == 0)
+	if err == nil {
+		j.phase = p.Phase > 0
+	}
+	return j, err
 }
 
 // begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
 func (x *executor) begin(
 	ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph,
-	shared *engine.Shared, summary bool, keep keeping,
+	a attempt, summary bool,
 ) (_ *job, err error) {
 	o, err := jobspec.Options(run)
 	if err != nil {
@@ -101,21 +127,21 @@ func (x *executor) begin(
 	if !g.Acquire() {
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, worker: x.options.Name, of: program, options: run, placements: placements, graph: g, threads: x.threads(), shared: shared, kept: kept{open: x.options.Stores}}
+	j := &job{epoch: t.epoch, worker: x.options.Name, of: program, options: run, placements: placements, graph: g, threads: x.threads(), attempt: a}
 	j.Refs = mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
 			j.Close()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, shared, summary
+	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, a.shared, summary
 	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if run.GetTrace() {
 		o.Trace = measuring{}
 	}
-	if err = j.keep(ctx, keep, &o); err != nil {
-		return nil, err
+	if a.kept != nil {
+		o.Parts = a.kept.writer
 	}
 	if j.program, err = program.Bind(g.Graph, o); err != nil {
 		return nil, err
@@ -127,10 +153,7 @@ func (x *executor) begin(
 	x.mu.Lock()
 	_, j.repeats = x.benchmarks[t.job]
 	x.mu.Unlock()
-	if err := j.restart(); err != nil {
-		return nil, err
-	}
-	return j, j.goOn(ctx)
+	return j, j.restart()
 }
 
 // connect opens a session with the other workers of a job.
@@ -198,8 +221,7 @@ func (j *job) free() {
 	if j.program != nil {
 		j.program.Close()
 	}
-	j.kept.close()
-	j.shared.Close()
+	j.attempt.close()
 	if j.end != nil {
 		j.end()
 	}

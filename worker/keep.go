@@ -4,87 +4,135 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
+	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	objects "github.com/superstep-go/superstep/internal/store"
 )
 
-// keeping is what the master says of checkpoints when a job is prepared: where they are kept, and which one it goes on from; either may be nil.
-type keeping struct {
-	keep *control.Keep
-	goOn *control.GoOn
-}
-
-// kept is what a job has to do with checkpoints.
+// kept is the worker's part in the checkpoints of an attempt at a job. In a plan it goes from one phase's job to the next one's, as engine.Shared
+// does: parts of a checkpoint that was taken in one phase may be stored when the next one runs.
 type kept struct {
-	open   func(place string) (objects.Store, error)
 	keep   *control.Keep
 	store  objects.Store
-	writer *checkpoint.Writer // nil if none are kept
-	from   *checkpoint.Reader // of the one that it goes on from, or nil
-	keeper *checkpoint.Keeper // in the first worker, once it drives
+	writer *checkpoint.Writer
+	closed sync.Once
+
+	// Of the first worker, where the run is driven.
+	plan   *checkpoint.Plan // how far it is; nil if there is none
+	mu     sync.Mutex
+	keeper *checkpoint.Keeper // once it drives
+	crew   *crew              // whose run is told of checkpoints
 }
 
+// newKept returns nil if an attempt keeps no checkpoints. A place that is away costs checkpoints, and not the run.
+func (x *executor) newKept(k *control.Keep) *kept {
+	if k == nil {
+		return nil
+	}
+	to := &kept{keep: k, store: objects.Later(k.Place, x.options.Stores)}
+	to.writer = checkpoint.NewWriter(to.store, k.Run)
+	return to
+}
+
+// close is idempotent, and k may be nil.
 func (k *kept) close() {
-	k.writer.Close()
-	if k.keeper != nil {
-		k.keeper.Abandon() // the master removes those of a job that is done
+	if k == nil {
+		return
 	}
-	objects.Close(k.store)
-	if k.from != nil {
-		objects.Close(k.from.Store)
-	}
+	k.closed.Do(func() {
+		k.writer.Close()
+		if keeper := k.drives(); keeper != nil {
+			keeper.Abandon() // the master removes those of a job that is done
+		}
+		objects.Close(k.store)
+	})
 }
 
-// keep readies a job to keep checkpoints, and finds the one that it goes on from.
-func (j *job) keep(ctx context.Context, k keeping, o *engine.Options) error {
-	if k.keep != nil {
-		j.kept.store = objects.Later(k.keep.Place, j.kept.open) // a place that is away costs checkpoints, and not the run
-		j.kept.keep, j.kept.writer = k.keep, checkpoint.NewWriter(j.kept.store, k.keep.Run)
-		o.Parts = j.kept.writer
-	}
-	if k.goOn == nil {
+// drives returns the keeper of a run that is driven here, or nil.
+func (k *kept) drives() *checkpoint.Keeper {
+	if k == nil {
 		return nil
 	}
-	s, err := j.kept.open(k.goOn.Place)
-	if err != nil {
-		return fmt.Errorf("checkpoints: %w", &checkpoint.UnreadError{Err: err})
-	}
-	m, err := checkpoint.Find(ctx, s, k.goOn.Manifest, func(string) {})
-	if err != nil {
-		objects.Close(s)
-		return fmt.Errorf("checkpoints: %w", err)
-	}
-	j.kept.from = &checkpoint.Reader{Store: s, Manifest: m}
-	return nil
-}
-
-// goOn takes up the state of the checkpoint that the job goes on from.
-func (j *job) goOn(ctx context.Context) error {
-	if j.kept.from == nil {
-		return nil
-	}
-	j.session.Begin(j.kept.from.Manifest.Superstep)
-	return j.program.Restore(ctx, j.kept.from)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.keeper
 }
 
 // stateOfVertex is how many bytes a checkpoint has for a vertex, about, before the first one tells.
 const stateOfVertex = 16
 
-// keeper makes what decides, where the run is driven, when checkpoints are taken; nil if none are.
-func (c *crew) keeper() *checkpoint.Keeper {
-	k := c.kept.keep
+// keeperOf returns what decides, where the run is driven, when checkpoints are taken; nil if none are.
+func (k *kept) keeperOf(c *crew) *checkpoint.Keeper {
 	if k == nil {
 		return nil
 	}
-	share := int64(c.graph.N) * stateOfVertex / int64(max(len(c.layout.Workers), 1))
-	c.running.Lock()
-	defer c.running.Unlock()
-	c.kept.keeper = checkpoint.NewKeeper(c.kept.store, jobspec.Policy(k.When), share, func(text string) { c.log("warning: " + text) }, c.checkpointed)
-	return c.kept.keeper
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.crew = c
+	if k.keeper == nil {
+		share := int64(c.graph.N) * stateOfVertex / int64(max(len(c.layout.Workers), 1))
+		k.keeper = checkpoint.NewKeeper(k.store, jobspec.Policy(k.keep.When), share,
+			func(text string) { k.driving().log("warning: " + text) }, func(e checkpoint.Event) { k.driving().checkpointed(e) })
+	}
+	return k.keeper
+}
+
+// driving returns the crew of the run that is or was driven last.
+func (k *kept) driving() *crew {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.crew
+}
+
+// planned says that the attempt runs by a plan.
+func (k *kept) planned(program string) {
+	if k != nil && k.plan == nil {
+		k.plan = &checkpoint.Plan{Program: program}
+	}
+}
+
+// ran notes how a phase has ended, whose totals are encoded.
+func (k *kept) ran(program string, d *bsp.Driver, totals []byte) {
+	if k != nil && k.plan != nil {
+		k.plan.Add(bsp.RanOf(program, d.Own(), totals, d.Times()))
+	}
+}
+
+// goOn takes up the state of a checkpoint, with which what was prepared goes on. The other workers of the job do so at the same time.
+func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.PrepareReport, error) {
+	j, err := x.job(t)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Release()
+	began := time.Now()
+	s, err := x.options.Stores(g.Place)
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", &checkpoint.UnreadError{Err: err})
+	}
+	defer objects.Close(s)
+	m, err := checkpoint.Find(ctx, s, g.Manifest, func(string) {})
+	if err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	j.session.Begin(m.Own())
+	if err := j.program.Restore(ctx, &checkpoint.Reader{Store: s, Manifest: m}); err != nil {
+		return nil, err
+	}
+	j.running.Lock()
+	j.from = m
+	if j.kept != nil && j.kept.plan != nil && m.Plan != nil {
+		j.kept.plan.Ran = slices.Clone(m.Plan.Ran)
+	}
+	j.running.Unlock()
+	facts, err := j.facts()
+	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
 }
 
 // keepNow has the run of a job that is driven here take a checkpoint soon.
@@ -95,11 +143,12 @@ func (x *executor) keepNow(t task) error {
 	}
 	defer j.Release()
 	j.running.Lock()
-	defer j.running.Unlock()
-	if j.kept.keeper == nil {
+	keeper := j.kept.drives()
+	j.running.Unlock()
+	if keeper == nil {
 		return errors.New("it keeps no checkpoints")
 	}
-	j.kept.keeper.Ask()
+	keeper.Ask()
 	return nil
 }
 

@@ -252,6 +252,10 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r 
 		var p *control.PrepareReport
 		p, err = x.prepare(ctx, t, body.Prepare)
 		r.Body = &control.Report_Prepare{Prepare: p}
+	case *control.Command_GoOn:
+		var p *control.PrepareReport
+		p, err = x.goOn(ctx, t, body.GoOn)
+		r.Body = &control.Report_Prepare{Prepare: p}
 	case *control.Command_Benchmark:
 		var b *control.BenchmarkReport
 		b, err = x.benchmark(ctx, t, body.Benchmark)

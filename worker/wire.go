@@ -26,14 +26,14 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	}}}, nil
 }
 
-// commandOf returns the engine's form of such a command; the totals are decoded into cells.
-func commandOf(s *control.Superstep, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
+// commandOf returns the engine's form of such a command, where so many supersteps of the run came before superstep 0; the totals are decoded into cells.
+func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, totals []kernel.Cell) (*bsp.Command, error) {
 	if s.Scheme > uint32(delivery.RingPull) {
 		return nil, fmt.Errorf("superstep %d: there is no scheme %d", s.Superstep, s.Scheme)
 	}
 	save := 0
 	if s.Save {
-		save = int(s.Superstep) // programs with a plan keep no checkpoints on a cluster
+		save = first + int(s.Superstep)
 	}
 	return &bsp.Command{
 		Superstep: int(s.Superstep), Phase: int(s.Phase), Scheme: delivery.Scheme(s.Scheme), Sends: s.Sends, Finished: s.Finished,

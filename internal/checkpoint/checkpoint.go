@@ -142,6 +142,19 @@ func (m *Manifest) Own() int {
 	return own
 }
 
+// Where is the superstep that comes next in words, and the phase of a plan.
+func (m *Manifest) Where() string {
+	text := fmt.Sprintf("superstep %d", m.Superstep)
+	switch {
+	case m.Plan == nil:
+	case m.Program.Name == m.Plan.Program:
+		text += fmt.Sprintf(" (after the phases, of which %d ran)", len(m.Plan.Ran))
+	default:
+		text += fmt.Sprintf(" (superstep %d of phase %d, %s)", m.Own(), len(m.Plan.Ran)+1, m.Program.Name)
+	}
+	return text
+}
+
 // Plan is how far a run by a plan of phases is.
 type Plan struct {
 	Program string `json:"program"` // that has the plan

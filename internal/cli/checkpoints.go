@@ -86,22 +86,9 @@ func (a *app) showCheckpoint(ctx context.Context, place string) error {
 	return nil
 }
 
-// nextOf is the superstep that a checkpoint comes before, and the phase of a plan.
-func nextOf(m *checkpoint.Manifest) string {
-	text := fmt.Sprintf("superstep %d", m.Superstep)
-	switch {
-	case m.Plan == nil:
-	case m.Program.Name == m.Plan.Program:
-		text += fmt.Sprintf(" (after the phases, of which %d ran)", len(m.Plan.Ran))
-	default:
-		text += fmt.Sprintf(" (superstep %d of phase %d, %s)", m.Own(), len(m.Plan.Ran)+1, visible(m.Program.Name))
-	}
-	return text
-}
-
 func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
-	fmt.Fprintf(w, "program %s, before %s, taken %s\n", visible(m.Name()), nextOf(m), m.Created.Format(time.DateTime))
+	fmt.Fprintf(w, "program %s, before %s, taken %s\n", visible(m.Name()), visible(m.Where()), m.Created.Format(time.DateTime))
 	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
 	for _, t := range m.Program.Types {
 		fmt.Fprintf(w, "  %s\n", visible(t))
@@ -137,7 +124,7 @@ func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
 			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
 			continue
 		}
-		fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, nextOf(l.Manifest), things(len(l.Manifest.Parts), "part", "parts"))
+		fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, visible(l.Manifest.Where()), things(len(l.Manifest.Parts), "part", "parts"))
 	}
 	switch {
 	case looked == 0 && name != "":

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -23,7 +24,7 @@ func own() []pregel.Registered {
 		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
-		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}),
+		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}), superstep.Register("ages", Ages{}),
 		superstep.Register("hungry", pregel.List(Hungry{})),
 	}
 }
@@ -105,6 +106,34 @@ func (p Churn) Compute(v *vertex, sum int64) {
 		}
 	}
 	v.SendToAllNeighbors(v.Value())
+}
+
+// Ages has Churn run three times, each on the graph that the one before has left and with what it has found, and then once more.
+type Ages struct {
+	Rounds int `param:"rounds" default:"10" help:"supersteps of each"`
+}
+
+// ageOf is a phase of Ages.
+type ageOf struct{ Churn }
+
+var aged = pregel.NewVertexColumn[int64]("aged")
+
+func (p Ages) Plan() pregel.Plan {
+	return plan.Repeat(func(r *plan.Round) bool { return r.Number == 2 }, plan.Phase(ageOf{Churn(p)}))
+}
+
+func (Ages) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Ages) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+func (Ages) Columns() []pregel.Column         { return []pregel.Column{aged} }
+func (ageOf) Columns() []pregel.Column        { return []pregel.Column{aged} }
+
+func (p Ages) Compute(v *vertex, sum int64) { Churn(p).Compute(v, sum+aged.Of(v)) }
+
+func (p ageOf) Compute(v *vertex, sum int64) {
+	p.Churn.Compute(v, sum+aged.Of(v))
+	if v.Superstep() >= p.Rounds {
+		aged.Set(v, aged.Of(v)*7+v.Value())
+	}
 }
 
 // Received is a list program that counts messages.

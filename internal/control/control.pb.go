@@ -2105,6 +2105,7 @@ type Command struct {
 	//	*Command_Save
 	//	*Command_Rejoin
 	//	*Command_KeepNow
+	//	*Command_GoOn
 	Body          isCommand_Body `protobuf_oneof:"body"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2303,6 +2304,15 @@ func (x *Command) GetKeepNow() *KeepNow {
 	return nil
 }
 
+func (x *Command) GetGoOn() *GoOn {
+	if x != nil {
+		if x, ok := x.Body.(*Command_GoOn); ok {
+			return x.GoOn
+		}
+	}
+	return nil
+}
+
 type isCommand_Body interface {
 	isCommand_Body()
 }
@@ -2367,6 +2377,10 @@ type Command_KeepNow struct {
 	KeepNow *KeepNow `protobuf:"bytes,29,opt,name=keep_now,json=keepNow,proto3,oneof"`
 }
 
+type Command_GoOn struct {
+	GoOn *GoOn `protobuf:"bytes,30,opt,name=go_on,json=goOn,proto3,oneof"`
+}
+
 func (*Command_Load) isCommand_Body() {}
 
 func (*Command_Prepare) isCommand_Body() {}
@@ -2396,6 +2410,8 @@ func (*Command_Save) isCommand_Body() {}
 func (*Command_Rejoin) isCommand_Body() {}
 
 func (*Command_KeepNow) isCommand_Body() {}
+
+func (*Command_GoOn) isCommand_Body() {}
 
 // Rejoin has a worker tell again of a run that Drive began, over another session: the run outlives the one over which it was ordered. What
 // it has told there is not told again, but for how the run ended. It is answered as Drive is.
@@ -3719,8 +3735,7 @@ type Prepare struct {
 	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
 	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
 	Sequence      uint32 `protobuf:"varint,10,opt,name=sequence,proto3" json:"sequence,omitempty"`
-	Keep          *Keep  `protobuf:"bytes,11,opt,name=keep,proto3" json:"keep,omitempty"`             // checkpoints are to be kept
-	GoOn          *GoOn  `protobuf:"bytes,12,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"` // the run goes on from a checkpoint
+	Keep          *Keep  `protobuf:"bytes,11,opt,name=keep,proto3" json:"keep,omitempty"` // checkpoints are to be kept
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3814,13 +3829,6 @@ func (x *Prepare) GetSequence() uint32 {
 func (x *Prepare) GetKeep() *Keep {
 	if x != nil {
 		return x.Keep
-	}
-	return nil
-}
-
-func (x *Prepare) GetGoOn() *GoOn {
-	if x != nil {
-		return x.GoOn
 	}
 	return nil
 }
@@ -3963,7 +3971,8 @@ func (x *KeepWhen) GetStrict() bool {
 	return false
 }
 
-// GoOn names a checkpoint.
+// GoOn has a worker take up its share of a checkpoint with what it has prepared. All workers have prepared it before any gets this: they change the
+// graph together, if the run had. It is answered by a PrepareReport with the facts of then.
 type GoOn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
@@ -9963,7 +9972,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\tR\x04jobs\x12\x16\n" +
 	"\x06graphs\x18\x02 \x03(\tR\x06graphs\"\x06\n" +
 	"\x04Beat\"\t\n" +
-	"\aGoodbye\"\x8a\a\n" +
+	"\aGoodbye\"\xbd\a\n" +
 	"\aCommand\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\x04R\x02id\x12\x10\n" +
 	"\x03job\x18\x02 \x01(\tR\x03job\x12\x14\n" +
@@ -9982,7 +9991,8 @@ const file_control_proto_rawDesc = "" +
 	"\x05drive\x18\x1a \x01(\v2\x1b.superstep.control.v1.DriveH\x00R\x05drive\x120\n" +
 	"\x04save\x18\x1b \x01(\v2\x1a.superstep.control.v1.SaveH\x00R\x04save\x126\n" +
 	"\x06rejoin\x18\x1c \x01(\v2\x1c.superstep.control.v1.RejoinH\x00R\x06rejoin\x12:\n" +
-	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNowB\x06\n" +
+	"\bkeep_now\x18\x1d \x01(\v2\x1d.superstep.control.v1.KeepNowH\x00R\akeepNow\x121\n" +
+	"\x05go_on\x18\x1e \x01(\v2\x1a.superstep.control.v1.GoOnH\x00R\x04goOnB\x06\n" +
 	"\x04bodyJ\x04\b\x06\x10\a\"\b\n" +
 	"\x06Rejoin\"\t\n" +
 	"\aKeepNow\"\xeb\x04\n" +
@@ -10099,7 +10109,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06labels\x18\x02 \x03(\x06R\x06labels\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\x91\x04\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xe6\x03\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
@@ -10114,11 +10124,10 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\t \x01(\rR\x05phase\x12\x1a\n" +
 	"\bsequence\x18\n" +
 	" \x01(\rR\bsequence\x12.\n" +
-	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x12/\n" +
-	"\x05go_on\x18\f \x01(\v2\x1a.superstep.control.v1.GoOnR\x04goOn\x1a=\n" +
+	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"|\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"|\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
@@ -10871,25 +10880,25 @@ var file_control_proto_depIdxs = []int32{
 	42,  // 32: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	33,  // 33: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
 	34,  // 34: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	36,  // 35: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	44,  // 36: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	54,  // 37: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	47,  // 38: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	73,  // 39: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	77,  // 40: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	57,  // 41: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	43,  // 42: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	37,  // 43: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	38,  // 44: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	39,  // 45: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	38,  // 46: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	48,  // 47: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	128, // 48: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	45,  // 49: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	38,  // 50: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	48,  // 51: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	50,  // 52: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	52,  // 53: superstep.control.v1.Prepare.go_on:type_name -> superstep.control.v1.GoOn
+	52,  // 35: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
+	36,  // 36: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	44,  // 37: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	54,  // 38: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	47,  // 39: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	73,  // 40: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	77,  // 41: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	57,  // 42: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	43,  // 43: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	37,  // 44: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	38,  // 45: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	39,  // 46: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	38,  // 47: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	48,  // 48: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	128, // 49: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	45,  // 50: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	38,  // 51: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	48,  // 52: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	50,  // 53: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
 	51,  // 54: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
 	48,  // 55: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
 	56,  // 56: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
@@ -11069,6 +11078,7 @@ func file_control_proto_init() {
 		(*Command_Save)(nil),
 		(*Command_Rejoin)(nil),
 		(*Command_KeepNow)(nil),
+		(*Command_GoOn)(nil),
 	}
 	file_control_proto_msgTypes[30].OneofWrappers = []any{
 		(*Report_Load)(nil),

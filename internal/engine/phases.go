@@ -37,9 +37,9 @@ func (j *Job[V, M]) preparePhases() (err error) {
 		j.options.Shared, j.ownsShared = NewShared(), true
 	}
 	for _, p := range j.phases.programs {
-		j.options.Shared.knows(p.Properties())
+		j.options.Shared.Knows(p.Properties())
 	}
-	if j.options.Shared.knows(j.methods.properties); j.options.Checkpoints != nil {
+	if j.options.Shared.Knows(j.methods.properties); j.options.Checkpoints != nil {
 		j.options.Plan = &checkpoint.Plan{Program: j.name}
 	}
 	return nil

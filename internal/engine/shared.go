@@ -51,8 +51,8 @@ func NewShared() *Shared {
 	return &Shared{parts: map[int]*sharedPart{}, numbers: map[columnName]int{}, known: map[columnName]kernel.Property{}}
 }
 
-// knows has the columns of programs known by their names.
-func (s *Shared) knows(all []kernel.Property) {
+// Knows has the columns of programs known by their names.
+func (s *Shared) Knows(all []kernel.Property) {
 	for _, c := range all {
 		s.known[columnName{c.Name, c.OfEdges}] = c
 	}
