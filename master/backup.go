@@ -117,6 +117,9 @@ type sending func(data []byte) error
 func (f sending) Write(data []byte) (int, error) { return len(data), f(data) }
 
 func (s *Server) backup(ctx context.Context, w io.Writer) error {
+	if s.shared != nil {
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the state of this master is not in a directory of its own, but at %s", s.shared.Store))
+	}
 	if s.database == nil {
 		return connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps nothing that could be backed up: superstep master --data DIR does"))
 	}

@@ -64,6 +64,9 @@ func (s *Server) commit(happen func() error) error {
 	if err == nil {
 		err = b.err
 	}
+	if err == nil && s.lost() {
+		err = connect.NewError(connect.CodeUnavailable, errClosing)
+	}
 	return err
 }
 
@@ -71,14 +74,14 @@ func (s *Server) commit(happen func() error) error {
 func (s *Server) settle() *batch {
 	b := &batch{effects: s.cluster.take(), changed: s.cluster.takeChanged(), made: s.commits.made, done: make(chan struct{})}
 	s.commits.made = nil
-	if s.database != nil {
+	if s.durable() {
 		b.records = s.recordsOf(b.changed)
 	}
 	switch {
-	case len(b.records) == 0 && s.commits.last == nil:
+	case len(b.records) == 0 && s.commits.last == nil && s.held():
 		s.do(b)
 		return nil
-	case len(b.records) == 0 && len(b.effects) == 0:
+	case len(b.records) == 0 && len(b.effects) == 0 && s.commits.last != nil:
 		return &batch{done: s.commits.last.done}
 	}
 	s.commits.pending, s.commits.last = append(s.commits.pending, b), b
@@ -99,10 +102,14 @@ func (s *Server) do(b *batch) {
 // write writes what events change, until the end.
 func (s *Server) write() {
 	defer close(s.commits.ended)
+	renew, stop := s.renewals()
+	defer stop()
 	for {
 		select {
 		case <-s.commits.wake:
 			s.flush()
+		case <-renew:
+			s.renew()
 		case <-s.commits.end:
 			_ = s.event(func() error {
 				s.rewrite(s.commits.due)
@@ -130,7 +137,7 @@ func (s *Server) flush() {
 		}
 		err := faults.At(faults.Committing, "")
 		if err == nil {
-			err = s.database.write(records)
+			err = s.writeRecords(records)
 		}
 		if err == nil {
 			_ = faults.At(faults.Committed, "") // what is written is written
@@ -144,6 +151,9 @@ func (s *Server) flush() {
 // wrote goes on after the changes of events were written, or could not be. The lock is held.
 func (s *Server) wrote(all []*batch, records int, err error) {
 	switch {
+	case err != nil && s.shared != nil:
+		s.lose(all, err)
+		return
 	case err != nil:
 		if !s.commits.failed {
 			s.log.Error("the state of the master cannot be written: it is tried again", "error", err)

@@ -16,7 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -71,6 +73,9 @@ type Options struct {
 	CheckpointInterval time.Duration
 	MTBF               time.Duration
 	CheckpointStrict   bool
+	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given the same: one leads, and the others stand
+	// by until it ends or loses touch with the place. Then Data has results alone.
+	Standby bool
 	// CommandTimeout ends a job, or a load, when one of its commands to workers takes longer: to load, to do a superstep, to send
 	// a result. 0 is no limit, and a worker's lease bounds the wait for one that is gone.
 	CommandTimeout time.Duration
@@ -114,6 +119,7 @@ type Config struct {
 	Stores func(place string) (store.Store, error)
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
+	shared   *standby.Log // that this master leads by, with Standby
 	// Now and Random are the clock and the random source; default the system's.
 	Now    func() time.Time
 	Random io.Reader
@@ -164,6 +170,9 @@ func (o *Config) complete() (err error) {
 	}
 	if o.Retries == 0 {
 		o.Retries = Retries
+	}
+	if o.Standby && (o.Checkpoints == "" || o.Checkpoints == noCheckpoints || objects.Is(o.Checkpoints)) {
+		return errors.New("master: Standby needs Checkpoints, a place that all masters reach")
 	}
 	if err := o.placeCheckpoints(); err != nil {
 		return err

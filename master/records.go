@@ -131,7 +131,7 @@ func (s *Server) restore(from *saved) {
 			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
 		}
 	}
-	if s.database.found {
+	if s.shared != nil && s.shared.Found() || s.database != nil && s.database.found {
 		s.cluster.restored()
 	}
 }

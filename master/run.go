@@ -122,7 +122,7 @@ func (r *run) coordinate(ctx context.Context) {
 }
 
 // ending reports whether the master stops and the next goes on with what runs: then it is not the end of a run.
-func (s *Server) ending() bool { return s.database != nil && s.ctx.Err() != nil }
+func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server

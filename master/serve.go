@@ -43,11 +43,19 @@ func (o Config) Run(ctx context.Context) (err error) {
 		}
 	}
 	defer o.Listener.Close()
-	if o.Data == "" && o.State == "" {
+	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)
 		}
 	}
+	if o.Standby {
+		return o.takeTurns(ctx)
+	}
+	return o.serve(ctx)
+}
+
+// serve makes a master, with its page and metrics, and serves.
+func (o Config) serve(ctx context.Context) error {
 	set := o.observed()
 	s, err := New(o)
 	if err != nil {

@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/objects"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // Other bounds.
@@ -58,9 +59,10 @@ type Server struct {
 
 	meetings atomic.Uint64 // of workers, to load graphs
 
-	run        uint64     // of the master
-	backups    sync.Mutex // one at a time
-	database   *database  // or nil
+	run        uint64       // of the master
+	backups    sync.Mutex   // one at a time
+	database   *database    // or nil
+	shared     *standby.Log // or nil: in place of the database
 	objects    *objects.Server
 	firstEvent uint64 // of journals: the number before the first
 
@@ -105,7 +107,14 @@ func New(o Config) (*Server, error) {
 	s.run, s.lock, s.cluster.last, s.cluster.loads = run, lock, firstNumber(run), firstNumber(run)
 	s.meetings.Store(firstNumber(run))
 	var before saved
-	if o.Data != "" {
+	switch {
+	case o.shared != nil:
+		s.firstEvent, s.shared = firstNumber(run), o.shared
+		if err = before.takeShared(o.shared.State()); err != nil {
+			s.unlock()
+			return nil, err
+		}
+	case o.Data != "":
 		s.firstEvent = firstNumber(run)
 		if s.database, err = openDatabase(o.Data, before.take); err != nil {
 			s.unlock()
@@ -134,7 +143,7 @@ func New(o Config) (*Server, error) {
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
-	if s.database != nil {
+	if s.durable() {
 		s.restore(&before)
 	}
 	return s, nil
@@ -160,22 +169,24 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	service := func(path string, h http.Handler) {
 		mux.Handle(path, s.gate.Service(h))
 	}
+	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
 	service(control.NewWorkersHandler(struct {
 		Audited
 		*objects.Server
-	}{Audited{s}, s.objects}, control.HandlerOptions()...))
-	service(control.NewClusterHandler(Audited{s}, control.HandlerOptions()...))
+	}{Audited{s}, s.objects}, options...))
+	service(control.NewClusterHandler(Audited{s}, options...))
 	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
 	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))
 	s.observed(mux)
-	server := control.NewHTTPServer(s.atHome(mux), s.ctx)
+	server := control.NewHTTPServer(s.leads(s.atHome(mux)), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
-	if s.database != nil {
+	if s.durable() {
 		go s.write()
 		defer func() {
 			close(s.commits.end)
 			<-s.commits.ended
+			s.release()
 		}()
 		_ = s.commit(func() error { // what an earlier run has left
 			if jobs, graphs := len(s.cluster.jobs), len(s.cluster.graphs); jobs+graphs > 0 {
@@ -197,6 +208,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	select {
 	case err = <-served:
 	case <-ctx.Done():
+	case <-s.ctx.Done(): // it is no longer the master
+		err = context.Cause(s.ctx)
 	}
 	s.health.NotReady("stopping")
 	s.mu.Lock()

@@ -35,9 +35,15 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		if errors.Is(err, statefile.ErrLocked) {
 			return 0, nil, fmt.Errorf("data: another master uses %s: give this one another --data", o.Data)
 		}
-		if err == nil {
+		switch {
+		case err != nil:
+		case o.shared != nil:
+			run, err = o.shared.Term(), noDatabase(o.Data)
+		default:
 			run, err = statefile.Next(filepath.Join(o.Data, runsFile))
 		}
+	case o.shared != nil:
+		run = o.shared.Term()
 	case o.State != "":
 		run, err = statefile.Next(filepath.Join(o.State, runsFile))
 	default:
@@ -62,6 +68,9 @@ func firstNumber(run uint64) uint64 { return run << 32 }
 // unlock lets another master have the data.
 func (s *Server) unlock() {
 	s.database.close()
+	if s.shared != nil {
+		s.shared.Close()
+	}
 	if s.lock != nil {
 		_ = s.lock.Close()
 	}

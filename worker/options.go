@@ -24,7 +24,7 @@ import (
 
 // Options say who a worker is and whom it works for.
 type Options struct {
-	// Master is where the master is, HOST:PORT.
+	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which one leads.
 	Master string
 	// TokenFile has the token of the cluster, if it has one.
 	TokenFile string
@@ -115,7 +115,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	at := o.Listen
 	if at == "" {
-		host, err := control.LocalHost(o.Master)
+		host, err := control.LocalHost(control.Addresses(o.Master)[0])
 		if err != nil {
 			return fmt.Errorf("no address of this host reaches the master at %s: %w", o.Master, err)
 		}

@@ -240,7 +240,7 @@ type asked struct {
 
 // overdue says whether the session is to be given up because the master is silent. One that is silent everywhere may be
 // paused, or the way to it cut: what is held for it is kept, and the session stays, for the worker's hold time. One
-// that answers a call and says nothing on the session has lost that.
+// that answers a call and says nothing on the session has lost that. Where there are several masters another one may lead by then.
 func (s *session) overdue(ctx context.Context, leaving bool) error {
 	if n := s.lane.Received(); n != s.received {
 		s.received = n
@@ -253,7 +253,7 @@ func (s *session) overdue(ctx context.Context, leaving bool) error {
 	}
 	answered, now := s.asked.answered.Load(), int64(s.Now().Sub(s.began))
 	switch {
-	case leaving, silence > s.Hold, answered != 0 && now-answered > int64(2*s.heartbeat):
+	case leaving, s.several(), silence > s.Hold, answered != 0 && now-answered > int64(2*s.heartbeat):
 		return errSilent
 	case answered == 0 && s.asked.asking.CompareAndSwap(false, true):
 		s.commands.Go(func() {

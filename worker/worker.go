@@ -15,6 +15,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -117,16 +119,20 @@ func (w *Worker) run(ctx context.Context) error {
 		w.commands.Wait()
 	}()
 	last := w.Now() // when the master was heard of
+	given, tries := control.Addresses(w.Master), 0
 	for wait := firstWait; ; {
-		address := w.address(w.Now().Sub(last) > longestWait)
+		address := w.address(given, tries, w.Now().Sub(last) > longestWait)
 		registered, err := w.try(ctx, address)
 		switch {
 		case err == nil: // goodbye
 			return nil
 		case ctx.Err() != nil && !registered:
 			return nil // it was nobody's
-		case control.Final(err) && (address == w.Master || connect.CodeOf(err) != connect.CodeUnauthenticated): // who knows no token says nothing for good
+		case control.Final(err) && (slices.Contains(given, address) || connect.CodeOf(err) != connect.CodeUnauthenticated): // who knows no token says nothing for good
 			return fmt.Errorf("the master at %s refuses this worker: %w", address, control.Explain(address, err))
+		}
+		if errors.Is(err, errSilent) || !registered && control.RefusalOf(err) == control.Refusal_KIND_UNSPECIFIED {
+			tries++
 		}
 		held := min(control.WaitOf(err), w.Hold) // whatever a master says
 		if held > 0 {
@@ -177,14 +183,20 @@ func (w *Worker) begin() error {
 	return w.rename()
 }
 
-// address is where to look for the master: where it was said to be or, when it is not there, where gossip has one.
-func (w *Worker) address(elsewhere bool) string {
+// several reports whether there are several masters, of which one leads.
+func (w *Worker) several() bool { return strings.Contains(w.Master, ",") }
+
+// address is where to look for the master: where it was said to be, at one place after the other, or, when it is not there, where gossip has one.
+func (w *Worker) address(given []string, tries int, elsewhere bool) string {
 	if w.Master == "" || elsewhere {
 		if found := membership.FindMaster(w.Group); found != "" {
-			return found
+			if len(given) == 1 {
+				return found
+			}
+			given = append(slices.Clone(given), found)
 		}
 	}
-	return w.Master
+	return given[tries%len(given)]
 }
 
 // pause waits, more or less, so that not all workers come at once; it reports false when ctx ended.

@@ -41,7 +41,7 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 	if master == "" {
 		master = defaultMaster
 	}
-	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT; $"+masterVariable+" says it too")
+	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT, or those of several, parted by commas, of which one leads; $"+masterVariable+" says it too")
 	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" says it too")
 	fromEnvironment(cmd.Flags(), "master", masterVariable)
 	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)

@@ -27,6 +27,7 @@ type masterCommand struct {
 	keep                    keepFlags
 	quotas                  quotasFlag
 	checkpoints             checkpointFlags
+	standby                 bool
 	metrics                 metricsFlags
 	gossip                  gossipFlags
 	withInput               inputEnd
@@ -72,6 +73,7 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they are loaded again")
 	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them; off is nowhere (default: with --data on the master's disk, else off)")
 	m.checkpoints.defineWhen(cmd)
+	cmd.Flags().BoolVar(&m.standby, "standby", false, "have the queue and the catalog at --checkpoints, for all masters with the same PLACE: one leads, the others stand by until it ends; --data has results alone then")
 	m.keep.define(cmd)
 	m.quotas.define(cmd)
 	m.metrics.define(cmd)
@@ -119,6 +121,9 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err := m.checkpoints.check(); err != nil {
 		return err
 	}
+	if m.standby && m.checkpoints.place == "" {
+		return usagef("--standby needs --checkpoints, a place that all masters reach")
+	}
 	if err := m.gossip.check(); err != nil {
 		return err
 	}
@@ -138,7 +143,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
-		MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
+		Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))

@@ -236,7 +236,7 @@ func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 // open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
 func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
 	if at == "" {
-		host, err := control.LocalHost(w.client.master)
+		host, err := control.LocalHost(control.Addresses(w.client.master)[0])
 		if err != nil {
 			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.client.master, err)
 		}
@@ -258,7 +258,7 @@ func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCP
 	case w.advertise != "":
 		host = w.advertise
 	case tcp.Addr().(*net.TCPAddr).IP.IsUnspecified():
-		if host, err = control.LocalHost(w.client.master); err != nil {
+		if host, err = control.LocalHost(control.Addresses(w.client.master)[0]); err != nil {
 			return nil, "", errors.Join(usagef("--advertise is needed: %w", err), l.Close())
 		}
 	}

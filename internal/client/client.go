@@ -23,7 +23,7 @@ import (
 
 // Options say which master a client talks to, and how patiently.
 type Options struct {
-	// Address is the master's, HOST:PORT, and Credentials are what it wants to see.
+	// Address is the master's, HOST:PORT, or those of several, parted by commas, of which one leads. Credentials are what it wants to see.
 	Address string
 	control.Credentials
 	// Patience is how long to try to reach a master that is not there; default one minute.
@@ -37,8 +37,9 @@ type Options struct {
 // Client talks to a master. Its methods may be called by several goroutines. Their errors are worded for people.
 type Client struct {
 	Options
-	conn *control.Connection
-	met  atomic.Bool // the master has answered
+	conns []*control.Connection // to each address
+	at    atomic.Uint32         // which is used, modulo their number
+	met   atomic.Bool           // the master has answered
 }
 
 // Times of calls and of waiting between them.
@@ -56,20 +57,38 @@ func New(o Options) (*Client, error) {
 	if o.Log == nil {
 		o.Log = func(string) {}
 	}
-	conn, err := control.Connect(o.Address, o.Credentials, o.Dial)
-	if err != nil {
-		return nil, err
+	c := &Client{Options: o}
+	for _, address := range control.Addresses(o.Address) {
+		conn, err := control.Connect(address, o.Credentials, o.Dial)
+		if err != nil {
+			c.Close()
+			return nil, err
+		}
+		c.conns = append(c.conns, conn)
 	}
-	return &Client{Options: o, conn: conn}, nil
+	return c, nil
 }
+
+// conn is the connection to the master that leads, as far as is known.
+func (c *Client) conn() *control.Connection { return c.conns[int(c.at.Load())%len(c.conns)] }
+
+// address is where that is.
+func (c *Client) address() string { return c.conn().Address() }
+
+// next tries another master.
+func (c *Client) next() { c.at.Add(1) }
 
 func (c *Client) back() { c.Log("connected again") }
 
 // Close lets go of connections.
-func (c *Client) Close() { c.conn.Close() }
+func (c *Client) Close() {
+	for _, conn := range c.conns {
+		conn.Close()
+	}
+}
 
 // Cluster makes calls that are not made again when they fail; Explain words their errors.
-func (c *Client) Cluster() control.ClusterClient { return c.conn.Cluster }
+func (c *Client) Cluster() control.ClusterClient { return c.conn().Cluster }
 
 // Explain words the error of a call for people; ctx is what the caller ends calls by.
 func (c *Client) Explain(ctx context.Context, err error) error {
@@ -77,7 +96,7 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return control.Explain(c.Address, err)
+		return control.Explain(c.address(), err)
 	}
 	if foreign := c.foreign(ctx, err); foreign != nil {
 		return foreign
@@ -88,9 +107,9 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 // loss words why a connection was lost.
 func (c *Client) loss(err error) error {
 	if connect.CodeOf(err) == connect.CodeCanceled && !connect.IsWireError(err) {
-		return fmt.Errorf("the master at %s closed the connection", c.Address)
+		return fmt.Errorf("the master at %s closed the connection", c.address())
 	}
-	return control.Explain(c.Address, err)
+	return control.Explain(c.address(), err)
 }
 
 // foreign words an error of a call that something else than a master answered; nil if it may have been one.
@@ -101,9 +120,9 @@ func (c *Client) foreign(ctx context.Context, err error) error {
 	case c.met.Load() || !errors.As(err, &e) || errors.As(err, &text) || connect.IsWireError(err) || unreached(err):
 		return nil
 	case control.Foreign(err):
-		return control.Explain(c.Address, err)
+		return control.Explain(c.address(), err)
 	}
-	return c.conn.Probe(ctx)
+	return c.conn().Probe(ctx)
 }
 
 // LostError says that the master was not to be reached for as long as the client had patience.
@@ -186,8 +205,9 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v", c.loss(err), c.Patience))
 		}
 		if now.Sub(lost) >= c.Patience {
-			return &LostError{c.Address, c.Patience, c.loss(err)}
+			return &LostError{c.address(), c.Patience, c.loss(err)}
 		}
+		c.next()
 		if err := pause(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {
 			return err
 		}
@@ -201,14 +221,14 @@ func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Jo
 	patience := c.Patience + 3*callTimeout // until the answer is here, and until a last try to confirm it has ended
 	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn.Cluster.SubmitJob(ctx, connect.NewRequest(request))
+		return c.conn().Cluster.SubmitJob(ctx, connect.NewRequest(request))
 	})
 }
 
 // Confirm lets a job begin that was submitted, and says how it is.
 func (c *Client) Confirm(ctx context.Context, id string) (*control.Job, error) {
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn.Cluster.ConfirmJob(ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: id}))
+		return c.conn().Cluster.ConfirmJob(ctx, connect.NewRequest(&control.ConfirmJobRequest{Id: id}))
 	})
 }
 
@@ -218,7 +238,7 @@ type finalError struct{ error }
 // Job says how a job is.
 func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
-		return c.conn.Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
+		return c.conn().Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
 	})
 }
 
@@ -246,7 +266,7 @@ func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.R
 func (c *Client) Cancel(ctx context.Context, id, reason string) (*control.Job, error) {
 	var job *control.Job
 	err := c.once(ctx, func(ctx context.Context) error {
-		r, err := c.conn.Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
+		r, err := c.conn().Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: id, Reason: reason}))
 		if err == nil {
 			job = r.Msg
 		}
@@ -267,7 +287,7 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 		if broke {
 			// A stream says nothing until something happens; this says that the master is there, and knows the job.
 			err := c.once(ctx, func(ctx context.Context) error {
-				_, err := c.conn.Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
+				_, err := c.conn().Cluster.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: id}))
 				return err
 			})
 			if connect.CodeOf(err) == connect.CodeNotFound {
@@ -304,7 +324,7 @@ func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEv
 func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	stream, err := c.conn.Cluster.WatchJob(ctx, connect.NewRequest(r))
+	stream, err := c.conn().Cluster.WatchJob(ctx, connect.NewRequest(r))
 	if err != nil {
 		return err
 	}
@@ -324,7 +344,7 @@ func (c *Client) Result(ctx context.Context, id string, w io.Writer) (int64, err
 	err := c.persist(ctx, func(ctx context.Context) (bool, error) {
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		stream, err := c.conn.Cluster.GetResult(ctx, connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(offset)}))
+		stream, err := c.conn().Cluster.GetResult(ctx, connect.NewRequest(&control.GetResultRequest{Id: id, Offset: uint64(offset)}))
 		if err != nil {
 			return false, err
 		}

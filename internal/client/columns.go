@@ -45,7 +45,7 @@ func (s *columnSender) send(data []byte, last bool) error {
 	request := &control.SendColumnRequest{Id: s.id, Offset: s.sent, Data: data, Last: last}
 	err := c.persist(s.ctx, func(ctx context.Context) (bool, error) {
 		err := c.once(ctx, func(ctx context.Context) error {
-			_, err := c.conn.Cluster.SendColumn(ctx, connect.NewRequest(request))
+			_, err := c.conn().Cluster.SendColumn(ctx, connect.NewRequest(request))
 			return err
 		})
 		return err == nil, err

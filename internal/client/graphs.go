@@ -21,7 +21,7 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 	asking, stop := context.WithCancel(ctx)
 	var asked sync.WaitGroup
 	asked.Go(func() { c.askProgress(asking, r.Name, progress) })
-	answer, err := c.conn.Cluster.LoadGraph(ctx, connect.NewRequest(r))
+	answer, err := c.conn().Cluster.LoadGraph(ctx, connect.NewRequest(r))
 	stop()
 	asked.Wait()
 	if ctx.Err() != nil {
@@ -38,7 +38,7 @@ func (c *Client) LoadGraph(ctx context.Context, r *control.LoadGraphRequest, pro
 
 // SaveGraph has the workers store a graph as a snapshot, and returns its manifest.
 func (c *Client) SaveGraph(ctx context.Context, r *control.SaveGraphRequest) (*control.SaveGraphResponse, error) {
-	answer, err := c.conn.Cluster.SaveGraph(ctx, connect.NewRequest(r))
+	answer, err := c.conn().Cluster.SaveGraph(ctx, connect.NewRequest(r))
 	if err != nil {
 		return nil, c.Explain(ctx, err)
 	}
@@ -67,14 +67,14 @@ func (c *Client) askProgress(ctx context.Context, name string, progress func(sta
 
 // Graph says what is known of a graph.
 func (c *Client) Graph(ctx context.Context, name string) (*control.Graph, error) {
-	return ask(ctx, c, c.conn.Cluster.InspectGraph, &control.InspectGraphRequest{Name: name})
+	return ask(ctx, c, c.conn().Cluster.InspectGraph, &control.InspectGraphRequest{Name: name})
 }
 
 // DropGraph frees a graph. One that is not there is freed already; a job that has been told to end is waited for.
 func (c *Client) DropGraph(ctx context.Context, name string) error {
 	began := time.Now()
 	for {
-		_, err := ask(ctx, c, c.conn.Cluster.DropGraph, &control.DropGraphRequest{Name: name})
+		_, err := ask(ctx, c, c.conn().Cluster.DropGraph, &control.DropGraphRequest{Name: name})
 		switch connect.CodeOf(err) {
 		case connect.CodeNotFound:
 			return nil
@@ -96,7 +96,7 @@ const listed = 1 << 16
 func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(stage string, done, total int64)) ([]uint64, error) {
 	labels := make([]uint64, 0, g.Vertices)
 	for uint64(len(labels)) < g.Vertices {
-		r, err := ask(ctx, c, c.conn.Cluster.ListVertices, &control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
+		r, err := ask(ctx, c, c.conn().Cluster.ListVertices, &control.ListVerticesRequest{Graph: g.Name, First: uint64(len(labels)), Count: listed})
 		if err != nil {
 			return nil, err
 		}

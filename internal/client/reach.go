@@ -30,25 +30,25 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	for wait, tries := firstWait, 1; ; tries++ {
 		var workers []*control.Worker
 		err := c.once(ctx, func(ctx context.Context) error {
-			r, err := c.conn.Cluster.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+			r, err := c.conn().Cluster.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
 			if err == nil {
 				workers = r.Msg.Workers
 			}
 			return err
 		})
 		switch {
-		case err == nil, connect.IsWireError(err):
+		case err == nil, connect.IsWireError(err) && !passing(err):
 			return workers, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case !passing(err):
 			return nil, c.Explain(ctx, err)
 		}
-		reached := !unreached(err)
+		reached := !unreached(err) && !connect.IsWireError(err)
 		err = c.loss(err)
 		if reached {
 			var who *control.ForeignError
-			if foreign := c.conn.Probe(ctx); errors.As(foreign, &who) {
+			if foreign := c.conn().Probe(ctx); errors.As(foreign, &who) {
 				if !who.Silent() {
 					return nil, foreign
 				}
@@ -66,6 +66,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 			told = true
 			c.Log(fmt.Sprintf("%v; trying again for %v", err, c.Patience))
 		}
+		c.next()
 		if err := pause(ctx, min(wait, c.Patience-waited)); err != nil {
 			return nil, err
 		}

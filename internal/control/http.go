@@ -130,6 +130,18 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	return c, nil
 }
 
+// Address is the master's.
+func (c *Connection) Address() string { return c.address }
+
+// Addresses are those of several masters, parted by commas.
+func Addresses(text string) []string {
+	all := strings.Split(text, ",")
+	for i, address := range all {
+		all[i] = strings.TrimSpace(address)
+	}
+	return all
+}
+
 // renew lets go of connections that were made with other certificates than there are now: the master may no longer take these.
 func (c *Connection) renew() {
 	if c.who.TLS == nil {

@@ -1,0 +1,400 @@
+// Package standby keeps a state as numbered records in a store that several processes share, of which one at a time may write. The sequence is
+// also the lease: who writes the next number has written it, whoever finds it taken is no longer the one who writes.
+//
+//	log/NUMBER        a record: what was changed, by whom, and for how long that one may go on
+//	snapshots/NUMBER  the state after that record; what is before the last but one is removed
+//
+// Nothing is decided by comparing clocks. A process that follows takes over when it has seen nothing new for the time of the last record's
+// lease, by its own clock; the one who wrote that record stops earlier, by its own, from before it wrote. Should a clock stand still, as in a
+// machine that is suspended, then two may take themselves for the one who writes, and still only one of them commits.
+package standby
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Names of objects.
+const (
+	logPrefix      = "log/"
+	snapshotPrefix = "snapshots/"
+)
+
+func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", prefix, number) }
+
+// Options say where a log is, and who follows or writes it.
+type Options struct {
+	Store   store.Store
+	Lease   time.Duration // of what this process writes
+	Writer  string        // another one for each Log, of all processes: random
+	Address string        // told to those who follow
+	// SnapshotEvery is how many records there are from one snapshot to the next; default 64.
+	SnapshotEvery uint64
+	Now           func() time.Time
+	// Warn is told when the store fails, once, and with nil when it works again.
+	Warn func(err error)
+}
+
+// Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
+type Log struct {
+	Options
+	number  uint64 // of the last record that was read or written
+	head    entry  // it, without changes
+	state   map[string][]byte
+	seen    time.Time // when it was
+	warned  bool
+	last    uint64 // snapshot
+	pruning sync.WaitGroup
+	busy    chan struct{} // has one while a snapshot is written
+
+	mu     sync.Mutex
+	writes bool
+	until  time.Time
+}
+
+// ErrLost is that another process may write by now, or that it cannot be known whether one does.
+var ErrLost = errors.New("no longer the one who leads")
+
+// Open prepares to follow a log.
+func Open(o Options) *Log {
+	if o.SnapshotEvery == 0 {
+		o.SnapshotEvery = 64
+	}
+	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now(), busy: make(chan struct{}, 1)}
+}
+
+// State is what the records come to, by key. It is the log's own.
+func (l *Log) State() map[string][]byte { return l.state }
+
+// Term is the number of the take-over by which this process writes.
+func (l *Log) Term() uint64 { return l.head.term }
+
+// Held reports whether what this process does counts: nobody else writes now. Any goroutine may ask.
+func (l *Log) Held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes && l.Now().Before(l.until)
+}
+
+// Renew is how long after what it wrote last who writes has to write something.
+func (l *Log) Renew() time.Duration { return l.Lease / 4 }
+
+// Due reports whether it is time for that.
+func (l *Log) Due() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.writes && l.until.Sub(l.Now()) <= l.Lease/2
+}
+
+// warn tells of a failure, or of none.
+func (l *Log) warn(err error) {
+	if l.Warn != nil && (err != nil) != l.warned {
+		l.Warn(err)
+	}
+	l.warned = err != nil
+}
+
+// numbers lists the objects of a kind. What has another name is nobody's.
+func (l *Log) numbers(ctx context.Context, prefix string) (all []store.Object, numbers []uint64, err error) {
+	for o, err := range l.Store.List(ctx, prefix) {
+		if err != nil {
+			return nil, nil, err
+		}
+		if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil && name(prefix, n) == o.Name {
+			all, numbers = append(all, o), append(numbers, n)
+		}
+	}
+	return all, numbers, nil
+}
+
+// read reads the object that was listed.
+func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, error) {
+	if o.Size > maxEntry {
+		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
+	}
+	data := make([]byte, o.Size)
+	if err := l.Store.GetRange(ctx, o, 0, data); err != nil {
+		return nil, err
+	}
+	e, err := decode(data, number)
+	if err == nil && (e.kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, err)
+	}
+	return e, nil
+}
+
+// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what was read, then none of the listed records that
+// come after that had been removed before, and what is there by its number is what was there first.
+func (l *Log) Poll(ctx context.Context) error {
+	before := l.number
+	records, numbers, err := l.numbers(ctx, logPrefix)
+	if err != nil {
+		return err
+	}
+	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
+	if err != nil {
+		return err
+	}
+	var damaged []error // of the newest; the log goes on from the one before it
+	for i := len(snapshots) - 1; i >= 0 && taken[i] > l.number; i-- {
+		e, err := l.read(ctx, snapshots[i], taken[i])
+		if err == nil {
+			l.state = map[string][]byte{}
+			l.take(e)
+			break
+		}
+		if damaged = append(damaged, err); len(damaged) > 1 {
+			return errors.Join(damaged...)
+		}
+	}
+	for i, n := range numbers {
+		if n <= l.number {
+			continue
+		}
+		if n != l.number+1 {
+			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d", l.Store, l.number+1, n))...)
+		}
+		e, err := l.read(ctx, records[i], n)
+		if err != nil {
+			return err
+		}
+		l.take(e)
+	}
+	if len(taken) > 0 {
+		if l.last = taken[len(taken)-1]; l.last > l.number {
+			return errors.Join(damaged...)
+		}
+	}
+	if l.number != before {
+		l.seen = l.Now()
+	}
+	return nil
+}
+
+// take goes on by an entry.
+func (l *Log) take(e *entry) {
+	apply(l.state, e.changes)
+	l.number, l.head = e.number, *e
+	l.head.changes = nil
+}
+
+// Leader is the address of who writes; empty if nobody does.
+func (l *Log) Leader() string {
+	if l.number == 0 || l.head.kind == released {
+		return ""
+	}
+	return l.head.address
+}
+
+// Found reports whether anyone had written before this process did.
+func (l *Log) Found() bool { return l.head.term > 1 }
+
+// Lead follows until nobody else writes, and takes over. It tells who writes whenever that changes.
+func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
+	leader := ""
+	for {
+		err := l.Poll(ctx)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		l.warn(err)
+		if found := l.Leader(); err == nil && found != leader {
+			leader = found
+			told(leader)
+		}
+		if err == nil && (l.Leader() == "" || l.Now().Sub(l.seen) > l.head.lease) {
+			err = l.append(ctx, entry{kind: takeOver, term: l.head.term + 1}, l.Now().Add(l.Lease))
+			if err == nil || ctx.Err() != nil {
+				return err
+			}
+			l.seen = l.Now() // someone else has, or may have
+			continue
+		}
+		select {
+		case <-time.After(l.Lease / 10):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// Append commits changes, or, with none, that this process goes on. It tries again while the store fails, until the lease is over. After an error,
+// which is ErrLost, nothing more is written; the changes may have been.
+func (l *Log) Append(ctx context.Context, changes []Change) error {
+	return l.within(ctx, entry{kind: changed, changes: changes})
+}
+
+// Release lets another take over at once.
+func (l *Log) Release(ctx context.Context) error {
+	defer l.over()
+	return l.within(ctx, entry{kind: released})
+}
+
+// Close waits for what is under way.
+func (l *Log) Close() {
+	l.over()
+	l.pruning.Wait()
+}
+
+func (l *Log) over() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.writes = false
+}
+
+// within writes while the lease lasts.
+func (l *Log) within(ctx context.Context, e entry) error {
+	l.mu.Lock()
+	writes, until := l.writes, l.until
+	l.mu.Unlock()
+	if !writes {
+		return ErrLost
+	}
+	e.term = l.head.term
+	return l.append(ctx, e, until)
+}
+
+// append writes an entry, as the one who writes from then on; the store may fail until then.
+func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
+	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
+	data := e.encode()
+	ctx, cancel := context.WithTimeoutCause(ctx, until.Sub(l.Now()), fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.Lease*3/4))
+	defer cancel()
+	var last error // of the store
+	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
+		began := l.Now()
+		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
+		switch {
+		case ctx.Err() != nil: // also if it was written: it is too late to say so
+			l.over()
+			if last != nil {
+				return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+			}
+			return context.Cause(ctx)
+		case err == nil:
+			l.warn(nil)
+			l.take(&e)
+			l.mu.Lock()
+			l.writes, l.until = true, began.Add(l.Lease*3/4)
+			l.mu.Unlock()
+			l.shorten()
+			return nil
+		case errors.Is(err, ErrLost):
+			l.over()
+			return err
+		}
+		last = err
+		l.warn(err)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+		}
+	}
+}
+
+// bounded does not wait for what hangs, as a directory of another machine may.
+func bounded(ctx context.Context, do func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- do() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// commit writes a record if there is none of its number. That a put succeeds is not enough: the number may have been written, and removed since,
+// while this process was stopped. Then there is a snapshot of that number, or a later one, and always will be.
+func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
+	err := l.Store.PutIfAbsent(ctx, name(logPrefix, number), data)
+	if errors.Is(err, fs.ErrExist) { // it may be ours, if an answer was lost
+		there, readErr := store.Get(ctx, l.Store, name(logPrefix, number), maxEntry)
+		switch {
+		case errors.Is(readErr, fs.ErrNotExist):
+		case readErr != nil:
+			return readErr
+		case bytes.Equal(there, data):
+			err = nil
+		}
+		if err != nil {
+			return fmt.Errorf("%w: another has written record %d of %s", ErrLost, number, l.Store)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	_, taken, err := l.numbers(ctx, snapshotPrefix)
+	if err != nil {
+		return err
+	}
+	if len(taken) > 0 && taken[len(taken)-1] >= number {
+		return fmt.Errorf("%w: another has written record %d of %s, and %d since", ErrLost, number, l.Store, taken[len(taken)-1])
+	}
+	return nil
+}
+
+// shorten writes a snapshot beside what else is done, when it is time.
+func (l *Log) shorten() {
+	if l.number < l.last+l.SnapshotEvery {
+		return
+	}
+	select {
+	case l.busy <- struct{}{}:
+	default:
+		return
+	}
+	e := l.head
+	e.kind, e.changes = snapshot, changesOf(l.state)
+	l.last = l.number
+	l.pruning.Go(func() {
+		defer func() { <-l.busy }()
+		ctx, cancel := context.WithTimeout(context.Background(), 10*l.Lease)
+		defer cancel()
+		_ = bounded(ctx, func() error { return l.prune(ctx, &e) }) // the next one removes what is left
+	})
+}
+
+// prune writes a snapshot, and removes what is before the one before it.
+func (l *Log) prune(ctx context.Context, e *entry) error {
+	if err := l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), e.encode()); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
+	if err != nil {
+		return err
+	}
+	i := slices.Index(taken, e.number)
+	if i < 1 {
+		return nil
+	}
+	gone := slices.Clone(snapshots[:i-1])
+	records, numbers, err := l.numbers(ctx, logPrefix)
+	if err != nil {
+		return err
+	}
+	for k, n := range numbers {
+		if n <= taken[i-1] {
+			gone = append(gone, records[k])
+		}
+	}
+	for _, o := range gone {
+		if err := l.Store.Delete(ctx, o.Name); err != nil {
+			return err
+		}
+	}
+	return nil
+}

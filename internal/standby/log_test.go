@@ -1,0 +1,345 @@
+package standby
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/store/storetest"
+)
+
+const lease = 4 * time.Second
+
+// opened is a log of a process.
+func opened(s store.Store, writer string) *Log {
+	return Open(Options{Store: s, Lease: lease, Writer: writer, Address: "at " + writer, SnapshotEvery: 5, Now: time.Now})
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func nobody(string) {}
+
+// put appends that a key has a value.
+func (l *Log) put(ctx context.Context, key, value string) error {
+	return l.Append(ctx, []Change{{key, []byte(value)}})
+}
+
+// TestOneLeadsAfterTheOther: the second waits while the first renews its lease, and takes over from what it has left: after the lease, or at once
+// when it was released.
+func TestOneLeadsAfterTheOther(t *testing.T) {
+	for _, release := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, memory := t.Context(), &storetest.Memory{}
+			a, b := opened(&storetest.View{Memory: memory}, "a"), opened(&storetest.View{Memory: memory}, "b")
+			must(t, a.Lead(ctx, nobody))
+			if a.Found() || a.Term() != 1 {
+				t.Errorf("the first found something, or leads for the %d. time", a.Term())
+			}
+			led, leaders := make(chan error, 1), ""
+			go func() { led <- b.Lead(ctx, func(leader string) { leaders += leader + ";" }) }()
+			for i := range 40 {
+				must(t, a.put(ctx, fmt.Sprint(i%7), fmt.Sprint(i)))
+				must(t, a.Append(ctx, []Change{{Key: fmt.Sprint(i % 3)}}))
+				<-time.After(a.Renew())
+				if !a.Held() || len(led) > 0 {
+					t.Fatal("the lease was renewed, and is over")
+				}
+			}
+			began := time.Now()
+			if release {
+				must(t, a.Release(ctx))
+			}
+			must(t, <-led)
+			took := time.Since(began)
+			if release != (took < lease/2) || took > 2*lease {
+				t.Errorf("released: %v, and the other leads after %v", release, took)
+			}
+			if a.Held() {
+				t.Error("two hold the lease")
+			}
+			if b.Term() != 2 || !b.Found() || !slices.Contains([]string{"at a;", "at a;;"}, leaders) {
+				t.Errorf("term %d, leaders %q", b.Term(), leaders)
+			}
+			if !maps.EqualFunc(a.State(), b.State(), func(x, y []byte) bool { return string(x) == string(y) }) {
+				t.Errorf("left %q, found %q", a.State(), b.State())
+			}
+			if err := a.put(ctx, "x", "y"); !errors.Is(err, ErrLost) {
+				t.Errorf("who no longer leads may write: %v", err)
+			}
+			b.Close()
+			a.Close()
+			if n := len(memory.Names()); n > 20 {
+				t.Errorf("there are %d objects", n)
+			}
+		})
+	}
+}
+
+// TestWhoWasStopped comes back with a clock that stood still: its number was taken, and removed since.
+func TestWhoWasStopped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, memory := t.Context(), &storetest.Memory{}
+		a, b := opened(&storetest.View{Memory: memory}, "a"), opened(&storetest.View{Memory: memory}, "b")
+		still := time.Now()
+		a.Now = func() time.Time { return still }
+		must(t, a.Lead(ctx, nobody))
+		must(t, a.put(ctx, "x", "1"))
+		must(t, b.Lead(ctx, nobody))
+		for i := range 30 {
+			must(t, b.put(ctx, "x", fmt.Sprint(i)))
+			b.pruning.Wait()
+		}
+		if slices.Contains(memory.Names(), name(logPrefix, a.number+1)) {
+			t.Fatal("nothing was removed")
+		}
+		if err := a.put(ctx, "x", "2"); !errors.Is(err, ErrLost) || a.Held() {
+			t.Errorf("its record counts: %v", err)
+		}
+		if !slices.Contains(memory.Names(), name(logPrefix, a.number+1)) {
+			t.Error("it has written nothing: the test shows nothing")
+		}
+		c := opened(&storetest.View{Memory: memory}, "c")
+		must(t, c.Poll(ctx))
+		if got := string(c.State()["x"]); got != "29" || c.number != b.number {
+			t.Errorf("found %s after record %d, expected 29 after %d", got, c.number, b.number)
+		}
+		b.Close()
+		c.Close()
+	})
+}
+
+// TestStoreThatFails: an answer that is lost counts once; a store that is away for less than the lease is waited for, and otherwise it is over.
+func TestStoreThatFails(t *testing.T) {
+	for _, away := range []time.Duration{lease / 3, 2 * lease} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, memory := t.Context(), &storetest.Memory{}
+			broken, warned := errors.New("it is broken"), []error{}
+			var back time.Time
+			v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
+				if call == "put if absent" && done && time.Now().Before(back) {
+					return broken
+				}
+				return nil
+			}}
+			a := opened(v, "a")
+			a.Warn = func(err error) { warned = append(warned, err) }
+			must(t, a.Lead(ctx, nobody))
+			must(t, a.put(ctx, "x", "1"))
+			back = time.Now().Add(lease / 3)
+			before := a.number
+			if err := a.put(ctx, "x", "2"); err != nil || a.number != before+1 || !a.Held() || len(warned) != 2 { // what is there was written
+				t.Errorf("found %v, %d records, warnings %q", err, a.number-before, warned)
+			}
+			warned = nil
+			v.Trouble = func(_ context.Context, _, _ string, done bool) error {
+				if !done && time.Now().Before(back) {
+					return broken
+				}
+				return nil
+			}
+			back = time.Now().Add(away)
+			began := time.Now()
+			err := a.put(ctx, "x", "3")
+			if waited := time.Since(began); away < lease && (err != nil || len(warned) != 2 || !errors.Is(warned[0], broken) || warned[1] != nil) ||
+				away > lease && (!errors.Is(err, ErrLost) || !errors.Is(err, broken) || waited > lease || a.Held()) {
+				t.Errorf("away for %v: after %v found %v, warnings %v", away, waited, err, warned)
+			}
+			a.Close()
+		})
+	}
+}
+
+// TestStoreThatHangs does not hold the one who leads up beyond its lease.
+func TestStoreThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		v := &storetest.View{Memory: &storetest.Memory{}}
+		a := opened(v, "a")
+		must(t, a.Lead(t.Context(), nobody))
+		v.Trouble = func(_ context.Context, _, _ string, done bool) error {
+			<-free
+			return nil
+		}
+		if err := a.put(t.Context(), "x", "1"); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "nothing could be written to memory for 3s") {
+			t.Errorf("found %v", err)
+		}
+		close(free)
+		a.Close()
+		synctest.Wait()
+	})
+}
+
+// TestDamage: what is damaged is told, and nothing is built on it; of snapshots the one before will do.
+func TestDamage(t *testing.T) {
+	dir := t.TempDir()
+	s, err := store.OpenDir(dir)
+	must(t, err)
+	defer s.Close()
+	a := opened(s, "a")
+	must(t, a.Lead(t.Context(), nobody))
+	for i := range 12 {
+		must(t, a.put(t.Context(), "x", fmt.Sprint(i)))
+		a.pruning.Wait()
+	}
+	objects, _, err := a.numbers(t.Context(), "")
+	must(t, err)
+	if len(objects) > 0 {
+		t.Errorf("what has no number of its kind is listed: %v", objects)
+	}
+	var names []string
+	for o, err := range s.List(t.Context(), "") {
+		must(t, err)
+		names = append(names, o.Name)
+	}
+	for _, object := range names {
+		path := dir + "/" + object
+		good, err := os.ReadFile(path)
+		must(t, err)
+		for i := range len(good) {
+			bad := slices.Clone(good)
+			bad[i] ^= 1 << (i % 8)
+			if i%5 == 4 {
+				bad = bad[:i]
+			}
+			must(t, os.WriteFile(path, bad, 0o600))
+			b := opened(s, "b")
+			err := b.Poll(t.Context())
+			if err == nil && string(b.State()["x"]) != "11" {
+				t.Fatalf("byte %d of %s: found %q", i, object, b.State()["x"])
+			}
+			if last := name(logPrefix, a.number); object == last && err == nil {
+				t.Fatalf("byte %d of %s: nothing is found", i, object)
+			}
+		}
+		must(t, os.WriteFile(path, good, 0o600))
+	}
+	a.Close()
+}
+
+func FuzzDecode(f *testing.F) {
+	e := entry{kind: changed, number: 7, term: 3, lease: time.Second, writer: "w", address: "a:1", changes: []Change{{"k", []byte("v")}, {"gone", nil}, {"empty", []byte{}}}}
+	f.Add(e.encode())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		e, err := decode(data, 7)
+		if err == nil {
+			if again, err := decode(e.encode(), 7); err != nil || fmt.Sprint(again) != fmt.Sprint(e) {
+				t.Errorf("found %v, %v after it", e, again)
+			}
+		}
+	})
+}
+
+// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it has done what it was asked, and whose clocks stand still at times.
+// Each adds one to a number, as many as it likes; what was committed is compared with what the log comes to.
+func TestOnlyOneCommits(t *testing.T) {
+	all, terms := 0, uint64(0)
+	for seed := range uint64(60) {
+		problems, committed, term := several(t, seed, &storetest.Memory{})
+		for _, p := range problems {
+			t.Errorf("seed %d: %s", seed, p)
+		}
+		all, terms = all+committed, terms+term
+	}
+	if all < 1500 || terms < 500 {
+		t.Errorf("%d records of %d terms show nothing", all, terms)
+	}
+	found := 0
+	for seed := range uint64(20) {
+		if problems, _, _ := several(t, seed, &storetest.Memory{Overwrites: true}); len(problems) > 0 {
+			found++
+		}
+	}
+	if found < 10 {
+		t.Errorf("of 20 runs over a store that overwrites %d are found to be wrong", found)
+	}
+}
+
+// several runs it once, and says what was wrong, how many records were committed, and how often one took over.
+func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []string, all int, terms uint64) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer end()
+		var work sync.WaitGroup
+		var mu sync.Mutex
+		committed := map[uint64]string{}
+		for i := range 3 {
+			work.Go(func() {
+				r := rand.New(rand.NewPCG(seed, uint64(i)))
+				var behind time.Duration
+				v := &storetest.View{Memory: memory, Trouble: func(ctx context.Context, call, _ string, done bool) error {
+					mu.Lock()
+					p, d := r.Float64(), time.Duration(r.IntN(300))*time.Millisecond
+					if p < 0.02 {
+						d = time.Duration(r.IntN(60)) * time.Second // a pause
+					}
+					mu.Unlock()
+					began := time.Now()
+					<-time.After(d)
+					mu.Lock()
+					defer mu.Unlock()
+					if p < 0.01 {
+						behind += time.Since(began) // that the clock does not know of
+					}
+					if p > 0.9 {
+						return errors.New("an answer is lost")
+					}
+					return nil
+				}}
+				for n := 0; ctx.Err() == nil; n++ {
+					l := opened(v, fmt.Sprint(seed, i, n))
+					l.Now = func() time.Time {
+						mu.Lock()
+						defer mu.Unlock()
+						return time.Now().Add(-behind)
+					}
+					if l.Lead(ctx, nobody) == nil {
+						for err := error(nil); err == nil; {
+							value := fmt.Sprint(len(l.State()), " by ", l.Writer)
+							if err = l.put(ctx, fmt.Sprint(len(l.State())), value); err == nil {
+								mu.Lock()
+								if before := committed[l.number]; before != "" {
+									problems = append(problems, fmt.Sprintf("record %d was committed as %q and as %q", l.number, before, value))
+								}
+								committed[l.number] = value
+								mu.Unlock()
+							}
+						}
+					}
+					l.Close()
+				}
+			})
+		}
+		work.Wait()
+		<-time.After(5 * time.Minute) // what hangs comes to its end
+		l := opened(&storetest.View{Memory: memory}, "last")
+		if err := l.Poll(t.Context()); err != nil {
+			problems = append(problems, err.Error())
+		}
+		found := map[string]bool{}
+		for _, v := range l.State() {
+			found[string(v)] = true
+		}
+		for n, v := range committed {
+			if !found[v] {
+				problems = append(problems, fmt.Sprintf("record %d, %q, was committed and is not there", n, v))
+			}
+		}
+		all, terms = len(committed), l.Term()
+	})
+	return problems, all, terms
+}

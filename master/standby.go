@@ -1,0 +1,274 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/standby"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// standbyName is the directory of the state in the place of checkpoints.
+const standbyName = "master"
+
+// leadLease is the lease of a master in leases of its workers: after this time without a sign of it they have let go of it.
+const leadLease = 2
+
+// errStandby is what a master says that does not lead.
+var errStandby = errors.New("this master stands by, and another one leads, or none does yet")
+
+// takeTurns stands by until no other master leads, leads until another one does, or may, and so on until ctx ends.
+func (o Config) takeTurns(ctx context.Context) error {
+	l, ok := o.Listener.(deadlined)
+	if !ok {
+		return fmt.Errorf("master: a listener of type %T cannot be kept while others lead", o.Listener)
+	}
+	place := store.Later(strings.TrimSuffix(o.Checkpoints, "/")+"/"+standbyName, o.Stores)
+	defer store.Close(place)
+	for {
+		shared, err := o.lead(ctx, place, l)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		term := o
+		term.shared, term.Listener = shared, kept{l}
+		err = term.serve(ctx)
+		if !errors.Is(err, standby.ErrLost) {
+			return err
+		}
+		o.Log.Warn("no longer the master: stands by", "reason", err)
+		if err := l.SetDeadline(time.Time{}); err != nil {
+			return fmt.Errorf("master: %w", err)
+		}
+	}
+}
+
+// lead stands by until this master leads.
+func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*standby.Log, error) {
+	var id [16]byte
+	if _, err := io.ReadFull(o.Random, id[:]); err != nil {
+		return nil, fmt.Errorf("a name for the master: %w", err)
+	}
+	shared := standby.Open(standby.Options{
+		Store: place, Lease: leadLease * o.Lease, Writer: fmt.Sprintf("%x", id), Address: l.Addr().String(), Now: o.Now,
+		Warn: func(err error) {
+			if err != nil {
+				o.Log.Warn("the shared state cannot be reached: nothing is done until it can", "error", err)
+			} else {
+				o.Log.Info("the shared state is reached again")
+			}
+		},
+	})
+	server := control.NewHTTPServer(http.HandlerFunc(standsBy), ctx)
+	server.ErrorLog = log.New(io.Discard, "", 0)
+	served := make(chan error, 1)
+	go func() { served <- control.Serve(server, kept{l}, o.TLS) }()
+	err := shared.Lead(ctx, func(leader string) { o.Log.Info("stands by", "master", leader, "state", place) })
+	_ = server.Close()
+	<-served
+	if err == nil {
+		err = l.SetDeadline(time.Time{})
+	}
+	if err != nil {
+		shared.Close()
+	}
+	return shared, err
+}
+
+// standsBy answers everything but whether the process lives.
+func standsBy(w http.ResponseWriter, r *http.Request) {
+	if r.URL.Path == "/healthz" {
+		_, _ = io.WriteString(w, "ok\n")
+		return
+	}
+	errors := connect.NewErrorWriter()
+	if errors.IsSupported(r) {
+		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby)) // the caller may have gone
+		return
+	}
+	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())
+}
+
+// deadlined is a listener that can be told to stop for a while.
+type deadlined interface {
+	net.Listener
+	SetDeadline(t time.Time) error
+}
+
+// kept is a listener that is not closed, but told to stop.
+type kept struct{ deadlined }
+
+// Close lets Accept return.
+func (k kept) Close() error { return k.SetDeadline(time.Unix(1, 0)) }
+
+// noDatabase refuses data of a master that has its state there.
+func noDatabase(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, databaseFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = fmt.Errorf("data: %s has the state of a master that was not one of several: give this one another --data", dir)
+	}
+	return err
+}
+
+// durable reports whether what the master decides outlives it.
+func (s *Server) durable() bool { return s.database != nil || s.shared != nil }
+
+// held reports whether what this master does counts: no other one leads.
+func (s *Server) held() bool { return s.shared == nil || s.shared.Held() }
+
+// lost reports whether another one may lead.
+func (s *Server) lost() bool {
+	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
+}
+
+// takeShared reads the records of masters before.
+func (s *saved) takeShared(state map[string][]byte) error {
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		bucket, name, _ := strings.Cut(key, "/")
+		if err := s.take([]byte(bucket), name, state[key]); err != nil {
+			return fmt.Errorf("the shared state: %.100q: %w", key, err)
+		}
+	}
+	return nil
+}
+
+// writeRecords writes what events have changed. Where the state is shared nothing may be done after an error.
+func (s *Server) writeRecords(records []record) error {
+	if s.shared == nil {
+		return s.database.write(records)
+	}
+	if len(records) == 0 && s.held() {
+		return nil
+	}
+	var all []standby.Change
+	for _, r := range records {
+		all = append(all, standby.Change{Key: string(r.bucket) + "/" + r.key, Data: r.data})
+	}
+	return s.shared.Append(context.Background(), all)
+}
+
+// renewals tells when it may be time to renew the lease.
+func (s *Server) renewals() (<-chan time.Time, func()) {
+	if s.shared == nil {
+		return nil, func() {}
+	}
+	t := time.NewTicker(s.shared.Renew() / 4)
+	return t.C, t.Stop
+}
+
+// renew goes on leading.
+func (s *Server) renew() {
+	if !s.shared.Due() {
+		return
+	}
+	if err := s.shared.Append(context.Background(), nil); err != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.lose(nil, err)
+	}
+}
+
+// lose ends everything: another master leads, or may. What events wanted done is not. The lock is held.
+func (s *Server) lose(all []*batch, err error) {
+	if s.ctx.Err() == nil {
+		s.log.Error("another master may lead: this one ends what it does", "error", err)
+	}
+	s.end(err)
+	for _, b := range all {
+		b.err = connect.NewError(connect.CodeUnavailable, errClosing)
+		close(b.done)
+	}
+}
+
+// release lets another master lead at once, when this one ends by itself.
+func (s *Server) release() {
+	if s.shared == nil || s.lost() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownFor)
+	defer cancel()
+	if err := s.shared.Release(ctx); err != nil {
+		s.log.Warn("another master has to wait for this one's lease to end", "error", err)
+	}
+}
+
+// leads refuses everything while it is not known that this master leads.
+func (s *Server) leads(next http.Handler) http.Handler {
+	if s.shared == nil {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !s.held() {
+			standsBy(w, r)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// certainty lets an answer go when what it tells of is on record, and no other master leads, who may know better.
+type certainty struct{ s *Server }
+
+// WrapUnary is connect.Interceptor's.
+func (c certainty) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
+	if c.s.shared == nil {
+		return next
+	}
+	return func(ctx context.Context, r connect.AnyRequest) (connect.AnyResponse, error) {
+		answer, err := next(ctx, r)
+		if uncertain := c.s.certain(ctx); uncertain != nil {
+			return nil, uncertain
+		}
+		return answer, err
+	}
+}
+
+// WrapStreamingClient is connect.Interceptor's.
+func (certainty) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
+	return next
+}
+
+// WrapStreamingHandler is connect.Interceptor's: what streams tell was on record before.
+func (certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return next
+}
+
+// certain waits until what was seen is on record.
+func (s *Server) certain(ctx context.Context) error {
+	s.mu.Lock()
+	last := s.commits.last
+	s.mu.Unlock()
+	if last != nil {
+		select {
+		case <-last.done:
+		case <-s.ctx.Done():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	if s.ctx.Err() != nil || !s.held() {
+		return connect.NewError(connect.CodeUnavailable, errStandby)
+	}
+	return nil
+}
