@@ -7,6 +7,7 @@ require golang.org/x/sys v0.49.0
 require (
 	connectrpc.com/connect v1.21.1
 	github.com/RoaringBitmap/roaring/v2 v2.30.0
+	github.com/anishathalye/porcupine v1.3.1
 	github.com/goccy/go-yaml v1.19.2
 	github.com/hashicorp/memberlist v0.7.0
 	github.com/klauspost/compress v1.20.3

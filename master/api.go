@@ -299,6 +299,9 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
 	}
 	done := s.results.retention.read(id)
+	if done == nil && s.shared != nil {
+		return connect.NewError(connect.CodeNotFound, fmt.Errorf("the result of job %s is not here: it was kept by the master that led when the job ended, or was removed since", id))
+	}
 	if done == nil {
 		return s.results.retention.removed(id, owner)
 	}

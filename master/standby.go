@@ -29,8 +29,11 @@ const standbyName = "master"
 // leadLease is the lease of a master in leases of its workers: after this time without a sign of it they have let go of it.
 const leadLease = 2
 
-// errStandby is what a master says that does not lead.
-var errStandby = errors.New("this master stands by, and another one leads, or none does yet")
+// What a master says that does not lead, and one that may have led no more when it had done what it was asked.
+var (
+	errStandby   = errors.New("this master stands by, and another one leads, or none does yet")
+	errUncertain = errors.New("this master may no longer lead: what was asked may be done, or not")
+)
 
 // takeTurns stands by until no other master leads, leads until another one does, or may, and so on until ctx ends.
 func (o Config) takeTurns(ctx context.Context) error {
@@ -196,7 +199,7 @@ func (s *Server) lose(all []*batch, err error) {
 	}
 	s.end(err)
 	for _, b := range all {
-		b.err = connect.NewError(connect.CodeUnavailable, errClosing)
+		b.err = connect.NewError(connect.CodeUnavailable, errUncertain)
 		close(b.done)
 	}
 }
@@ -268,7 +271,7 @@ func (s *Server) certain(ctx context.Context) error {
 		}
 	}
 	if s.ctx.Err() != nil || !s.held() {
-		return connect.NewError(connect.CodeUnavailable, errStandby)
+		return connect.NewError(connect.CodeUnavailable, errUncertain)
 	}
 	return nil
 }

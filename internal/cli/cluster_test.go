@@ -170,14 +170,50 @@ func (c *processes) connect(do func(context.Context, control.ClusterClient) erro
 	if err != nil {
 		return err
 	}
-	conn, err := control.Connect(c.address, control.Credentials{Token: token, TLS: files}, nil)
+	for _, address := range control.Addresses(c.address) { // of which one leads
+		var conn *control.Connection
+		if conn, err = control.Connect(address, control.Credentials{Token: token, TLS: files}, nil); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		err = do(ctx, conn.Cluster)
+		cancel()
+		conn.Close()
+		if connect.CodeOf(err) != connect.CodeUnavailable {
+			return err
+		}
+	}
+	return err
+}
+
+// workers are how many there are.
+func (c *processes) workers() (n int) {
+	for _, p := range c.running {
+		if p.Args[1] == "worker" {
+			n++
+		}
+	}
+	return n
+}
+
+// startStandby starts another master with the same flags, which stands by.
+func (c *processes) startStandby(name string) error {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	return do(ctx, conn.Cluster)
+	at := l.Addr().String()
+	if err := l.Close(); err != nil {
+		return err
+	}
+	if err := c.start(name, append([]string{"master", "--listen", at, "--gossip-listen", "off"}, c.flags...)...); err != nil {
+		return err
+	}
+	c.address += "," + at
+	if p := c.running[name]; !soon(func() bool { return strings.Contains(p.said.String(), "stands by") }) {
+		return fmt.Errorf("%s said %q", name, p.said)
+	}
+	return nil
 }
 
 // await waits for n workers with sessions.
@@ -231,9 +267,8 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 // startWorker is worker NAME FLAG...
 func startWorker(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*processes)
-	n := len(c.running)
 	ts.Check(c.startWorker(args[0], args[1:]...))
-	ts.Check(c.await(n))
+	ts.Check(c.await(c.workers()))
 }
 
 // stopProcess is stop NAME: with SIGTERM.
@@ -267,9 +302,15 @@ func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
 	for _, name := range append([]string{"master"}, args...) {
 		ts.Check(c.signal(name, os.Kill))
 	}
-	n := len(c.running)
 	ts.Check(c.startMaster(c.address))
-	ts.Check(c.await(n))
+	ts.Check(c.await(c.workers()))
+}
+
+// standsBy is standby NAME: another master with the flags of the first. SUPERSTEP_MASTER says where all are.
+func standsBy(ts *testscript.TestScript, _ bool, args []string) {
+	c := ts.Value(clusterKey{}).(*processes)
+	ts.Check(c.startStandby(args[0]))
+	ts.Setenv("SUPERSTEP_MASTER", c.address)
 }
 
 // untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
