@@ -23,7 +23,7 @@ const module = "github.com/superstep-go/superstep"
 var layers = [...][]string{
 	{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile", "internal/figure", "internal/buildinfo",
-		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup",
+		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
 	},
 	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},
 	{

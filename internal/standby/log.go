@@ -38,7 +38,7 @@ type Options struct {
 	Lease   time.Duration // of what this process writes
 	Writer  string        // another one for each Log, of all processes: random
 	Address string        // told to those who follow
-	// SnapshotEvery is how many records there are from one snapshot to the next; default 64.
+	// SnapshotEvery is how many records there are from one snapshot to the next; default 256.
 	SnapshotEvery uint64
 	Now           func() time.Time
 	// Warn is told when the store fails, once, and with nil when it works again.
@@ -68,7 +68,7 @@ var ErrLost = errors.New("no longer the one who leads")
 // Open prepares to follow a log.
 func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
-		o.SnapshotEvery = 64
+		o.SnapshotEvery = 256
 	}
 	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now(), busy: make(chan struct{}, 1)}
 }

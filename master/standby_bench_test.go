@@ -1,0 +1,75 @@
+package master
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"sync/atomic"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// BenchmarkRecords submits jobs and cancels them, each of which is on record before it is answered: in a database, and in a place that masters share ($PLACE, or a directory).
+func BenchmarkRecords(b *testing.B) {
+	for _, shared := range []bool{false, true} {
+		for _, clients := range []int{1, 32} {
+			b.Run(fmt.Sprintf("shared=%v/clients=%d", shared, clients), func(b *testing.B) {
+				l, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					b.Fatal(err)
+				}
+				o := Config{Listener: l}
+				o.Data = b.TempDir()
+				if shared {
+					o.Standby, o.Checkpoints = true, cmp.Or(os.Getenv("PLACE"), b.TempDir())
+				}
+				ctx, end := context.WithCancel(b.Context())
+				ready, ended := make(chan bool), make(chan error, 1)
+				o.Ready = func(string) { close(ready) }
+				go func() { ended <- o.Run(ctx) }()
+				<-ready
+				conn, err := control.Connect(l.Addr().String(), control.Credentials{}, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer conn.Close()
+				one := func() {
+					j, err := conn.Cluster.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}}))
+					if err == nil {
+						_, err = conn.Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: j.Msg.Id}))
+					}
+					if err != nil {
+						b.Error(err)
+					}
+				}
+				one()
+				b.ResetTimer()
+				var left atomic.Int64
+				left.Store(int64(b.N))
+				done := make(chan bool)
+				for range clients {
+					go func() {
+						for left.Add(-1) >= 0 {
+							one()
+						}
+						done <- true
+					}()
+				}
+				for range clients {
+					<-done
+				}
+				b.StopTimer()
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+				end()
+				if err := <-ended; err != nil {
+					b.Error(err)
+				}
+			})
+		}
+	}
+}
