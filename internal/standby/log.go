@@ -15,9 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -41,8 +38,9 @@ type Options struct {
 	// SnapshotEvery is how many records there are from one snapshot to the next; default 256.
 	SnapshotEvery uint64
 	Now           func() time.Time
-	// Warn is told when the store fails, once, and with nil when it works again.
-	Warn func(err error)
+	// Warn is told when the store fails, once, and with nil when it works again; Long when the log could not be shortened, which is tried again
+	// after as many records. Both may be nil.
+	Warn, Long func(err error)
 }
 
 // Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
@@ -86,6 +84,9 @@ func (l *Log) Held() bool {
 	return l.writes && l.Now().Before(l.until)
 }
 
+// held is how long what is written holds, from before it was: others wait for the whole lease, from when they see it.
+func (l *Log) held() time.Duration { return l.Lease * 3 / 4 }
+
 // Renew is how long after what it wrote last who writes has to write something.
 func (l *Log) Renew() time.Duration { return l.Lease / 4 }
 
@@ -102,93 +103,6 @@ func (l *Log) warn(err error) {
 		l.Warn(err)
 	}
 	l.warned = err != nil
-}
-
-// numbers lists the objects of a kind. What has another name is nobody's.
-func (l *Log) numbers(ctx context.Context, prefix string) (all []store.Object, numbers []uint64, err error) {
-	for o, err := range l.Store.List(ctx, prefix) {
-		if err != nil {
-			return nil, nil, err
-		}
-		if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil && name(prefix, n) == o.Name {
-			all, numbers = append(all, o), append(numbers, n)
-		}
-	}
-	return all, numbers, nil
-}
-
-// read reads the object that was listed.
-func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, error) {
-	if o.Size > maxEntry {
-		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
-	}
-	data := make([]byte, o.Size)
-	if err := l.Store.GetRange(ctx, o, 0, data); err != nil {
-		return nil, err
-	}
-	e, err := decode(data, number)
-	if err == nil && (e.kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
-		err = errDamaged
-	}
-	if err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, err)
-	}
-	return e, nil
-}
-
-// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what was read, then none of the listed records that
-// come after that had been removed before, and what is there by its number is what was there first.
-func (l *Log) Poll(ctx context.Context) error {
-	before := l.number
-	records, numbers, err := l.numbers(ctx, logPrefix)
-	if err != nil {
-		return err
-	}
-	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
-	if err != nil {
-		return err
-	}
-	var damaged []error // of the newest; the log goes on from the one before it
-	for i := len(snapshots) - 1; i >= 0 && taken[i] > l.number; i-- {
-		e, err := l.read(ctx, snapshots[i], taken[i])
-		if err == nil {
-			l.state = map[string][]byte{}
-			l.take(e)
-			break
-		}
-		if damaged = append(damaged, err); len(damaged) > 1 {
-			return errors.Join(damaged...)
-		}
-	}
-	for i, n := range numbers {
-		if n <= l.number {
-			continue
-		}
-		if n != l.number+1 {
-			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d", l.Store, l.number+1, n))...)
-		}
-		e, err := l.read(ctx, records[i], n)
-		if err != nil {
-			return err
-		}
-		l.take(e)
-	}
-	if len(taken) > 0 {
-		if l.last = taken[len(taken)-1]; l.last > l.number {
-			return errors.Join(damaged...)
-		}
-	}
-	if l.number != before {
-		l.seen = l.Now()
-	}
-	return nil
-}
-
-// take goes on by an entry.
-func (l *Log) take(e *entry) {
-	apply(l.state, e.changes)
-	l.number, l.head = e.number, *e
-	l.head.changes = nil
 }
 
 // Leader is the address of who writes; empty if nobody does.
@@ -216,7 +130,7 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 			told(leader)
 		}
 		if err == nil && (l.Leader() == "" || l.Now().Sub(l.seen) > l.head.lease) {
-			err = l.append(ctx, entry{kind: takeOver, term: l.head.term + 1}, l.Now().Add(l.Lease))
+			err = l.append(ctx, entry{kind: takeOver, term: l.head.term + 1}, l.Now().Add(l.held()))
 			if err == nil || ctx.Err() != nil {
 				return err
 			}
@@ -234,13 +148,13 @@ func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 // Append commits changes, or, with none, that this process goes on. It tries again while the store fails, until the lease is over. After an error,
 // which is ErrLost, nothing more is written; the changes may have been.
 func (l *Log) Append(ctx context.Context, changes []Change) error {
-	return l.within(ctx, entry{kind: changed, changes: changes})
+	return l.write(ctx, entry{kind: changed, changes: changes})
 }
 
 // Release lets another take over at once.
 func (l *Log) Release(ctx context.Context) error {
 	defer l.over()
-	return l.within(ctx, entry{kind: released})
+	return l.write(ctx, entry{kind: released})
 }
 
 // Close waits for what is under way.
@@ -255,8 +169,8 @@ func (l *Log) over() {
 	l.writes = false
 }
 
-// within writes while the lease lasts.
-func (l *Log) within(ctx context.Context, e entry) error {
+// write writes while the lease lasts.
+func (l *Log) write(ctx context.Context, e entry) error {
 	l.mu.Lock()
 	writes, until := l.writes, l.until
 	l.mu.Unlock()
@@ -267,28 +181,38 @@ func (l *Log) within(ctx context.Context, e entry) error {
 	return l.append(ctx, e, until)
 }
 
-// append writes an entry, as the one who writes from then on; the store may fail until then.
+// append writes an entry, as the one who writes from then on; the store may fail until then. The lease counts from before the first try: that
+// one may have been written, and seen by others, though the store said that it failed.
 func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
 	data := e.encode()
-	ctx, cancel := context.WithTimeoutCause(ctx, until.Sub(l.Now()), fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.Lease*3/4))
+	if len(data) > maxEntry { // which nobody would read
+		l.over()
+		return fmt.Errorf("%w: a record has %d bytes, expected at most %d", ErrLost, len(data), maxEntry)
+	}
+	began := l.Now()
+	late := fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.held())
+	ctx, cancel := context.WithTimeoutCause(ctx, until.Sub(began), late)
 	defer cancel()
 	var last error // of the store
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
-		began := l.Now()
 		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
 		switch {
-		case ctx.Err() != nil: // also if it was written: it is too late to say so
+		case ctx.Err() != nil, !l.Now().Before(until): // also if it was written: it is too late to say so. A process that was stopped may see it by its clock first.
 			l.over()
-			if last != nil {
-				return fmt.Errorf("%w: %w", context.Cause(ctx), last)
+			cause := context.Cause(ctx)
+			if cause == nil {
+				cause = late
 			}
-			return context.Cause(ctx)
+			if last != nil {
+				return fmt.Errorf("%w: %w", cause, last)
+			}
+			return cause
 		case err == nil:
 			l.warn(nil)
 			l.take(&e)
 			l.mu.Lock()
-			l.writes, l.until = true, began.Add(l.Lease*3/4)
+			l.writes, l.until = e.kind != released, began.Add(l.held())
 			l.mu.Unlock()
 			l.shorten()
 			return nil
@@ -343,58 +267,6 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	}
 	if len(taken) > 0 && taken[len(taken)-1] >= number {
 		return fmt.Errorf("%w: another has written record %d of %s, and %d since", ErrLost, number, l.Store, taken[len(taken)-1])
-	}
-	return nil
-}
-
-// shorten writes a snapshot beside what else is done, when it is time.
-func (l *Log) shorten() {
-	if l.number < l.last+l.SnapshotEvery {
-		return
-	}
-	select {
-	case l.busy <- struct{}{}:
-	default:
-		return
-	}
-	e := l.head
-	e.kind, e.changes = snapshot, changesOf(l.state)
-	l.last = l.number
-	l.pruning.Go(func() {
-		defer func() { <-l.busy }()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*l.Lease)
-		defer cancel()
-		_ = bounded(ctx, func() error { return l.prune(ctx, &e) }) // the next one removes what is left
-	})
-}
-
-// prune writes a snapshot, and removes what is before the one before it.
-func (l *Log) prune(ctx context.Context, e *entry) error {
-	if err := l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), e.encode()); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
-	if err != nil {
-		return err
-	}
-	i := slices.Index(taken, e.number)
-	if i < 1 {
-		return nil
-	}
-	gone := slices.Clone(snapshots[:i-1])
-	records, numbers, err := l.numbers(ctx, logPrefix)
-	if err != nil {
-		return err
-	}
-	for k, n := range numbers {
-		if n <= taken[i-1] {
-			gone = append(gone, records[k])
-		}
-	}
-	for _, o := range gone {
-		if err := l.Store.Delete(ctx, o.Name); err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -145,6 +145,7 @@ func TestStoreThatFails(t *testing.T) {
 			if err := a.put(ctx, "x", "2"); err != nil || a.number != before+1 || !a.Held() || len(warned) != 2 { // what is there was written
 				t.Errorf("found %v, %d records, warnings %q", err, a.number-before, warned)
 			}
+			must(t, a.Append(ctx, nil)) // the lease counts from before that was written
 			warned = nil
 			v.Trouble = func(_ context.Context, _, _ string, done bool) error {
 				if !done && time.Now().Before(back) {
@@ -164,6 +165,71 @@ func TestStoreThatFails(t *testing.T) {
 	}
 }
 
+// TestLeaseFromTheFirstTry: a record that was written though the store said that it failed was seen by others from then on.
+func TestLeaseFromTheFirstTry(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, memory := t.Context(), &storetest.Memory{}
+		v := &storetest.View{Memory: memory}
+		a, b := opened(v, "a"), opened(&storetest.View{Memory: memory}, "b")
+		must(t, a.Lead(ctx, nobody))
+		wrote := time.Now()
+		v.Trouble = func(_ context.Context, _, _ string, done bool) error {
+			if done && time.Since(wrote) < lease/2 {
+				return errors.New("an answer is lost")
+			}
+			return nil
+		}
+		must(t, a.put(ctx, "x", "1"))
+		if until := a.until.Sub(wrote); until > lease {
+			t.Errorf("it takes itself for the one who writes for %v from when it first wrote, of a lease of %v", until, lease)
+		}
+		must(t, b.Lead(ctx, nobody))
+		if a.Held() {
+			t.Error("two hold the lease")
+		}
+		must(t, b.Release(ctx))
+		if b.Held() {
+			t.Error("it holds what it has released")
+		}
+	})
+}
+
+// TestTooLarge: what nobody could read is not written.
+func TestTooLarge(t *testing.T) {
+	memory := &storetest.Memory{}
+	a := opened(&storetest.View{Memory: memory}, "a")
+	must(t, a.Lead(t.Context(), nobody))
+	if err := a.Append(t.Context(), []Change{{"x", make([]byte, maxEntry)}}); !errors.Is(err, ErrLost) || len(memory.Names()) != 1 {
+		t.Errorf("found %v, objects %v", err, memory.Names())
+	}
+}
+
+// TestLongLog: that the log cannot be shortened is told; it goes on, and whoever follows reads all of it.
+func TestLongLog(t *testing.T) {
+	memory, told := &storetest.Memory{}, make(chan error, 100)
+	v := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, _ bool) error {
+		if call == "delete" {
+			return os.ErrPermission
+		}
+		return nil
+	}}
+	a := opened(v, "a")
+	a.Long = func(err error) { told <- err }
+	must(t, a.Lead(t.Context(), nobody))
+	for i := range 30 {
+		must(t, a.put(t.Context(), "x", fmt.Sprint(i)))
+	}
+	a.Close()
+	if err := <-told; !errors.Is(err, os.ErrPermission) || !strings.HasPrefix(err.Error(), "memory has more than the last 5 records: ") {
+		t.Errorf("told %v", err)
+	}
+	b := opened(v, "b")
+	must(t, b.Poll(t.Context()))
+	if string(b.State()["x"]) != "29" {
+		t.Errorf("found %q", b.State())
+	}
+}
+
 // TestStoreThatHangs does not hold the one who leads up beyond its lease.
 func TestStoreThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -176,6 +242,10 @@ func TestStoreThatHangs(t *testing.T) {
 			return nil
 		}
 		if err := a.put(t.Context(), "x", "1"); !errors.Is(err, ErrLost) || !strings.Contains(err.Error(), "nothing could be written to memory for 3s") {
+			t.Errorf("found %v", err)
+		}
+		b := opened(v, "b")
+		if err := b.Poll(t.Context()); err == nil || err.Error() != "memory does not answer within 4s" {
 			t.Errorf("found %v", err)
 		}
 		close(free)
@@ -244,7 +314,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it has done what it was asked, and whose clocks stand still at times.
+// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it has done what it was asked, and whose clocks stand still at times in
+// half of the runs: in the others no two of them hold the lease at once.
 // Each adds one to a number, as many as it likes; what was committed is compared with what the log comes to.
 func TestOnlyOneCommits(t *testing.T) {
 	all, terms := 0, uint64(0)
@@ -277,7 +348,30 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 		var work sync.WaitGroup
 		var mu sync.Mutex
 		committed := map[uint64]string{}
-		for i := range 3 {
+		logs := make([]*Log, 3)
+		if seed%2 == 1 {
+			work.Go(func() {
+				for ctx.Err() == nil {
+					mu.Lock()
+					all := slices.Clone(logs)
+					mu.Unlock()
+					held := 0
+					for _, l := range all {
+						if l != nil && l.Held() {
+							held++
+						}
+					}
+					if held > 1 {
+						mu.Lock()
+						problems = append(problems, "two hold the lease")
+						mu.Unlock()
+						return
+					}
+					<-time.After(10 * time.Millisecond)
+				}
+			})
+		}
+		for i := range logs {
 			work.Go(func() {
 				r := rand.New(rand.NewPCG(seed, uint64(i)))
 				var behind time.Duration
@@ -292,7 +386,7 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 					<-time.After(d)
 					mu.Lock()
 					defer mu.Unlock()
-					if p < 0.01 {
+					if p < 0.01 && seed%2 == 0 {
 						behind += time.Since(began) // that the clock does not know of
 					}
 					if p > 0.9 {
@@ -307,6 +401,9 @@ func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []st
 						defer mu.Unlock()
 						return time.Now().Add(-behind)
 					}
+					mu.Lock()
+					logs[i] = l
+					mu.Unlock()
 					if l.Lead(ctx, nobody) == nil {
 						for err := error(nil); err == nil; {
 							value := fmt.Sprint(len(l.State()), " by ", l.Writer)

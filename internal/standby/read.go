@@ -1,0 +1,118 @@
+package standby
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// numbers lists the objects of a kind. What has another name is nobody's.
+func (l *Log) numbers(ctx context.Context, prefix string) (all []store.Object, numbers []uint64, err error) {
+	err = l.within(ctx, l.Lease, func(ctx context.Context) error {
+		for o, err := range l.Store.List(ctx, prefix) {
+			if err != nil {
+				return err
+			}
+			if n, err := strconv.ParseUint(o.Name[len(prefix):], 10, 64); err == nil && name(prefix, n) == o.Name {
+				all, numbers = append(all, o), append(numbers, n)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, nil, err // what hangs may still append to the others
+	}
+	return all, numbers, nil
+}
+
+// within does not wait for a store longer than that, also if it hangs.
+func (l *Log) within(ctx context.Context, most time.Duration, do func(ctx context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s does not answer within %v", l.Store, most))
+	defer cancel()
+	return bounded(ctx, func() error { return do(ctx) })
+}
+
+// read reads the object that was listed.
+func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, error) {
+	if o.Size > maxEntry {
+		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, errDamaged)
+	}
+	data := make([]byte, o.Size)
+	if err := l.within(ctx, 10*l.Lease, func(ctx context.Context) error { return l.Store.GetRange(ctx, o, 0, data) }); err != nil {
+		return nil, err
+	}
+	e, err := decode(data, number)
+	if err == nil && (e.kind == snapshot) != strings.HasPrefix(o.Name, snapshotPrefix) {
+		err = errDamaged
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s/%s: %w", l.Store, o.Name, err)
+	}
+	return e, nil
+}
+
+// Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what was read, then none of the listed records that
+// come after that had been removed before, and what is there by its number is what was there first.
+func (l *Log) Poll(ctx context.Context) (err error) {
+	for range 3 { // what was listed may be removed before it is read: then there is a newer snapshot
+		if err = l.poll(ctx); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	return err
+}
+
+func (l *Log) poll(ctx context.Context) error {
+	records, numbers, err := l.numbers(ctx, logPrefix)
+	if err != nil {
+		return err
+	}
+	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)
+	if err != nil {
+		return err
+	}
+	var damaged []error // of the newest; the log goes on from the one before it
+	for i := len(snapshots) - 1; i >= 0 && taken[i] > l.number; i-- {
+		e, err := l.read(ctx, snapshots[i], taken[i])
+		if err == nil {
+			l.state = map[string][]byte{}
+			l.take(e)
+			break
+		}
+		if damaged = append(damaged, err); len(damaged) > 1 {
+			return errors.Join(damaged...)
+		}
+	}
+	for i, n := range numbers {
+		if n <= l.number {
+			continue
+		}
+		if n != l.number+1 {
+			return errors.Join(append(damaged, fmt.Errorf("%s: there is no record %d, but %d", l.Store, l.number+1, n))...)
+		}
+		e, err := l.read(ctx, records[i], n)
+		if err != nil {
+			return err
+		}
+		l.take(e)
+	}
+	if len(taken) > 0 {
+		if l.last = taken[len(taken)-1]; l.last > l.number {
+			return errors.Join(damaged...)
+		}
+	}
+	return nil
+}
+
+// take goes on by an entry.
+func (l *Log) take(e *entry) {
+	apply(l.state, e.changes)
+	l.number, l.head, l.seen = e.number, *e, l.Now()
+	l.head.changes = nil
+}
