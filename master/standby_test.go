@@ -261,7 +261,7 @@ func TestJobTableIsLinearizable(t *testing.T) {
 	for seed := range uint64(5) {
 		memory := &storetest.Memory{}
 		history := table(t, seed, memory)
-		l := standby.Open(standby.Options{Store: &storetest.View{Memory: memory}, Now: time.Now})
+		l := standby.Open(standby.Options{Store: &storetest.View{Memory: memory}, Lease: time.Minute, Now: time.Now})
 		if err := l.Poll(t.Context()); err != nil {
 			t.Error(err)
 		}

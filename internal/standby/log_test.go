@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -216,16 +214,23 @@ func TestLongLog(t *testing.T) {
 	a := opened(v, "a")
 	a.Long = func(err error) { told <- err }
 	must(t, a.Lead(t.Context(), nobody))
-	for i := range 30 {
-		must(t, a.put(t.Context(), "x", fmt.Sprint(i)))
+	var err error
+	last := 0
+	for err == nil && last < 1_000_000 { // snapshots are written beside it, and nothing is removed before the second one
+		last++
+		must(t, a.put(t.Context(), "x", fmt.Sprint(last)))
+		select {
+		case err = <-told:
+		default:
+		}
 	}
 	a.Close()
-	if err := <-told; !errors.Is(err, os.ErrPermission) || !strings.HasPrefix(err.Error(), "memory has more than the last 5 records: ") {
+	if !errors.Is(err, os.ErrPermission) || !strings.HasPrefix(err.Error(), "memory has more than the last 5 records: ") {
 		t.Errorf("told %v", err)
 	}
 	b := opened(v, "b")
 	must(t, b.Poll(t.Context()))
-	if string(b.State()["x"]) != "29" {
+	if string(b.State()["x"]) != fmt.Sprint(last) {
 		t.Errorf("found %q", b.State())
 	}
 }
@@ -312,131 +317,4 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
-}
-
-// TestOnlyOneCommits runs several processes over a store that is slow, fails before and after it has done what it was asked, and whose clocks stand still at times in
-// half of the runs: in the others no two of them hold the lease at once.
-// Each adds one to a number, as many as it likes; what was committed is compared with what the log comes to.
-func TestOnlyOneCommits(t *testing.T) {
-	all, terms := 0, uint64(0)
-	for seed := range uint64(60) {
-		problems, committed, term := several(t, seed, &storetest.Memory{})
-		for _, p := range problems {
-			t.Errorf("seed %d: %s", seed, p)
-		}
-		all, terms = all+committed, terms+term
-	}
-	if all < 1500 || terms < 500 {
-		t.Errorf("%d records of %d terms show nothing", all, terms)
-	}
-	found := 0
-	for seed := range uint64(20) {
-		if problems, _, _ := several(t, seed, &storetest.Memory{Overwrites: true}); len(problems) > 0 {
-			found++
-		}
-	}
-	if found < 10 {
-		t.Errorf("of 20 runs over a store that overwrites %d are found to be wrong", found)
-	}
-}
-
-// several runs it once, and says what was wrong, how many records were committed, and how often one took over.
-func several(t *testing.T, seed uint64, memory *storetest.Memory) (problems []string, all int, terms uint64) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, end := context.WithTimeout(t.Context(), 3*time.Minute)
-		defer end()
-		var work sync.WaitGroup
-		var mu sync.Mutex
-		committed := map[uint64]string{}
-		logs := make([]*Log, 3)
-		if seed%2 == 1 {
-			work.Go(func() {
-				for ctx.Err() == nil {
-					mu.Lock()
-					all := slices.Clone(logs)
-					mu.Unlock()
-					held := 0
-					for _, l := range all {
-						if l != nil && l.Held() {
-							held++
-						}
-					}
-					if held > 1 {
-						mu.Lock()
-						problems = append(problems, "two hold the lease")
-						mu.Unlock()
-						return
-					}
-					<-time.After(10 * time.Millisecond)
-				}
-			})
-		}
-		for i := range logs {
-			work.Go(func() {
-				r := rand.New(rand.NewPCG(seed, uint64(i)))
-				var behind time.Duration
-				v := &storetest.View{Memory: memory, Trouble: func(ctx context.Context, call, _ string, done bool) error {
-					mu.Lock()
-					p, d := r.Float64(), time.Duration(r.IntN(300))*time.Millisecond
-					if p < 0.02 {
-						d = time.Duration(r.IntN(60)) * time.Second // a pause
-					}
-					mu.Unlock()
-					began := time.Now()
-					<-time.After(d)
-					mu.Lock()
-					defer mu.Unlock()
-					if p < 0.01 && seed%2 == 0 {
-						behind += time.Since(began) // that the clock does not know of
-					}
-					if p > 0.9 {
-						return errors.New("an answer is lost")
-					}
-					return nil
-				}}
-				for n := 0; ctx.Err() == nil; n++ {
-					l := opened(v, fmt.Sprint(seed, i, n))
-					l.Now = func() time.Time {
-						mu.Lock()
-						defer mu.Unlock()
-						return time.Now().Add(-behind)
-					}
-					mu.Lock()
-					logs[i] = l
-					mu.Unlock()
-					if l.Lead(ctx, nobody) == nil {
-						for err := error(nil); err == nil; {
-							value := fmt.Sprint(len(l.State()), " by ", l.Writer)
-							if err = l.put(ctx, fmt.Sprint(len(l.State())), value); err == nil {
-								mu.Lock()
-								if before := committed[l.number]; before != "" {
-									problems = append(problems, fmt.Sprintf("record %d was committed as %q and as %q", l.number, before, value))
-								}
-								committed[l.number] = value
-								mu.Unlock()
-							}
-						}
-					}
-					l.Close()
-				}
-			})
-		}
-		work.Wait()
-		<-time.After(5 * time.Minute) // what hangs comes to its end
-		l := opened(&storetest.View{Memory: memory}, "last")
-		if err := l.Poll(t.Context()); err != nil {
-			problems = append(problems, err.Error())
-		}
-		found := map[string]bool{}
-		for _, v := range l.State() {
-			found[string(v)] = true
-		}
-		for n, v := range committed {
-			if !found[v] {
-				problems = append(problems, fmt.Sprintf("record %d, %q, was committed and is not there", n, v))
-			}
-		}
-		all, terms = len(committed), l.Term()
-	})
-	return problems, all, terms
 }
