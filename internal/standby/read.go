@@ -13,8 +13,10 @@ import (
 )
 
 // numbers lists the objects of a kind. What has another name is nobody's.
-func (l *Log) numbers(ctx context.Context, prefix string) (all []store.Object, numbers []uint64, err error) {
-	err = l.within(ctx, l.Lease, func(ctx context.Context) error {
+func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uint64, error) {
+	var all []store.Object
+	var numbers []uint64
+	err := l.within(ctx, l.Lease, func(ctx context.Context) error {
 		for o, err := range l.Store.List(ctx, prefix) {
 			if err != nil {
 				return err
@@ -26,7 +28,7 @@ func (l *Log) numbers(ctx context.Context, prefix string) (all []store.Object, n
 		return nil
 	})
 	if err != nil {
-		return nil, nil, err // what hangs may still append to the others
+		return nil, nil, err // what hangs may still append to those here
 	}
 	return all, numbers, nil
 }
