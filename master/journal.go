@@ -69,8 +69,15 @@ func (j *journal) append(e *control.JobEvent, last bool) {
 }
 
 // trim removes the oldest log lines and the oldest of the others until there are at most so many of each, and the oldest of all
-// until they have at most so many bytes. The last stays. The lock is held.
+// until they have at most so many bytes. The last stays, and so does, if there is room, what the job's states were: thousands of supersteps
+// are over before a slow client hears that a worker was lost. The lock is held.
 func (j *journal) trim(events, bytes int) {
+	j.drop(events, bytes, func(e *control.JobEvent) bool { return e.GetJob() == nil })
+	j.drop(events, bytes, func(*control.JobEvent) bool { return true })
+}
+
+// drop is trim of the events that may go.
+func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	logs, others := j.logs-events, len(j.events)-j.logs-events // too many
 	left, sizes := []*control.JobEvent(nil), []int(nil)        // new memory: who watches may have the old
 	for i, e := range j.events {
@@ -78,7 +85,7 @@ func (j *journal) trim(events, bytes int) {
 		if e.GetLog() != nil {
 			many = &logs
 		}
-		if i < len(j.events)-1 && (*many > 0 || j.bytes > bytes) {
+		if i < len(j.events)-1 && (*many > 0 || j.bytes > bytes) && may(e) {
 			*many--
 			j.bytes -= j.sizes[i]
 			continue

@@ -68,6 +68,37 @@ func TestJournalKeepsWithinItsBounds(t *testing.T) {
 	}
 }
 
+// TestJournalKeepsStates: who is slow hears of what became of the job, also when its supersteps have displaced each other.
+func TestJournalKeepsStates(t *testing.T) {
+	j := newJournal(0)
+	state := func(s control.JobState) {
+		j.append(&control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{State: s, Reason: "a worker was lost"}}}, false)
+	}
+	states := func() (n int) {
+		for _, e := range j.events {
+			if e.GetJob() != nil {
+				n++
+			}
+		}
+		return n
+	}
+	for range 3 {
+		state(control.JobState_JOB_STATE_QUEUED)
+		for range 3 * keepEvents {
+			j.append(&control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{}}}, false)
+		}
+	}
+	if n := len(j.events); states() != 3 || n > keepEvents+keepEvents/4+3 {
+		t.Errorf("%d states of 3 are kept, of %d events", states(), n)
+	}
+	for range 2 * keepEvents {
+		state(control.JobState_JOB_STATE_LOADING)
+	}
+	if n := len(j.events); n > keepEvents+keepEvents/4 {
+		t.Errorf("%d events are kept", n)
+	}
+}
+
 // TestJournalOfOneLargeEvent keeps the last event however large it is: who comes late learns how the job ended.
 func TestJournalOfOneLargeEvent(t *testing.T) {
 	j := newJournal(0)

@@ -29,7 +29,7 @@ func TestCheckpoints(t *testing.T) {
 // goOn ends runs before their time, and goes on with them from what they left in S3.
 func goOn(t *testing.T) {
 	program, dir := built(t), t.TempDir()
-	job := strings.Fields("run pagerank --graph kronecker:scale=11 -p iterations=400 --deterministic -q")
+	job := strings.Fields("run pagerank --graph kronecker:scale=15 -p iterations=400 --deterministic -q")
 	read := func(name string) string {
 		t.Helper()
 		data, err := os.ReadFile(dir + "/" + name)
