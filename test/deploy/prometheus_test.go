@@ -105,7 +105,7 @@ func TestPrometheus(t *testing.T) {
 		}
 	}
 	// Long enough to be scraped while it runs.
-	c.run("pagerank", "--graph", "kronecker:scale=12", "-p", "iterations=1500", "-p", "tolerance=1e-300")
+	c.run("pagerank", "--graph", "kronecker:scale=14", "-p", "iterations=6000", "-p", "tolerance=1e-300")
 	for _, k := range []struct {
 		what string
 		want func(float64) bool
