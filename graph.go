@@ -80,7 +80,7 @@ func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
 // LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
 type LoadOptions struct {
-	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500 or adjacency; empty means to find out.
+	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500, adjacency, csv or tsv; empty means to find out.
 	Format string
 	Kind   Kind
 	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
@@ -273,6 +273,33 @@ func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
 	}
 	defer g.refs.Release()
 	return g.g.Find(label)
+}
+
+// Named returns the handle of the vertex that the input calls by a name, and whether there is one. A file of CSV or TSV may have names: its
+// input ids are then their places in rising order, from 0.
+func (g *Graph) Named(name string) (pregel.VertexID, bool) {
+	if !g.refs.Acquire() {
+		return pregel.None, false
+	}
+	defer g.refs.Release()
+	if g.g.Names == nil {
+		return pregel.None, false
+	}
+	label, ok := g.g.Names.Find(name)
+	if !ok {
+		return pregel.None, false
+	}
+	return g.g.Find(label)
+}
+
+// Name returns what the input calls a vertex: its name, or its input id in digits where it has none. It panics if there is no such vertex.
+func (g *Graph) Name(id pregel.VertexID) string {
+	label := g.Label(id)
+	if !g.refs.Acquire() {
+		panic(errClosed)
+	}
+	defer g.refs.Release()
+	return string(g.g.AppendName(nil, label))
 }
 
 // Label returns the input id of a vertex. It panics if there is no such vertex.

@@ -31,6 +31,7 @@ type inputFlags struct {
 	format               string
 	directed, undirected bool
 	maxExpand            string
+	columns              tableFlags
 }
 
 func (f *inputFlags) define(cmd *cobra.Command) {
@@ -39,6 +40,7 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
 	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
 	nothing(cmd, "max-expand")
+	f.columns.define(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -57,7 +59,7 @@ func (f *inputFlags) words() []string {
 	if f.maxExpand != "" {
 		all = append(all, "--max-expand "+quoted(f.maxExpand))
 	}
-	return all
+	return append(all, f.columns.words()...)
 }
 
 func (f *inputFlags) request(name string) (load.Request, error) {
@@ -85,7 +87,8 @@ func (f *inputFlags) request(name string) (load.Request, error) {
 	if r.MaxExpand, err = parseBytes(f.maxExpand); err != nil {
 		return r, usagef("--max-expand: %w", err)
 	}
-	return r, nil
+	r.Columns, err = f.columns.columns()
+	return r, err
 }
 
 // isGraph refuses what can be no graph's name: a generator with wrong parameters, or an unknown one.

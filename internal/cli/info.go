@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -59,8 +60,8 @@ func (a *app) info() *cobra.Command {
 			progress.done()
 			text := a.text(json)
 			account(text, in)
-			survey(text, s)
-			suggest(text, args[0], &input, s)
+			survey(text, in, s)
+			suggest(text, args[0], &input, vertexText(in, s.Largest), s)
 			return a.writeJSON(cmd.Context(), json, s)
 		},
 	}
@@ -70,7 +71,7 @@ func (a *app) info() *cobra.Command {
 	return cmd
 }
 
-func survey(w io.Writer, s *build.Survey) {
+func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 	kind, weights := "undirected", "without weights"
 	if s.Directed {
 		kind = "directed"
@@ -82,8 +83,8 @@ func survey(w io.Writer, s *build.Survey) {
 	fmt.Fprintf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
 	fmt.Fprintf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates), counted(s.Loops))
 	if s.LargestDegree > 0 {
-		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %d)\n",
-			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), s.Largest)
+		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %s)\n",
+			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), vertexText(in, s.Largest))
 	}
 	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
 	if free := mem.Available(); free > 0 {
@@ -93,18 +94,26 @@ func survey(w io.Writer, s *build.Survey) {
 }
 
 // suggest prints commands that run on the graph, read as it was read here.
-func suggest(w io.Writer, name string, input *inputFlags, s *build.Survey) {
+func suggest(w io.Writer, name string, input *inputFlags, largest string, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return
 	}
 	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input.words()...), " ")
-	fmt.Fprintf(w, "run         superstep run bfs %s -p source=%d\n", graph, s.Largest)
+	fmt.Fprintf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
 	algorithm := "pagerank"
 	if s.Weighted {
-		algorithm = fmt.Sprintf("sssp -p source=%d", s.Largest)
+		algorithm = fmt.Sprintf("sssp -p source=%s", largest)
 	}
 	fmt.Fprintf(w, "            superstep run %s %s --output result.txt\n", algorithm, graph)
+}
+
+// vertexText is what an input calls a vertex, by its input id, as a command line has it.
+func vertexText(in *edges.Input, id uint64) string {
+	if in.Names != nil {
+		return quoted(in.Names.Name(id))
+	}
+	return strconv.FormatUint(id, 10)
 }
 
 // quoted quotes a word for a shell if it must be.

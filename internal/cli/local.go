@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,11 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	r.loadTime = time.Since(began)
 	grid := gridOf(spec).String()
 	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
-	program, err := r.entry.New(spec.Parameters, r.graph.Find)
+	parameters, err := r.vertexParameters()
+	if err != nil {
+		return nil, err
+	}
+	program, err := r.entry.New(parameters, r.graph.Find)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.graph.Name, err)
 	}
@@ -165,9 +170,23 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 		if !r.bound.Exists(id) {
 			return dst
 		}
+		if g.Names != nil {
+			dst = append(appendName(dst, g, r.bound.Label(id)), '\t')
+			return r.bound.AppendNamed(dst, id)
+		}
 		dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
 		return r.bound.Append(dst, id)
 	})
+}
+
+// appendName appends the name of a vertex, in quotes if it would not be read as the first field of a line with tabs.
+func appendName(dst []byte, g *graph.Graph, label uint64) []byte {
+	start := len(dst)
+	dst = g.AppendName(dst, label)
+	if name := dst[start:]; name[0] == '"' || bytes.ContainsAny(name, "\t\r\n") {
+		return strconv.AppendQuote(dst[:start], string(name))
+	}
+	return dst
 }
 
 // cancellable is a writer that fails once a context ends.
@@ -231,7 +250,7 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec,
 	if l.entry, err = p.app.program(spec.Program); err != nil {
 		return nil, err
 	}
-	program, err := l.entry.New(spec.Parameters, nil)
+	program, err := l.entry.New(jobspec.BeforeLoading(l.entry.Parameters, spec.Parameters, source), nil)
 	if err != nil {
 		return nil, err
 	}

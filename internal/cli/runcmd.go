@@ -33,6 +33,7 @@ type runCommand struct {
 	output string
 	verify bool
 	sorted bool
+	pick   pickFlags
 }
 
 func (a *app) runProgram() *cobra.Command {
@@ -42,7 +43,7 @@ func (a *app) runProgram() *cobra.Command {
 		Short: "Run a vertex program on a graph",
 		Long: `Run a vertex program on a graph from a file or a generator, in this process or, with --master, on a cluster.
 
-Files: edge lists (.txt, .el, .wel), Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
+Files: edge lists (.txt, .el, .wel), tables of edges (.csv, .tsv), whose vertices may be names, Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
 compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
 and their parameters; "superstep generate --help" lists the generators, whose edges have random weights, uniform in [0,1),
 for a program that wants some (--unit-weights makes them 1).
@@ -54,6 +55,7 @@ cancels it; --detach prints the job's name and leaves.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
+  superstep run pagerank --graph follows.csv --source-column follower --target-column followed --top 10
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
   superstep run wcc --graph social.el --partitions 4 --trace wcc.jsonl
   superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
@@ -70,6 +72,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	r.pick.define(cmd)
 	r.input.define(cmd)
 	r.store.define(cmd)
 	r.run.define(cmd, columnOf)
@@ -86,7 +89,7 @@ cancels it; --detach prints the job's name and leaves.`,
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, control.CatalogPrefix)
-	err := r.run.place(onCluster, "jobs", []string{"output", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(onCluster, "jobs", []string{"output", "top", "bottom", "select", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}
@@ -110,6 +113,10 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
+	picked, err := r.pick.check()
+	if err != nil {
+		return err
+	}
 	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *observer) error {
 		computed, err := to.program(ctx, spec, r.verify)
 		if err != nil {
@@ -124,14 +131,21 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 			report.Verified = &r.verify
 		}
 		began := time.Now()
-		if err := r.app.save(ctx, r.output, r.run.threads, computed.write); err != nil {
+		write, path := computed.write, r.output
+		if r.pick.wanted() {
+			write = picked.save(write)
+			if path == "" {
+				path = "-"
+			}
+		}
+		if err := r.app.save(ctx, path, r.run.threads, write); err != nil {
 			return err
 		}
 		computed.finished()
 		computed.figures(report)
 		report.WriteTime += time.Since(began).Seconds()
 		seen.done()
-		r.app.reported(r.app.text(r.output, r.run.json), report, seen.meter.Lines())
+		r.app.reported(r.app.text(path, r.run.json), report, seen.meter.Lines())
 		return r.app.writeJSON(ctx, r.run.json, report)
 	}, r.output)
 }
@@ -139,7 +153,7 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 // spec is the job that the command line describes.
 func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec, err error) {
 	spec := &control.JobSpec{
-		Program: name, KeepResult: r.output != "" || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
+		Program: name, KeepResult: r.output != "" || r.pick.wanted() || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
 	}
 	if spec.Parameters, err = r.app.splitParameters(name, r.params); err != nil {
 		return nil, err
@@ -174,7 +188,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 }
 
 // ofLoading are flags that say how a graph is loaded.
-var ofLoading = []string{"format", "directed", "undirected", "max-expand", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
+var ofLoading = []string{"format", "directed", "undirected", "max-expand", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
 
 // graphSource says what is to be loaded. The workers of a cluster see files under the same name.
 func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bool) (*control.GraphSource, error) {
@@ -188,6 +202,8 @@ func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bo
 	s := &control.GraphSource{
 		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
 		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
+		SourceColumn: request.Columns.Source, TargetColumn: request.Columns.Target, WeightColumn: request.Columns.Weight,
+		Delimiter: request.Columns.Delimiter, Header: request.Columns.Header, Ids: request.Columns.IDs,
 	}
 	if onCluster && !generate.IsGenerator(name) {
 		if s.Input, err = graphio.Absolute(name); err != nil {

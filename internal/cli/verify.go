@@ -68,14 +68,18 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 		defer in.Close()
 	}
 	l.progress.stage("verifying", 0, 0)
+	parameters, err := l.vertexParameters()
+	if err != nil {
+		return err
+	}
 	c := &claim{
 		Graph: verify.Graph{
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: l.spec.Parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns,
+		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns,
 	}
-	err := certificates[l.spec.Program].check(c)
+	err = certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
 	case wrong != nil:
 		return wrong

@@ -109,16 +109,21 @@ func (a *app) printEvent(e *control.JobEvent) error {
 func (a *app) result() *cobra.Command {
 	var f clientFlags
 	var output string
+	var pick pickFlags
 	cmd := &cobra.Command{
 		Use:   "result JOB --master ADDR",
 		Short: "Fetch what a job of a cluster has computed",
 		Long: `Fetch what a job of a cluster has computed: a line "id value" for every vertex. Jobs keep it that were begun with
 --detach, --output or --verify; superstep jobs --all lists them, and superstep master --help says for how long they are kept.`,
 		Example: `  superstep result 3f2a-7 --output ranks.txt.gz
-  superstep result 3f2a-7 | sort -k2 -gr | head`,
+  superstep result 3f2a-7 --top 10`,
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			picked, err := pick.check()
+			if err != nil {
+				return err
+			}
 			if err := writable(output); err != nil {
 				return err
 			}
@@ -136,12 +141,17 @@ func (a *app) result() *cobra.Command {
 			if job.Spec.GetValues() != "" {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
-			return a.save(cmd.Context(), output, 1, (&remoteResult{from: c, progress: d, job: job}).write)
+			write := (&remoteResult{from: c, progress: d, job: job}).write
+			if pick.wanted() {
+				write = picked.save(write)
+			}
+			return a.save(cmd.Context(), output, 1, write)
 		},
 	}
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
+	pick.define(cmd)
 	return cmd
 }
 

@@ -2973,6 +2973,12 @@ type GraphSource struct {
 	UnitWeights   bool                   `protobuf:"varint,6,opt,name=unit_weights,json=unitWeights,proto3" json:"unit_weights,omitempty"`
 	Weights       string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // none, float32, float64; empty: what the job's program wants, else those there are
 	MaxExpand     uint64                 `protobuf:"varint,8,opt,name=max_expand,json=maxExpand,proto3" json:"max_expand,omitempty"`
+	SourceColumn  string                 `protobuf:"bytes,9,opt,name=source_column,json=sourceColumn,proto3" json:"source_column,omitempty"` // of a table: by name, or by number from 1
+	TargetColumn  string                 `protobuf:"bytes,10,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
+	WeightColumn  string                 `protobuf:"bytes,11,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
+	Delimiter     string                 `protobuf:"bytes,12,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
+	Header        *bool                  `protobuf:"varint,13,opt,name=header,proto3,oneof" json:"header,omitempty"`
+	Ids           string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"` // number, name, or empty
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3061,6 +3067,48 @@ func (x *GraphSource) GetMaxExpand() uint64 {
 		return x.MaxExpand
 	}
 	return 0
+}
+
+func (x *GraphSource) GetSourceColumn() string {
+	if x != nil {
+		return x.SourceColumn
+	}
+	return ""
+}
+
+func (x *GraphSource) GetTargetColumn() string {
+	if x != nil {
+		return x.TargetColumn
+	}
+	return ""
+}
+
+func (x *GraphSource) GetWeightColumn() string {
+	if x != nil {
+		return x.WeightColumn
+	}
+	return ""
+}
+
+func (x *GraphSource) GetDelimiter() string {
+	if x != nil {
+		return x.Delimiter
+	}
+	return ""
+}
+
+func (x *GraphSource) GetHeader() bool {
+	if x != nil && x.Header != nil {
+		return *x.Header
+	}
+	return false
+}
+
+func (x *GraphSource) GetIds() string {
+	if x != nil {
+		return x.Ids
+	}
+	return ""
 }
 
 // Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
@@ -10035,7 +10083,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12 \n" +
 	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\x12\x12\n" +
-	"\x04site\x18\x05 \x01(\tR\x04site\"\x84\x02\n" +
+	"\x04site\x18\x05 \x01(\tR\x04site\"\xcb\x03\n" +
 	"\vGraphSource\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06format\x18\x02 \x01(\tR\x06format\x12\x1f\n" +
@@ -10048,8 +10096,16 @@ const file_control_proto_rawDesc = "" +
 	"\funit_weights\x18\x06 \x01(\bR\vunitWeights\x12\x18\n" +
 	"\aweights\x18\a \x01(\tR\aweights\x12\x1d\n" +
 	"\n" +
-	"max_expand\x18\b \x01(\x04R\tmaxExpandB\v\n" +
-	"\t_directed\"w\n" +
+	"max_expand\x18\b \x01(\x04R\tmaxExpand\x12#\n" +
+	"\rsource_column\x18\t \x01(\tR\fsourceColumn\x12#\n" +
+	"\rtarget_column\x18\n" +
+	" \x01(\tR\ftargetColumn\x12#\n" +
+	"\rweight_column\x18\v \x01(\tR\fweightColumn\x12\x1c\n" +
+	"\tdelimiter\x18\f \x01(\tR\tdelimiter\x12\x1b\n" +
+	"\x06header\x18\r \x01(\bH\x01R\x06header\x88\x01\x01\x12\x10\n" +
+	"\x03ids\x18\x0e \x01(\tR\x03idsB\v\n" +
+	"\t_directedB\t\n" +
+	"\a_header\"w\n" +
 	"\x04Meet\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x04R\aattempt\x12?\n" +

@@ -3,6 +3,8 @@
 // rising order of their input ids.
 package edges
 
+import "github.com/superstep-go/superstep/internal/names"
+
 // BlockSize is the number of tuples in a block of a list, the last block apart. It is a multiple of 64, so that blocks
 // of a packed list start at word borders.
 const BlockSize = 1024
@@ -38,6 +40,8 @@ type Input struct {
 	Vertices int
 	// Labels maps vertices to input ids; the zero value is the identity.
 	Labels Labels
+	// Names are what the input calls its vertices, by their input ids, if it has names; else nil.
+	Names *names.Dictionary
 	// Directed says whether tuples are arcs.
 	Directed bool
 	// Account says, for people, what was understood of the input: one line each.

@@ -79,6 +79,7 @@ type Bound interface {
 	Refers() bool
 	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
 	Append(dst []byte, id pregel.VertexID) []byte
+	AppendNamed(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
 	Any(id pregel.VertexID) any
 	// What has become of the vertices: see Job.
@@ -275,4 +276,10 @@ func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
 // their input ids.
 func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendAs(dst, id, j.Label)
+}
+
+// AppendNamed is Append with vertices under their names, if the input has some. Where the program writes ids itself they stay ids.
+func (j *Job[V, M]) AppendNamed(dst []byte, id pregel.VertexID) []byte {
+	start := len(dst)
+	return quote(j.text(dst, id, j.Label, j.graph), start)
 }

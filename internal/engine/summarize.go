@@ -71,6 +71,7 @@ func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error
 			return err
 		}
 	}
+	r.nameSummary(s)
 	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
 	return err
 }
@@ -161,6 +162,22 @@ func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 		g.Add(one)
 	}
 	return g, nil
+}
+
+// nameSummary gives the vertices of a summary the names that the input has for them.
+func (r *runner[V, M]) nameSummary(s *trace.Summary) {
+	g := r.job.graph
+	if g.Names == nil {
+		return
+	}
+	for i := range s.Top {
+		s.Top[i].Name = string(g.AppendName(nil, s.Top[i].Vertex))
+	}
+	if s.Groups != nil && r.job.methods.group.byVertex != nil {
+		for i := range s.Groups.Largest {
+			s.Groups.Largest[i].Name = string(g.AppendName(nil, s.Groups.Largest[i].Group))
+		}
+	}
 }
 
 // ids is one more than the largest id of a vertex.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -70,7 +71,11 @@ func textual(t reflect.Type) bool {
 // AppendAs is Append with another mapping to input ids. Text that would not be read as one value of one line is quoted.
 func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
 	start := len(dst)
-	dst = j.text(dst, id, label)
+	return quote(j.text(dst, id, label, nil), start)
+}
+
+// quote quotes the text that begins at start if it would not be read as one value of one line.
+func quote(dst []byte, start int) []byte {
 	if text := dst[start:]; len(text) > 0 && (text[0] == '"' || bytes.IndexByte(text, '\n') >= 0 || bytes.IndexByte(text, '\r') >= 0) {
 		return strconv.AppendQuote(dst[:start], string(text))
 	}
@@ -78,7 +83,7 @@ func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.V
 }
 
 // text appends what a value is written as. A panic in a method of the program goes on, as the program's.
-func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, names *graph.Graph) []byte {
 	v, method := j.Value(id), "String"
 	defer func() {
 		if p := recover(); p != nil {
@@ -100,13 +105,14 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 			return label(id)
 		})
 	}
-	return appender{j.IDs(), label}.value(dst, v)
+	return appender{j.IDs(), label, names}.value(dst, v)
 }
 
 // appender writes values of a graph of n vertices as result files have them.
 type appender struct {
 	n     uint64
 	label func(pregel.VertexID) uint64
+	names *graph.Graph // that has names for input ids, or nil
 }
 
 func (a appender) value(dst []byte, v any) []byte {
@@ -114,6 +120,9 @@ func (a appender) value(dst []byte, v any) []byte {
 	case pregel.VertexID:
 		if uint64(v) >= a.n {
 			return append(dst, "-1"...)
+		}
+		if a.names != nil {
+			return a.names.AppendName(dst, a.label(v))
 		}
 		return strconv.AppendUint(dst, a.label(v), 10)
 	case float64:

@@ -22,7 +22,7 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 	g := &Graph{
 		Name: base.Name, N: first.N, Directed: base.Directed, Weights: base.Weights, Options: first.Options, Connected: first.N,
 		Tuples: base.Tuples, Loops: base.Loops, Dropped: base.Dropped, LeastWeight: first.LeastWeight,
-		Order: base.Order, IDs: base.IDs, Labels: base.Labels, added: first.added,
+		Order: base.Order, IDs: base.IDs, Labels: base.Labels, Names: base.Names, added: first.added,
 		Parts: make([]*Partition, len(base.Parts)), arena: &mem.Arena{Meter: base.arena.Meter, Kind: mem.Graph},
 	}
 	g.held = &held{arena: g.arena}

@@ -15,7 +15,7 @@ import (
 // vertex has.
 func (g *Graph) WithVertices(ids int, arcs uint64, has []uint64) *Graph {
 	v := &Graph{
-		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Order: g.Order, IDs: g.IDs, Labels: g.Labels,
+		Name: g.Name, N: ids, Arcs: arcs, Directed: g.Directed, Options: g.Options, Names: g.Names, Order: g.Order, IDs: g.IDs, Labels: g.Labels,
 		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	runtime.AddCleanup(v, func(a *mem.Arena) { a.Close() }, v.arena)

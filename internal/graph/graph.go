@@ -7,12 +7,14 @@ package graph
 
 import (
 	"fmt"
+	"strconv"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -92,6 +94,8 @@ type Graph struct {
 	// they are nil, and so is TupleDegrees: its partitions have their own.
 	Order, IDs []uint32
 	Labels     edges.Labels
+	// Names are what the input calls its vertices, by input id, or nil.
+	Names *names.Dictionary
 	// TupleDegrees, by input vertex, if Options asked for it.
 	TupleDegrees []uint32
 
@@ -120,6 +124,15 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 		return p.labels[id/n]
 	}
 	return g.Labels.Of(uint64(p.Inputs[id/n]))
+}
+
+// AppendName appends what the input calls a vertex, by its input id: its name, or the id where there are no names or, of a vertex that came
+// after loading, none for it.
+func (g *Graph) AppendName(dst []byte, label uint64) []byte {
+	if g.Names != nil && label < uint64(g.Names.Len()) {
+		return g.Names.Append(dst, label)
+	}
+	return strconv.AppendUint(dst, label, 10)
 }
 
 // TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options asked for it.
@@ -217,7 +230,7 @@ func (g *Graph) WithPartitions(partitions ...int) *Graph {
 	s := &Graph{
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels, TupleDegrees: g.TupleDegrees, added: g.added,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees, added: g.added,
 		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph}, whole: g,
 	}
 	for _, i := range partitions {

@@ -15,7 +15,7 @@ func (g *Graph) Input() *edges.Input {
 	if g.Vertices() < g.N {
 		return g.inputOfPresent()
 	}
-	return &edges.Input{Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Directed: g.Directed}
+	return &edges.Input{Name: g.Name, Edges: &tupleList{g: g}, Vertices: g.N, Labels: g.Labels, Names: g.Names, Directed: g.Directed}
 }
 
 // inputOfPresent is Input for a graph of which vertices were removed: the others are numbered anew.
@@ -56,7 +56,7 @@ func (g *Graph) input(vertices int, labels edges.Labels, number func(v uint32) u
 	if b.N > 0 {
 		list.Write(at, &b)
 	}
-	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Directed: g.Directed, Free: list.Close}
+	return &edges.Input{Name: g.Name, Edges: list, Vertices: vertices, Labels: labels, Names: g.Names, Directed: g.Directed, Free: list.Close}
 }
 
 // LightestEdge returns an edge of the least weight, by input ids. It needs the whole graph in this process, and an edge in

@@ -132,6 +132,9 @@ func idsAccount(in *edges.Input) string {
 	if in.Vertices == 0 {
 		return ""
 	}
+	if in.Names != nil {
+		return fmt.Sprintf("named %q..%q", in.Names.Name(0), in.Names.Name(uint64(in.Vertices-1)))
+	}
 	n := uint64(in.Vertices)
 	first, last := in.Labels.Of(0), in.Labels.Of(n-1)
 	if last-first == n-1 {

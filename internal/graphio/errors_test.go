@@ -197,7 +197,7 @@ func TestOpenErrors(t *testing.T) {
 		{"none", "", "open none: no such file or directory"},
 		{"none.g500", "", "open none.g500: no such file or directory"},
 		{".", EL, ".: found a directory, expected a file, or a directory with a snapshot (snapshot.json)"},
-		{"none.el", "gml", `found the graph format "gml", expected one of snap, el, wel, mtx, ldbc, graph500, adjacency`},
+		{"none.el", "gml", `found the graph format "gml", expected one of snap, el, wel, mtx, ldbc, graph500, adjacency, csv, tsv`},
 	} {
 		path := dir + "/" + test.name
 		_, err := read(path, pieceSize, ReadOptions{Format: test.format})

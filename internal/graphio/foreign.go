@@ -47,7 +47,10 @@ func (f *file) foreign(head []byte, format Format) error {
 	}
 	line, number := firstLine(text)
 	found, expected := foreignLine(line, number, text, filepath.Base(f.path))
-	if found == "" {
+	if format == CSV || format == TSV { // a name of a column or a vertex may be such a word
+		found = ""
+	}
+	if found == "" && format != CSV && format != TSV {
 		found, expected = f.separated(line, number, text, format)
 	}
 	if found != "" {
@@ -125,12 +128,14 @@ func (f *file) separated(line []byte, number int, text []byte, format Format) (f
 			source = fmt.Sprintf("sed 1,%dd", number)
 			text = bytes.Join(bytes.SplitAfterN(text, newline, number+1)[number:], nil)
 		}
-		what, made := "blanks between numbers", "FILE.el"
-		if format == Adjacency || areLists(bytes.ReplaceAll(text, []byte{by.mark}, []byte(" ")), f.headIsAll()) {
-			what, made = "adjacency lists with blanks between numbers", "FILE.adj"
+		found = "columns separated by " + by.word + ": " + quote(line)
+		if format != Adjacency && !areLists(bytes.ReplaceAll(text, []byte{by.mark}, []byte(" ")), f.headIsAll()) {
+			if format == LDBC {
+				return found, fmt.Sprintf("blanks between numbers: %s %s | tr '%c' ' ' > FILE.el makes them", source, quoteName(filepath.Base(f.path)), by.mark)
+			}
+			return found, "blanks between columns (--format csv reads tables)"
 		}
-		return "columns separated by " + by.word + ": " + quote(line),
-			fmt.Sprintf("%s: %s %s | tr '%c' ' ' > %s makes them", what, source, quoteName(filepath.Base(f.path)), by.mark, made)
+		return found, fmt.Sprintf("adjacency lists with blanks between numbers: %s %s | tr '%c' ' ' > FILE.adj makes them", source, quoteName(filepath.Base(f.path)), by.mark)
 	}
 	return "", ""
 }

@@ -69,8 +69,6 @@ func TestForeignCommands(t *testing.T) {
 		name, content, found string
 		weights              []float64
 	}{
-		{"a.csv", "1,2\n2,3\n", `:1: found columns separated by commas (CSV): "1,2", `, nil},
-		{"it's one.csv", "# c\nsource;target\n1;2\n2;3\n", `:2: found columns separated by semicolons (CSV): "source;target", `, nil},
 		{"a.col", "c edges\np edge 3 2\ne 1 2\ne 2 3\n", ":1: found a DIMACS graph, ", nil},
 		{"a.gr", "c\np sp 3 2\na 1 2 5\na 2 3 7\n", ":1: found a DIMACS graph, ", []float64{5, 7}},
 		{"a.graph", "% c\n3 2\n2\n% d\n1 3\n2\n", ": found what looks like METIS: each line the neighbours of a vertex, ", nil},
@@ -103,14 +101,14 @@ func TestForeignLists(t *testing.T) {
 		format  Format
 		made    string
 	}{
-		{"1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: cat a.csv | tr ',' ' ' > FILE.adj makes them"},
-		{"vertex,neighbours\n1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: sed 1,1d a.csv | tr ',' ' ' > FILE.adj makes them"},
-		{"1,2\n2,1\n", Adjacency, "adjacency lists with blanks between numbers: cat a.csv | tr ',' ' ' > FILE.adj makes them"},
-		{"1,2\n2,3\n3,4\n", "", "expected blanks between numbers: cat a.csv | tr ',' ' ' > FILE.el makes them"},
-		{"1,2,5\n2,3,7\n3,4,9\n", "", "expected blanks between numbers: cat a.csv | tr ',' ' ' > FILE.el makes them"},
-		{"source,target", "", "expected blanks between numbers: sed 1,1d a.csv | tr ',' ' ' > FILE.el makes them"},
+		{"1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: cat a.txt | tr ',' ' ' > FILE.adj makes them"},
+		{"vertex,neighbours\n1,2,3\n2,3\n3,1,2,4\n4,1\n", "", "adjacency lists with blanks between numbers: sed 1,1d a.txt | tr ',' ' ' > FILE.adj makes them"},
+		{"1,2\n2,1\n", Adjacency, "adjacency lists with blanks between numbers: cat a.txt | tr ',' ' ' > FILE.adj makes them"},
+		{"1,2\n2,3\n3,4\n", "", "expected blanks between columns (--format csv reads tables)"},
+		{"1,2,5\n2,3,7\n3,4,9\n", "", "expected blanks between columns (--format csv reads tables)"},
+		{"source,target", "", "expected blanks between columns (--format csv reads tables)"},
 	} {
-		path := put(t, "a.csv", test.content)
+		path := put(t, "a.txt", test.content)
 		if _, err := read(path, pieceSize, ReadOptions{Format: test.format}); err == nil || !strings.HasSuffix(err.Error(), test.made) {
 			t.Errorf("%q: %v, want %s", test.content, err, test.made)
 		}

@@ -22,7 +22,7 @@ import (
 // Format is a way to lay out a graph in files.
 type Format string
 
-// The formats that are read and, but for Adjacency, written.
+// The formats that are read and, but for Adjacency, CSV and TSV, written.
 const (
 	SNAP         Format = "snap"
 	EL           Format = "el"
@@ -31,11 +31,13 @@ const (
 	LDBC         Format = "ldbc"
 	Graph500     Format = "graph500"
 	Adjacency    Format = "adjacency"
+	CSV          Format = "csv"
+	TSV          Format = "tsv"
 )
 
 // Formats are the names of all formats, and Written those of the formats that are written.
 var (
-	Formats = append(slices.Clone(Written), string(Adjacency))
+	Formats = append(slices.Clone(Written), string(Adjacency), string(CSV), string(TSV))
 	Written = []string{string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500)}
 )
 
@@ -62,6 +64,8 @@ type ReadOptions struct {
 	Progress func(done, total int64)
 	// Weights is the kind of weights to keep where the file has weights; Unweighted drops them.
 	Weights edges.Weights
+	// Columns are those of a table.
+	Columns Columns
 }
 
 const (
@@ -160,8 +164,11 @@ func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, e
 	if format == MatrixMarket {
 		return r.readMatrixMarket(ctx, f)
 	}
-	if format == Adjacency {
+	switch format {
+	case Adjacency:
 		return r.readAdjacency(ctx, f)
+	case CSV, TSV:
+		return r.readCSV(ctx, f, format)
 	}
 	metis, lists := isMETIS(head, f.headIsAll()), areLists(head, f.headIsAll())
 	s, err := r.readEdgeList(ctx, f, format)

@@ -7,14 +7,16 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// numbering numbers ids densely, in rising order, in one of three ways:
+// numbering numbers ids densely, in rising order, in one of four ways:
 //
 //	consecutive ids:  id - first
 //	dense ids:        the rank of the id's bit in a bitmap of the ids there are
 //	sparse ids:       the place of the id in their sorted list
+//	names:            the place of the name in the sorted list of names
 //
 // Invariant: ids[i] is the id of vertex i, unless the ids are consecutive, which leaves ids nil.
 type numbering struct {
@@ -22,7 +24,8 @@ type numbering struct {
 	first  uint64
 	ids    []uint64
 	ranked bitmap.Ranked
-	index  *edges.Index // of sparse ids
+	index  *edges.Index   // of sparse ids
+	named  *names.Numbers // of the provisional ids of names
 }
 
 // consecutive numbers the n ids from first on.
@@ -39,6 +42,10 @@ func (x *numbering) labels() edges.Labels {
 // translate replaces ids by numbers. It stops at the first id that has none and returns its place, or -1.
 func (x *numbering) translate(ids []uint64) int {
 	switch {
+	case x.named != nil:
+		for i, id := range ids {
+			ids[i] = x.named.Of(id)
+		}
 	case x.ids == nil:
 		for i, id := range ids {
 			number := id - x.first

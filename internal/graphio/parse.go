@@ -1,20 +1,25 @@
 package graphio
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/superstep-go/superstep/internal/names"
+)
 
 // grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
 type grammar struct {
-	columns   int    // that are read: 1, 2 or 3
-	before    int    // columns between the ids and the weight, which are not looked at
-	after     int    // columns after all that are read, which are not looked at
-	marks     string // bytes that make a line a comment when they begin it
-	low, high uint64 // the ids there are
-	single    bool   // weights are rounded to single precision
-	lower     bool   // of a symmetric matrix: no column is larger than its row
-	more      bool   // any number of columns may follow, which are not looked at
-	lists     bool   // a line is a vertex and its neighbours, and not columns
-	twice     bool   // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
-	layout    string // the columns in words, for errors
+	columns   int         // that are read: 1, 2 or 3
+	before    int         // columns between the ids and the weight, which are not looked at
+	after     int         // columns after all that are read, which are not looked at
+	marks     string      // bytes that make a line a comment when they begin it
+	low, high uint64      // the ids there are
+	single    bool        // weights are rounded to single precision
+	lower     bool        // of a symmetric matrix: no column is larger than its row
+	more      bool        // any number of columns may follow, which are not looked at
+	lists     bool        // a line is a vertex and its neighbours, and not columns
+	twice     bool        // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
+	layout    string      // the columns in words, for errors
+	csv       *csvGrammar // of a table; nil of columns between blanks
 }
 
 // parser reads lines into columns. ids holds the endpoints one after another, weights one for each line of data.
@@ -22,8 +27,9 @@ type parser struct {
 	grammar
 	ids             []uint64
 	weights         []float64
-	listed          []uint64 // of lists: the vertex of each line of data
-	balance         balance  // of lists: of their edges
+	listed          []uint64    // of lists: the vertex of each line of data
+	balance         balance     // of lists: of their edges
+	names           names.Batch // of a table of names
 	lines, comments int
 }
 
@@ -35,6 +41,9 @@ func (p *parser) reset() {
 
 // parse reads data, whole lines, until one is at fault: p.lines then counts it.
 func (p *parser) parse(data []byte) *fault {
+	if p.csv != nil {
+		return p.parseCSV(data)
+	}
 	for at := 0; at < len(data); {
 		if p.columns > 1 && p.before == 0 && !p.lists {
 			if at = p.fast(data, at); at == len(data) {

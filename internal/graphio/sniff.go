@@ -14,7 +14,9 @@ var extensions = map[string]Format{
 	".wel": WEL,
 	".mtx": MatrixMarket, ".mm": MatrixMarket,
 	".v": LDBC, ".e": LDBC, ".properties": LDBC,
-	".adj":  Adjacency,
+	".adj": Adjacency,
+	".csv": CSV,
+	".tsv": TSV, ".tab": TSV,
 	".g500": Graph500, ".graph500": Graph500, ".bin": Graph500,
 }
 
@@ -32,7 +34,7 @@ func formatOfContent(format Format, head []byte) Format {
 		return MatrixMarket
 	}
 	switch format {
-	case MatrixMarket, WEL, Adjacency:
+	case MatrixMarket, WEL, Adjacency, CSV, TSV:
 		return format
 	case "":
 		format = SNAP

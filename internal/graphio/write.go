@@ -35,6 +35,9 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	if err != nil {
 		return err
 	}
+	if in.Names != nil {
+		return fmt.Errorf("cannot write %s: the vertices of %s have names, which the format %s has no place for", path, in.Name, format)
+	}
 	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
 	w.base, w.codec = splitCodec(path)
 	switch format {

@@ -34,10 +34,11 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 	if err != nil {
 		return err
 	}
-	if err := engine.Check(p.Parameters, spec.Parameters); err != nil {
+	parameters := BeforeLoading(p.Parameters, spec.Parameters, spec.Source)
+	if err := engine.Check(p.Parameters, parameters); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
-	program, err := p.New(spec.Parameters, nil)
+	program, err := p.New(parameters, nil)
 	if err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)
 	}
@@ -114,7 +115,7 @@ func Weighted(source *control.GraphSource, p engine.Registered, values map[strin
 	if source.Weights != "" {
 		return source, nil
 	}
-	program, err := p.New(values, nil)
+	program, err := p.New(BeforeLoading(p.Parameters, values, source), nil)
 	if err != nil {
 		return nil, err
 	}

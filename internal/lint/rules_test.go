@@ -22,7 +22,7 @@ const module = "github.com/superstep-go/superstep"
 // package's own subfolder. Examples and tests share a name; the root package has none. docs/design.md has the same table.
 var layers = [...][]string{
 	{
-		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile", "internal/figure", "internal/buildinfo",
+		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/names", "internal/statefile", "internal/figure", "internal/buildinfo",
 		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
 	},
 	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},

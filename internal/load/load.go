@@ -28,7 +28,9 @@ type Request struct {
 	Beside func(vertices uint64, tuples int, directed bool) int64
 	// MaxExpand is how many bytes a compressed file may expand to; 0 is the default of package graphio.
 	MaxExpand int64
-	Team      *parallel.Team
+	// Columns are those of a table: a file of CSV or TSV.
+	Columns graphio.Columns
+	Team    *parallel.Team
 	// Progress, if not nil, is told what is being done and how much of it.
 	Progress func(stage string, done, total int64)
 }
@@ -89,7 +91,7 @@ func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput
 
 func (r Request) options() graphio.ReadOptions {
 	return graphio.ReadOptions{
-		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights,
+		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights, Columns: r.Columns,
 	}
 }
 

@@ -37,6 +37,9 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, fmt.Errorf("%s: some partitions are not in this process", g.Name)
 	}
+	if g.Names != nil {
+		return nil, fmt.Errorf("%s: its vertices have names, which a snapshot has no place for yet", g.Name)
+	}
 	if err := Absent(ctx, s); err != nil {
 		return nil, err
 	}

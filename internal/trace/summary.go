@@ -44,12 +44,14 @@ type Groups struct {
 // Group is one that vertices are in; of a group that is named by a vertex, Group is its input id.
 type Group struct {
 	Group uint64 `json:"group"`
+	Name  string `json:"name,omitempty"` // what the input calls that vertex, if it has names
 	Size  int    `json:"size"`
 }
 
 // Scored is a vertex, by its input id, and its score.
 type Scored struct {
 	Vertex uint64  `json:"vertex"`
+	Name   string  `json:"name,omitempty"` // what the input calls it, if it has names
 	Score  float64 `json:"score"`
 }
 
@@ -125,6 +127,14 @@ func (s *Summary) Values() map[string]any {
 	return values
 }
 
+// called is the name of a vertex, in quotes, or its input id.
+func called(id uint64, name string) string {
+	if name != "" {
+		return strconv.Quote(name)
+	}
+	return strconv.FormatUint(id, 10)
+}
+
 // summaryText is a part of a summary for people, if the value is one.
 func summaryText(name string, value json.RawMessage) (string, bool) {
 	var parts []string
@@ -135,7 +145,7 @@ func summaryText(name string, value json.RawMessage) (string, bool) {
 			return "", false
 		}
 		for _, one := range g.Largest {
-			parts = append(parts, fmt.Sprintf("%d (%d)", one.Group, one.Size))
+			parts = append(parts, fmt.Sprintf("%s (%d)", called(one.Group, one.Name), one.Size))
 		}
 		return fmt.Sprintf("%d; the largest, with their sizes: %s", g.Count, strings.Join(parts, ", ")), true
 	case TopName:
@@ -144,7 +154,7 @@ func summaryText(name string, value json.RawMessage) (string, bool) {
 			return "", false
 		}
 		for _, one := range top {
-			parts = append(parts, fmt.Sprintf("%d %s", one.Vertex, strconv.FormatFloat(one.Score, 'g', 6, 64)))
+			parts = append(parts, fmt.Sprintf("%s %s", called(one.Vertex, one.Name), strconv.FormatFloat(one.Score, 'g', 6, 64)))
 		}
 		return strings.Join(parts, ", "), true
 	}

@@ -276,6 +276,9 @@ func TestLive(t *testing.T) {
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
 	b.until(t, "both jobs", `document.querySelectorAll("tbody tr").length === 2`)
+	// The page asks for other events when it leaves a job. Only one that hears them hears that the run ends.
+	must(t, l.Stage(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
+	b.until(t, "an event since", `document.querySelector(".stages")?.innerText.includes("reading")`)
 
 	address := strings.TrimSuffix(strings.TrimPrefix(s.URL, "http://"), "/")
 	b.clean(t)

@@ -40,7 +40,7 @@ func (o *owners) of(id uint32) int {
 // distribute brings vertices and arcs to the owners of partitions, who make them.
 func (b *builder) distribute(ctx context.Context) error {
 	g, a := b.g, b.parts
-	g.Tuples = b.all.tuples
+	g.Tuples, g.Names = b.all.tuples, b.in.Names
 	if b.in.Naming == edges.Numbers {
 		g.Labels = b.in.Labels
 	}

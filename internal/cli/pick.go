@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"context"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
+type pickFlags struct {
+	top, bottom int
+	where       string
+}
+
+func (f *pickFlags) define(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&f.top, "top", 0, "show, or write to --output, only the `K` vertices of greatest value, greatest first")
+	cmd.Flags().IntVar(&f.bottom, "bottom", 0, "show, or write to --output, only the `K` vertices of least value, least first")
+	cmd.Flags().StringVar(&f.where, "select", "", "show, or write to --output, only vertices for which a `CONDITION` holds: value>0.1, or 'value>=2 && value<5'; of values with several fields value2 is the second")
+	nothing(cmd, "top", "bottom", "select")
+}
+
+// wanted reports whether any flag is given.
+func (f *pickFlags) wanted() bool { return f.top != 0 || f.bottom != 0 || f.where != "" }
+
+// check refuses flags that make no sense.
+func (f *pickFlags) check() (*pick, error) {
+	switch {
+	case f.top < 0 || f.bottom < 0:
+		return nil, usagef("--top and --bottom: expected a number of vertices, 1 or more")
+	case f.top > 0 && f.bottom > 0:
+		return nil, usagef("--top and --bottom: expected one of them")
+	}
+	p := &pick{most: max(f.top, f.bottom), least: f.bottom > 0}
+	for _, part := range strings.Split(f.where, "&&") {
+		if f.where == "" {
+			break
+		}
+		m := condition.FindStringSubmatch(strings.TrimSpace(part))
+		if m == nil {
+			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
+		}
+		c := test{operator: m[2]}
+		if m[1] != "" {
+			c.field, _ = strconv.Atoi(m[1])
+			c.field--
+		}
+		var err error
+		if c.than, err = strconv.ParseFloat(strings.TrimSpace(m[3]), 64); err != nil || c.field < 0 {
+			return nil, usagef("--select: found %q, expected a number after %s, and fields from value1 on", part, m[2])
+		}
+		p.tests = append(p.tests, c)
+	}
+	return p, nil
+}
+
+var condition = regexp.MustCompile(`^value([0-9]{0,3})\s*(>=|<=|==|!=|>|<)(.+)$`)
+
+// test compares a field of a value with a number.
+type test struct {
+	field    int
+	operator string
+	than     float64
+}
+
+func (t test) holds(x float64) bool {
+	switch t.operator {
+	case ">":
+		return x > t.than
+	case ">=":
+		return x >= t.than
+	case "<":
+		return x < t.than
+	case "<=":
+		return x <= t.than
+	case "==":
+		return x == t.than
+	default:
+		return x != t.than
+	}
+}
+
+// pick takes the lines of a result, "id value" or "name<TAB>value", and keeps those that are wanted.
+type pick struct {
+	most  int  // how many; 0 is all
+	least bool // those of least value first
+	tests []test
+
+	to   io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
+	rest []byte    // the beginning of a line
+	kept []picked  // a heap: the last of them first
+	seen int
+}
+
+type picked struct {
+	line  []byte
+	value float64
+	at    int // its place among all lines
+}
+
+// save writes what is wanted of what fill writes.
+func (p *pick) save(fill func(ctx context.Context, w io.Writer) error) func(ctx context.Context, w io.Writer) error {
+	return func(ctx context.Context, w io.Writer) error {
+		p.kept, p.rest, p.seen = nil, nil, 0
+		if p.to = w; p.most > 0 {
+			p.to = nil
+		}
+		if err := fill(ctx, p); err != nil {
+			return err
+		}
+		slices.SortFunc(p.kept, p.order)
+		for _, k := range p.kept {
+			if _, err := w.Write(k.line); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Write takes lines, or parts of them.
+func (p *pick) Write(data []byte) (int, error) {
+	n := len(data)
+	var out []byte
+	for len(data) > 0 {
+		end := bytes.IndexByte(data, '\n')
+		if end < 0 {
+			p.rest = append(p.rest, data...)
+			break
+		}
+		line := data[:end+1]
+		data = data[end+1:]
+		if len(p.rest) > 0 {
+			p.rest = append(p.rest, line...)
+			line = p.rest
+		}
+		keep, err := p.line(line)
+		if err != nil {
+			return 0, err
+		}
+		if keep {
+			out = append(out, line...)
+		}
+		p.rest = p.rest[:0]
+	}
+	if len(out) > 0 {
+		if _, err := p.to.Write(out); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// line judges a line, and reports whether it is to be written at once.
+func (p *pick) line(line []byte) (bool, error) {
+	p.seen++
+	_, value, named := bytes.Cut(line, []byte{'\t'})
+	if !named {
+		_, value, _ = bytes.Cut(line, []byte{' '})
+	}
+	fields := strings.Fields(string(value))
+	for _, t := range p.tests {
+		x, err := number(fields, t.field)
+		if err != nil {
+			return false, err
+		}
+		if !t.holds(x) {
+			return false, nil
+		}
+	}
+	if p.to != nil {
+		return true, nil
+	}
+	x, err := number(fields, 0)
+	if err != nil || math.IsNaN(x) {
+		return false, err
+	}
+	k := picked{value: x, at: p.seen}
+	switch {
+	case len(p.kept) < p.most:
+		k.line = bytes.Clone(line)
+		heap.Push(p, k)
+	case p.order(k, p.kept[0]) < 0:
+		k.line = append(p.kept[0].line[:0], line...)
+		p.kept[0] = k
+		heap.Fix(p, 0)
+	}
+	return false, nil
+}
+
+// number is the field of a value that is compared.
+func number(fields []string, at int) (float64, error) {
+	if at >= len(fields) {
+		return 0, usagef("--select value%d: the values have %s", at+1, things(len(fields), "field", "fields"))
+	}
+	switch fields[at] {
+	case "true":
+		return 1, nil
+	case "false":
+		return 0, nil
+	case "infinity":
+		return math.Inf(1), nil
+	case "-infinity":
+		return math.Inf(-1), nil
+	}
+	x, err := strconv.ParseFloat(fields[at], 64)
+	if err != nil {
+		return 0, usagef("--top, --bottom and --select are of numbers: found the value %.80q", fields[at])
+	}
+	return x, nil
+}
+
+// order is the order in which lines are wanted; of equal values the one that comes first in the result.
+func (p *pick) order(a, b picked) int {
+	c := cmp.Compare(b.value, a.value)
+	if p.least {
+		c = -c
+	}
+	return cmp.Or(c, cmp.Compare(a.at, b.at))
+}
+
+func (p *pick) Len() int           { return len(p.kept) }
+func (p *pick) Less(i, j int) bool { return p.order(p.kept[i], p.kept[j]) > 0 }
+func (p *pick) Swap(i, j int)      { p.kept[i], p.kept[j] = p.kept[j], p.kept[i] }
+func (p *pick) Push(x any)         { p.kept = append(p.kept, x.(picked)) }
+
+func (p *pick) Pop() any {
+	last := p.kept[len(p.kept)-1]
+	p.kept = p.kept[:len(p.kept)-1]
+	return last
+}

@@ -1,0 +1,78 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
+)
+
+// tableFlags say what the columns of CSV and TSV are.
+type tableFlags struct {
+	source, target, weight, delimiter string
+	header, ids                       *oneOf
+}
+
+func (f *tableFlags) define(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.source, "source-column", "", "of CSV and TSV: the `COLUMN` that edges begin in, by name or number (default: one with a usual name, or the first)")
+	cmd.Flags().StringVar(&f.target, "target-column", "", "of CSV and TSV: the `COLUMN` that edges end in (default: one with a usual name, or the second)")
+	cmd.Flags().StringVar(&f.weight, "weight-column", "", "of CSV and TSV: the `COLUMN` of weights (default: one with a usual name)")
+	cmd.Flags().StringVar(&f.delimiter, "delimiter", "", "of CSV: the `CHARACTER` between columns, or the word tab (default: found out)")
+	f.header = wordFlag(cmd, "header", "of CSV and TSV: whether the first line has the names of columns", "auto", "yes", "no")
+	f.ids = wordFlag(cmd, "ids", "of CSV and TSV: whether vertices are numbers or names", append([]string{"auto"}, graphio.IDKinds...)...)
+	nothing(cmd, "source-column", "target-column", "weight-column", "delimiter")
+}
+
+// words returns the flags as a command line has them.
+func (f *tableFlags) words() []string {
+	var all []string
+	for _, flag := range [][2]string{
+		{"source-column", f.source},
+		{"target-column", f.target},
+		{"weight-column", f.weight},
+		{"delimiter", f.delimiter},
+		{"header", unlessAuto(f.header)},
+		{"ids", unlessAuto(f.ids)},
+	} {
+		if flag[1] != "" {
+			all = append(all, "--"+flag[0]+" "+quoted(flag[1]))
+		}
+	}
+	return all
+}
+
+// unlessAuto returns the word of a flag, or nothing for auto.
+func unlessAuto(f *oneOf) string {
+	if f == nil || f.value == "auto" {
+		return ""
+	}
+	return f.value
+}
+
+func (f *tableFlags) columns() (graphio.Columns, error) {
+	c := graphio.Columns{Source: f.source, Target: f.target, Weight: f.weight, Delimiter: f.delimiter, IDs: unlessAuto(f.ids)}
+	if word := unlessAuto(f.header); word != "" {
+		yes := word == "yes"
+		c.Header = &yes
+	}
+	if f.delimiter != "" {
+		if _, err := graphio.ParseDelimiter(f.delimiter); err != nil {
+			return c, usagef("--delimiter: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// vertexParameters are the parameters of the job with vertices by their input ids, where the input has names for them.
+func (l *loaded) vertexParameters() (map[string]string, error) {
+	if l.graph.Names == nil {
+		return l.spec.Parameters, nil
+	}
+	values, err := jobspec.VertexParameters(l.entry.Parameters, l.spec.Parameters, l.graph.Names.Find)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", l.graph.Name, err)
+	}
+	return values, nil
+}
