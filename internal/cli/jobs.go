@@ -27,6 +27,8 @@ type result interface {
 	verify(ctx context.Context) error
 	// write writes a line "id value" for every vertex.
 	write(ctx context.Context, w io.Writer) error
+	// form is how these lines read.
+	form(a *app) lineForm
 	// figures fills in a report.
 	figures(report *runReport)
 	// finished says that it is where it belongs: nothing is to be computed again.

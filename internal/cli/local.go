@@ -84,6 +84,7 @@ func (l *local) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.
 type localResult struct {
 	*loaded
 	bound             engine.Bound
+	fields            []engine.Field
 	outcome           *bsp.Outcome
 	loadTime, runTime time.Duration
 	kept              *kept // nil if no checkpoints are
@@ -115,6 +116,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", r.graph.Name, err)
 	}
+	r.fields = program.Fields()
 	o, err := l.options(spec, r.team)
 	if err != nil {
 		return nil, err
@@ -178,6 +180,8 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 		return r.bound.Append(dst, id)
 	})
 }
+
+func (r *localResult) form(*app) lineForm { return lineForm{r.graph.Names != nil, r.fields} }
 
 // appendName appends the name of a vertex, in quotes if it would not be read as the first field of a line with tabs.
 func appendName(dst []byte, g *graph.Graph, label uint64) []byte {

@@ -18,28 +18,31 @@ import (
 // pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
 type pickFlags struct {
 	top, bottom int
-	where       string
+	where, by   string
 }
 
 func (f *pickFlags) define(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.top, "top", 0, "show, or write to --output, only the `K` vertices of greatest value, greatest first")
 	cmd.Flags().IntVar(&f.bottom, "bottom", 0, "show, or write to --output, only the `K` vertices of least value, least first")
-	cmd.Flags().StringVar(&f.where, "select", "", "show, or write to --output, only vertices for which a `CONDITION` holds: value>0.1, or 'value>=2 && value<5'; of values with several fields value2 is the second")
-	nothing(cmd, "top", "bottom", "select")
+	cmd.Flags().StringVar(&f.where, "select", "", "show, or write to --output, only vertices for which a `CONDITION` holds: value>0.1, or 'value>=2 && value<5'; of values with several fields their names, or value2 for the second")
+	cmd.Flags().StringVar(&f.by, "by", "", "the `FIELD` whose value --top and --bottom go by, of values with several fields (default: the first)")
+	nothing(cmd, "top", "bottom", "select", "by")
 }
 
 // wanted reports whether any flag is given.
-func (f *pickFlags) wanted() bool { return f.top != 0 || f.bottom != 0 || f.where != "" }
+func (f *pickFlags) wanted() bool { return f.top != 0 || f.bottom != 0 || f.where != "" || f.by != "" }
 
 // check refuses flags that make no sense.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
 	case f.top < 0 || f.bottom < 0:
 		return nil, usagef("--top and --bottom: expected a number of vertices, 1 or more")
+	case f.by != "" && f.top == 0 && f.bottom == 0:
+		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.by)
 	case f.top > 0 && f.bottom > 0:
 		return nil, usagef("--top and --bottom: expected one of them")
 	}
-	p := &pick{most: max(f.top, f.bottom), least: f.bottom > 0}
+	p := &pick{most: max(f.top, f.bottom), least: f.bottom > 0, byName: cmp.Or(f.by, "value")}
 	for _, part := range strings.Split(f.where, "&&") {
 		if f.where == "" {
 			break
@@ -48,24 +51,21 @@ func (f *pickFlags) check() (*pick, error) {
 		if m == nil {
 			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
-		c := test{operator: m[2]}
-		if m[1] != "" {
-			c.field, _ = strconv.Atoi(m[1])
-			c.field--
-		}
+		c := test{name: m[1], operator: m[2]}
 		var err error
-		if c.than, err = strconv.ParseFloat(strings.TrimSpace(m[3]), 64); err != nil || c.field < 0 {
-			return nil, usagef("--select: found %q, expected a number after %s, and fields from value1 on", part, m[2])
+		if c.than, err = strconv.ParseFloat(strings.TrimSpace(m[3]), 64); err != nil {
+			return nil, usagef("--select: found %q, expected a number after %s", part, m[2])
 		}
 		p.tests = append(p.tests, c)
 	}
 	return p, nil
 }
 
-var condition = regexp.MustCompile(`^value([0-9]{0,3})\s*(>=|<=|==|!=|>|<)(.+)$`)
+var condition = regexp.MustCompile(`^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`)
 
 // test compares a field of a value with a number.
 type test struct {
+	name     string
 	field    int
 	operator string
 	than     float64
@@ -94,10 +94,13 @@ type pick struct {
 	least bool // those of least value first
 	tests []test
 
-	to   io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
-	rest []byte    // the beginning of a line
-	kept []picked  // a heap: the last of them first
-	seen int
+	to     io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
+	lines  lineCutter
+	form   lineForm
+	byName string
+	by     int      // the field whose value orders them
+	kept   []picked // a heap: the last of them first
+	seen   int
 }
 
 type picked struct {
@@ -107,9 +110,12 @@ type picked struct {
 }
 
 // save writes what is wanted of what fill writes.
-func (p *pick) save(fill func(ctx context.Context, w io.Writer) error) func(ctx context.Context, w io.Writer) error {
+func (p *pick) save(form lineForm, fill filler) (filler, error) {
+	if err := p.resolve(form); err != nil {
+		return nil, err
+	}
 	return func(ctx context.Context, w io.Writer) error {
-		p.kept, p.rest, p.seen = nil, nil, 0
+		p.kept, p.lines, p.seen = nil, lineCutter{}, 0
 		if p.to = w; p.most > 0 {
 			p.to = nil
 		}
@@ -123,38 +129,58 @@ func (p *pick) save(fill func(ctx context.Context, w io.Writer) error) func(ctx 
 			}
 		}
 		return nil
+	}, nil
+}
+
+// resolve finds the fields that are named.
+func (p *pick) resolve(form lineForm) (err error) {
+	p.form = form
+	if p.by, err = form.field("--by", p.byName); err != nil {
+		return err
 	}
+	for i := range p.tests {
+		if p.tests[i].field, err = form.field("--select", p.tests[i].name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field is the place of a field: value is the first, value2 the second.
+func (f lineForm) field(flag, name string) (int, error) {
+	var names []string
+	for i, field := range f.fields {
+		if field.Name == name {
+			return i, nil
+		}
+		names = append(names, field.Name)
+	}
+	if digits, ok := strings.CutPrefix(name, "value"); ok {
+		if digits == "" {
+			return 0, nil
+		}
+		if n, err := strconv.Atoi(digits); err == nil && n >= 1 && n < 1000 {
+			return n - 1, nil
+		}
+	}
+	return 0, usagef("%s: found no field %.80q, expected %s", flag, name, strings.Join(names, ", "))
 }
 
 // Write takes lines, or parts of them.
 func (p *pick) Write(data []byte) (int, error) {
-	n := len(data)
 	var out []byte
-	for len(data) > 0 {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			p.rest = append(p.rest, data...)
-			break
-		}
-		line := data[:end+1]
-		data = data[end+1:]
-		if len(p.rest) > 0 {
-			p.rest = append(p.rest, line...)
-			line = p.rest
-		}
+	n, err := p.lines.each(data, func(line []byte) error {
 		keep, err := p.line(line)
-		if err != nil {
-			return 0, err
-		}
 		if keep {
 			out = append(out, line...)
 		}
-		p.rest = p.rest[:0]
+		return err
+	})
+	if err == nil && len(out) > 0 {
+		_, err = p.to.Write(out)
 	}
-	if len(out) > 0 {
-		if _, err := p.to.Write(out); err != nil {
-			return 0, err
-		}
+	if err != nil {
+		return 0, err
 	}
 	return n, nil
 }
@@ -162,11 +188,8 @@ func (p *pick) Write(data []byte) (int, error) {
 // line judges a line, and reports whether it is to be written at once.
 func (p *pick) line(line []byte) (bool, error) {
 	p.seen++
-	_, value, named := bytes.Cut(line, []byte{'\t'})
-	if !named {
-		_, value, _ = bytes.Cut(line, []byte{' '})
-	}
-	fields := strings.Fields(string(value))
+	_, value := p.form.cut(line)
+	fields := p.form.split(value)
 	for _, t := range p.tests {
 		x, err := number(fields, t.field)
 		if err != nil {
@@ -179,7 +202,7 @@ func (p *pick) line(line []byte) (bool, error) {
 	if p.to != nil {
 		return true, nil
 	}
-	x, err := number(fields, 0)
+	x, err := number(fields, p.by)
 	if err != nil || math.IsNaN(x) {
 		return false, err
 	}

@@ -205,6 +205,10 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+func (r *remoteResult) form(a *app) lineForm {
+	return a.formOf(r.job.Spec.GetProgram(), r.job.Spec.GetParameters())
+}
+
 // counting shows how much is written.
 type counting struct {
 	w           io.Writer

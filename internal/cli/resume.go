@@ -44,6 +44,7 @@ was cancelled or came to its limit of supersteps.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "another value of a parameter, `KEY=VALUE`; may be given again")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
+	r.format.define(cmd)
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
 	r.run.define(cmd, columnOf)
@@ -123,7 +124,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 
 // goOnThere has a cluster go on from the newest checkpoint of a job that failed, was cancelled or reached its limit.
 func (r *runCommand) goOnThere(ctx context.Context, id string) error {
-	err := r.run.place(true, "jobs", []string{"output", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(true, "jobs", []string{"output", "output-format", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}

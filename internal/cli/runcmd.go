@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type runCommand struct {
 	verify bool
 	sorted bool
 	pick   pickFlags
+	format resultFormat
 }
 
 func (a *app) runProgram() *cobra.Command {
@@ -72,6 +74,7 @@ cancels it; --detach prints the job's name and leaves.`,
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	r.format.define(cmd)
 	r.pick.define(cmd)
 	r.input.define(cmd)
 	r.store.define(cmd)
@@ -89,7 +92,7 @@ cancels it; --detach prints the job's name and leaves.`,
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, control.CatalogPrefix)
-	err := r.run.place(onCluster, "jobs", []string{"output", "top", "bottom", "select", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(onCluster, "jobs", []string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}
@@ -132,12 +135,14 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		}
 		began := time.Now()
 		write, path := computed.write, r.output
+		form := computed.form(r.app)
 		if r.pick.wanted() {
-			write = picked.save(write)
-			if path == "" {
-				path = "-"
+			if write, err = picked.save(form, write); err != nil {
+				return err
 			}
+			path = cmp.Or(path, "-")
 		}
+		write = r.format.save(path, form, write)
 		if err := r.app.save(ctx, path, r.run.threads, write); err != nil {
 			return err
 		}

@@ -110,6 +110,7 @@ func (a *app) result() *cobra.Command {
 	var f clientFlags
 	var output string
 	var pick pickFlags
+	var format resultFormat
 	cmd := &cobra.Command{
 		Use:   "result JOB --master ADDR",
 		Short: "Fetch what a job of a cluster has computed",
@@ -141,16 +142,20 @@ func (a *app) result() *cobra.Command {
 			if job.Spec.GetValues() != "" {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
-			write := (&remoteResult{from: c, progress: d, job: job}).write
+			computed := &remoteResult{from: c, progress: d, job: job}
+			write, form := computed.write, computed.form(a)
 			if pick.wanted() {
-				write = picked.save(write)
+				if write, err = picked.save(form, write); err != nil {
+					return err
+				}
 			}
-			return a.save(cmd.Context(), output, 1, write)
+			return a.save(cmd.Context(), output, 1, format.save(output, form, write))
 		},
 	}
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
+	format.define(cmd)
 	pick.define(cmd)
 	return cmd
 }

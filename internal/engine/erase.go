@@ -41,6 +41,8 @@ type Program interface {
 	Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error)
 	// Printable returns an error if the program's values have no text that a result file could hold.
 	Printable() error
+	// Fields are what a value is written as, in a result with columns.
+	Fields() []Field
 	ValueType() (string, error)
 	Column(name string) (kernel.Property, error)
 	Properties() []kernel.Property

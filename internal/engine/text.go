@@ -139,14 +139,25 @@ func (a appender) value(dst []byte, v any) []byte {
 	return a.reflected(dst, reflect.ValueOf(v))
 }
 
-// reflected writes structs and arrays field by field, separated by blanks, and textual values by their own method.
+// between separates fields: names have blanks in them.
+func (a appender) between() byte {
+	if a.names != nil {
+		return '\t'
+	}
+	return ' '
+}
+
+// reflected writes structs and arrays field by field, separated by blanks or, where vertices have names, tabs, and textual values by their own method.
 func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
 		if fields++; fields > 1 {
-			dst = append(dst, ' ')
+			dst = append(dst, a.between())
 		}
-		dst = a.value(dst, f.Interface())
+		start := len(dst)
+		if dst = a.value(dst, f.Interface()); a.names != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == reflect.TypeFor[pregel.VertexID]() {
+			dst = strconv.AppendQuote(dst[:start], string(dst[start:]))
+		}
 	}
 	if !v.IsValid() {
 		return dst // a nil interface

@@ -1,0 +1,53 @@
+package engine
+
+import (
+	"reflect"
+	"strings"
+	"unicode"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Field is one of the fields that a vertex's value is written as.
+type Field struct {
+	Name   string // such as hub, in_degree; "value" where a value has no fields
+	Vertex bool   // it is a vertex
+}
+
+// Fields are those of a type's exported fields that are numbers, truth values and vertices, if it is a struct of such alone; every other
+// value is one field, its whole text.
+func (e *erased[V, M]) Fields() []Field {
+	t := reflect.TypeFor[V]()
+	whole := []Field{{"value", t == reflect.TypeFor[pregel.VertexID]()}}
+	if e.methods.output != nil || e.methods.naming != nil {
+		return []Field{{Name: "value"}}
+	}
+	if t.Kind() != reflect.Struct || textual(t) {
+		return whole
+	}
+	var fields []Field
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if !f.IsExported() {
+			continue
+		}
+		if k := f.Type.Kind(); k < reflect.Bool || k > reflect.Float64 || textual(f.Type) {
+			return whole
+		}
+		fields = append(fields, Field{snake(f.Name), f.Type == reflect.TypeFor[pregel.VertexID]()})
+	}
+	return fields
+}
+
+// snake writes a field's name as columns are named: InDegree is in_degree, URLCount is url_count.
+func snake(name string) string {
+	var b strings.Builder
+	letters := []rune(name)
+	for i, r := range letters {
+		if i > 0 && unicode.IsUpper(r) && (!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1])) && letters[i-1] != '_' {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
