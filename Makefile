@@ -12,9 +12,9 @@ check:
 race fuzz invariants:
 	.ci/run $@
 
-# soak is the long form of what CI runs of faults: 10,000 seeds of the simulation and 40 rounds of five faults or more of real processes.
+# soak is the long form of what CI runs of faults and memory: 10 minutes of all-to-all on workers of 64 MiB, 10,000 seeds of the simulation and 40 rounds of five faults or more of real processes.
 soak:
-	SUPERSTEP_SEEDS=10000 SUPERSTEP_CHAOS=40 .ci/run simulation chaos soak
+	SUPERSTEP_MEMORY_SOAK=10m SUPERSTEP_SEEDS=10000 SUPERSTEP_CHAOS=40 .ci/run simulation chaos soak
 
 bench:
 	go test -run '^$$' -bench '$(BENCH)' $(PACKAGE)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -193,18 +193,33 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o LoadOpti
 		return nil, err
 	}
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
-	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c, load: about.Load}
+	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c, load: about.Load, named: about.Named}
 	g.refs = mem.NewRefs(func() {
 		g.g.Close()
 		if own {
 			c.drop(about.Name)
 		}
 	})
+	g.Skipped = about.Skipped
 	g.Account = []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.graphs[g] = true
 	return g, nil
+}
+
+// namesOf asks the cluster for names of a graph's vertices, or for the input ids of names. What it has none for, and what it cannot tell, is left out.
+func (c *Connection) namesOf(g *Graph, names []string, labels []uint64) []*control.Name {
+	ctx, release, err := c.use(context.Background())
+	if err != nil {
+		return nil
+	}
+	defer release()
+	found, err := c.client.Names(ctx, g.g.Name, names, labels)
+	if err != nil {
+		c.log(fmt.Sprintf("graph %s: the names of vertices: %v", g.g.Name, err))
+	}
+	return found
 }
 
 // forget is called when a graph is closed.
@@ -224,11 +239,12 @@ func (o LoadOptions) request(name string) (*control.LoadGraphRequest, error) {
 	}
 	source := &control.GraphSource{
 		Input: name, Format: o.Format, Directed: o.directed(), Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
+		SkipBad: uint32(o.SkipBad),
 		Weights: [...]string{IfAny: "", NoWeights: "none", Float64: "float64", Float32: "float32"}[o.Weights],
 	}
 	if !generate.IsGenerator(name) {
 		var err error
-		if source.Input, err = filepath.Abs(name); err != nil {
+		if source.Input, err = graphio.Absolute(name); err != nil {
 			return nil, fmt.Errorf("superstep: %w", err)
 		}
 	}

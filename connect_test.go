@@ -230,6 +230,8 @@ func TestClusterRefuses(t *testing.T) {
 	refused("parameter source: the graph has no vertex", run(t, g, algorithms.BFS{Source: pregel.None}))
 	refused("damping is 2, want a number from 0 to 1", run(t, g, algorithms.PageRank{Damping: 2}))
 	refused("Threads", run(t, g, nothing{}, superstep.Options{Threads: 2}))
+	refused("Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process", run(t, g, nothing{}, superstep.Options{Checkpoints: t.TempDir()}))
+	refused("this master keeps none", run(t, g, nothing{}, superstep.Options{CheckpointEvery: 3}))
 	refused("a limit of -1 supersteps", run(t, g, nothing{}, superstep.Options{MaxSupersteps: -1}))
 	refused("a limit of -1s for a superstep", run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
@@ -420,4 +422,34 @@ func TestLostMaster(t *testing.T) {
 		t.Errorf("found %v", err)
 	}
 	c.StartMaster(c.Address)
+}
+
+// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master keeps them.
+func TestCheckpointsOfAConnection(t *testing.T) {
+	programs, _ := builtin.With(own())
+	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}}, programs...)
+	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: own()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
+	g = open(t, g, err)
+	for _, o := range []superstep.Options{{}, {CheckpointEvery: 7, CheckpointStrict: true}} { // the first takes them as often as pays: perhaps none
+		o.MaxSupersteps = 4000
+		if err := run(t, g, endless{}, o); err != nil {
+			t.Fatal(err)
+		}
+		all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := uint32(0)
+		for _, j := range all.Msg.Jobs {
+			newest = max(newest, j.Checkpoint)
+		}
+		if o.CheckpointEvery != 0 && newest == 0 {
+			t.Errorf("every %d supersteps: there is none", o.CheckpointEvery)
+		}
+	}
 }

@@ -78,46 +78,27 @@ const (
 // String returns what the command line calls it: keep, first, min, sum or error.
 func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
-// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
-type LoadOptions struct {
-	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500, adjacency, csv or tsv; empty means to find out.
-	Format string
-	Kind   Kind
-	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
-	Partitions int
-	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
-	// of its row and column alone, and programs cannot call Edges.
-	Grid       Grid
-	Duplicates Duplicates
-	// DropSelfLoops leaves out edges from a vertex to itself.
-	DropSelfLoops bool
-	Weights       Weights
-	// UnitWeights makes every weight 1.
-	UnitWeights bool
-	// Vertices are ids of vertices there are besides those that edges name; for FromEdges alone.
-	Vertices []uint64
-	// Threads is how many threads load the graph; 0 is one for each processor.
-	Threads int
-	// Progress, if not nil, is told what is being done and how much of it.
-	Progress func(stage string, done, total int64)
-}
-
 // Graph is a loaded graph, in this process or, of a [Connection], on a cluster: then the input ids of its vertices are here. It is
 // safe for use by several goroutines.
 type Graph struct {
 	g    *graph.Graph
 	conn *Connection // to the cluster whose workers have the partitions, or nil
 	load string      // which load of it the cluster has
-	refs *mem.Refs   // of the runs and calls that read it: Close frees it when the last of them has returned
+	// named reports that the cluster has names for its vertices.
+	named bool
+	refs  *mem.Refs // of the runs and calls that read it: Close frees it when the last of them has returned
 	// Account says, for people, what was understood of the input.
 	Account []string
+	// Skipped says of each malformed line that was left out of the input, in order, where it is and what is wrong with it.
+	Skipped []string
 }
 
 // Edge is an edge of a graph made in memory, between input ids.
 type Edge = pregel.InputEdge
 
-// Load opens a graph: a file, plain or compressed by gzip or zstd, in one of the formats of [LoadOptions]; or, as
-// [Generate] does, a generator. Errors of a file's content name the file and the line.
+// Load opens a graph: a file, plain or compressed by gzip, zstd or bzip2, in one of the formats of [LoadOptions]; several, as a directory, a pattern
+// such as "parts/*.csv" or names with commas between; standard input by the name "-"; or, as [Generate] does, a generator. Errors of a file's content name
+// the file, the line and the column.
 func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -129,7 +110,7 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
-	request := load.Request{Name: name, Directed: o.directed(), Team: team, Progress: o.Progress}
+	request := load.Request{Name: name, Directed: o.directed(), SkipBad: o.SkipBad, Team: team, Progress: o.Progress}
 	if o.Format != "" {
 		if request.Format, err = graphio.ParseFormat(o.Format); err != nil {
 			return nil, err
@@ -144,7 +125,7 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 		return nil, err
 	}
 	in.Close()
-	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
+	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account, Skipped: in.Skipped}, nil
 }
 
 // Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
@@ -187,15 +168,6 @@ func store(ctx context.Context, in *edges.Input, o LoadOptions, team *parallel.T
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account}, nil
 }
 
-// stored says how a graph is stored.
-func (o LoadOptions) stored(team *parallel.Team) graph.Options {
-	weights, _ := o.weights()
-	return graph.Options{
-		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
-		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
-	}
-}
-
 // derived returns a graph that was made from g by changes, and shares memory with it: it takes over the caller's hold on g, and lets go when
 // it is closed.
 func (g *Graph) derived(changed *graph.Graph) *Graph {
@@ -203,27 +175,6 @@ func (g *Graph) derived(changed *graph.Graph) *Graph {
 		changed.Close()
 		g.refs.Release()
 	})}
-}
-
-func (o LoadOptions) directed() *bool {
-	if o.Kind == AsInput {
-		return nil
-	}
-	directed := o.Kind == Directed
-	return &directed
-}
-
-func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
-	switch o.Weights {
-	case NoWeights:
-		return edges.Unweighted, false
-	case Float32:
-		return edges.Float32, false
-	case Float64:
-		return edges.Float64, false
-	default:
-		return edges.Float64, true
-	}
 }
 
 // one returns the options given, or none.
@@ -235,16 +186,6 @@ func one[T interface{ validate() error }](options []T) (o T, err error) {
 		o = options[0]
 	}
 	return o, o.validate()
-}
-
-func (o LoadOptions) validate() error {
-	if o.Partitions < 0 {
-		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
-	}
-	if o.Kind > Undirected || o.Weights > Float32 || o.Duplicates > RefuseDuplicates {
-		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d and Duplicates %d", o.Kind, o.Weights, uint8(o.Duplicates))
-	}
-	return validThreads("LoadOptions", o.Threads)
 }
 
 func validThreads(of string, threads int) error {
@@ -276,12 +217,20 @@ func (g *Graph) Vertex(label uint64) (pregel.VertexID, bool) {
 }
 
 // Named returns the handle of the vertex that the input calls by a name, and whether there is one. A file of CSV or TSV may have names: its
-// input ids are then their places in rising order, from 0.
+// input ids are then their places in rising order, from 0. Of a graph on a cluster each call asks the cluster, and finds none if that does not answer.
 func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 	if !g.refs.Acquire() {
 		return pregel.None, false
 	}
 	defer g.refs.Release()
+	if g.named {
+		for _, one := range g.conn.namesOf(g, []string{name}, nil) {
+			if one.Name == name {
+				return g.g.Find(one.Label)
+			}
+		}
+		return pregel.None, false
+	}
 	if g.g.Names == nil {
 		return pregel.None, false
 	}
@@ -293,12 +242,20 @@ func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 }
 
 // Name returns what the input calls a vertex: its name, or its input id in digits where it has none. It panics if there is no such vertex.
+// Of a graph on a cluster each call asks the cluster; without an answer it returns the input id.
 func (g *Graph) Name(id pregel.VertexID) string {
 	label := g.Label(id)
 	if !g.refs.Acquire() {
 		panic(errClosed)
 	}
 	defer g.refs.Release()
+	if g.named {
+		for _, one := range g.conn.namesOf(g, nil, []uint64{label}) {
+			if one.Label == label {
+				return one.Name
+			}
+		}
+	}
 	return string(g.g.AppendName(nil, label))
 }
 

@@ -79,7 +79,7 @@ func TestLoad(t *testing.T) {
 func TestLoadRefuses(t *testing.T) {
 	path := file(t, "g.el", "1 2\n2 x\n")
 	_, err := superstep.Load(t.Context(), path)
-	refused(t, err, `g.el:2: found "x", which is not a number, expected a whole number`)
+	refused(t, err, `g.el:2:3: found "x", which is not a number, expected a whole number`)
 	_, err = superstep.Load(t.Context(), path, superstep.LoadOptions{Format: "gml"})
 	refused(t, err, `found the graph format "gml", expected one of snap, el,`)
 	_, err = superstep.Load(t.Context(), path, superstep.LoadOptions{}, superstep.LoadOptions{})

@@ -80,15 +80,21 @@ func sendBy[T any](ctx context.Context, g *Graph, program, column string, value 
 // sendFile sends the values that a file has to the cluster that has a graph.
 func sendFile(ctx context.Context, g *Graph, column kernel.Property, path string) (*control.ColumnData, error) {
 	var id string
+	named := g.named && !column.OfEdges
 	file, at, err := graphio.SplitColumn(path)
 	if err == nil {
 		id, err = g.conn.client.SendColumn(ctx, func(w io.Writer) error {
-			_, err := engine.CopyLines(ctx, w, &column, file, at)
+			var err error
+			if named {
+				_, err = engine.CopyNamedLines(ctx, w, &column, file, at, false)
+			} else {
+				_, err = engine.CopyLines(ctx, w, &column, file, at)
+			}
 			return err
 		})
 	}
 	if err != nil {
 		return nil, fmt.Errorf("superstep: column %s: %w", column.Name, err)
 	}
-	return &control.ColumnData{Id: id, File: file}, nil
+	return &control.ColumnData{Id: id, File: file, Named: named}, nil
 }

@@ -135,23 +135,23 @@ func TestInputFromFileRefuses(t *testing.T) {
 	there = open(t, there, err)
 	here := grid(t)
 	for want, input := range map[string]superstep.Input{
-		"values.txt:2: found vertex 900, expected one of ":                                     superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
-		"values.txt:3: found vertex 1 again, expected every vertex once":                       superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
-		`values.txt:1: found "x", expected a number`:                                           superstep.FromFile(typedFloat, path("1 x")),
-		`values.txt:1: found "1 2", expected a number`:                                         superstep.FromFile(typedFloat, path("1 1 2")),
-		`values.txt:1: found "", expected a number`:                                            superstep.FromFile(typedFloat, path("1 ")),
-		`values.txt:1: found no value in "1", expected "id value"`:                             superstep.FromFile(typedText, path("1")),
-		`values.txt:1: found 128, expected -128 to 127`:                                        superstep.FromFile(typedWhole, path("1 128")),
-		`values.txt:1: found "-1", expected a whole number, not negative`:                      superstep.FromFile(typedCount, path("1 -1")),
-		`values.txt:1: found "yes", expected true or false`:                                    superstep.FromFile(typedFlag, path("1 yes")),
-		`values.txt:1: found "90", expected a time, such as 1m30s`:                             superstep.FromFile(typedWait, path("1 90")),
-		`values.txt:2: found vertex 900 as a value, expected one of the graph, or -1`:          superstep.FromFile(typedVertex, path("\n1 900")),
-		`values.txt:1: found "x", expected the id of a vertex`:                                 superstep.FromFile(typedVertex, path("1 x")),
-		`values.txt:1: found "\"a", expected text quoted as Go does`:                           superstep.FromFile(typedText, path(`1 "a`)),
-		"column pair: values of type [2]int are not read from files, only strings":             superstep.FromFile(typedPair, path("1 2 3")),
-		"column float: open nowhere: no such file":                                             superstep.FromFile(typedFloat, "nowhere"),
-		`values.txt:1: found ` + strings.Repeat("7", 150) + `, expected a number that fits 32`: superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
-		"superstep: Options.Columns: found an Input that neither superstep.From nor superst":   {},
+		"values.txt:2:1: found vertex 900, expected one of ":                                     superstep.FromFile(typedFloat, path("1 2\n900 1\n")),
+		"values.txt:3:1: found vertex 1 again, expected every vertex once":                       superstep.FromFile(typedFloat, path("1 2\n2 2\n1 2\n")),
+		`values.txt:1:3: found "x", expected a number`:                                           superstep.FromFile(typedFloat, path("1 x")),
+		`values.txt:1:3: found "1 2", expected a number`:                                         superstep.FromFile(typedFloat, path("1 1 2")),
+		`values.txt:1:3: found "", expected a number`:                                            superstep.FromFile(typedFloat, path("1 ")),
+		`values.txt:1:1: found no value in "1", expected "id value"`:                             superstep.FromFile(typedText, path("1")),
+		`values.txt:1:3: found 128, expected -128 to 127`:                                        superstep.FromFile(typedWhole, path("1 128")),
+		`values.txt:1:3: found "-1", expected a whole number, not negative`:                      superstep.FromFile(typedCount, path("1 -1")),
+		`values.txt:1:3: found "yes", expected true or false`:                                    superstep.FromFile(typedFlag, path("1 yes")),
+		`values.txt:1:3: found "90", expected a time, such as 1m30s`:                             superstep.FromFile(typedWait, path("1 90")),
+		`values.txt:2:3: found vertex 900 as a value, expected one of the graph, or -1`:          superstep.FromFile(typedVertex, path("\n1 900")),
+		`values.txt:1:3: found "x", expected the id of a vertex`:                                 superstep.FromFile(typedVertex, path("1 x")),
+		`values.txt:1:3: found "\"a", expected text quoted as Go does`:                           superstep.FromFile(typedText, path(`1 "a`)),
+		"column pair: values of type [2]int are not read from files, only strings":               superstep.FromFile(typedPair, path("1 2 3")),
+		"column float: open nowhere: no such file":                                               superstep.FromFile(typedFloat, "nowhere"),
+		`values.txt:1:3: found ` + strings.Repeat("7", 150) + `, expected a number that fits 32`: superstep.FromFile(typedFloat, path("1 "+strings.Repeat("7", 400))),
+		"superstep: Options.Columns: found an Input that neither superstep.From nor superst":     {},
 	} {
 		for _, g := range []*superstep.Graph{here, there} {
 			refusedWith(t, run(t, g, typed{}, superstep.Options{Columns: []superstep.Input{input}}), want)
@@ -177,8 +177,8 @@ func TestInputFromLargeFile(t *testing.T) {
 			}
 		}
 		for line, want := range map[string]string{
-			"30000 0": "next.txt:30001: found vertex 30000, expected one of ",
-			"0 30000": "next.txt:30001: found vertex 0 again, expected every vertex once",
+			"30000 0": "next.txt:30001:1: found vertex 30000, expected one of ",
+			"0 30000": "next.txt:30001:1: found vertex 0 again, expected every vertex once",
 		} {
 			input := superstep.FromFile(parentBefore, file(t, "next.txt", text.String()+line))
 			refusedWith(t, run(t, g, parents{}, superstep.Options{Columns: []superstep.Input{input}}), want)

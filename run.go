@@ -2,6 +2,7 @@ package superstep
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 	"time"
@@ -54,13 +55,29 @@ type Options struct {
 	// Columns are columns of the program that begin with the values of earlier results, functions or files, those of edges with files alone:
 	// superstep.From(column, result), superstep.FromFile(column, path).
 	Columns []Input
+	// Checkpoints is where a run in this process keeps checkpoints, its state between two supersteps: a directory, which is made if there is none, or s3://BUCKET/PREFIX, a place for each run; by
+	// default nowhere. They are stored beside the run, every CheckpointEvery supersteps or CheckpointInterval; without either as often as pays by what one costs and MTBF, the mean time
+	// between failures, default 24 h. CheckpointStrict ends the run when two in a row cannot be stored; otherwise Log gets a line for each. They are removed when the run is done, unless KeepCheckpoints
+	// leaves the last ones; those of a run that fails, is interrupted or comes to its limit stay.
+	//
+	// On a cluster the master says where jobs keep theirs (master.Options.Checkpoints), and CheckpointEvery, CheckpointInterval, MTBF and CheckpointStrict when this one takes them, if any is given;
+	// Checkpoints, KeepCheckpoints and Resume are refused.
+	Checkpoints                       string
+	CheckpointEvery                   int
+	CheckpointInterval, MTBF          time.Duration
+	CheckpointStrict, KeepCheckpoints bool
+	// Resume has the run go on from the newest checkpoint there that is in order, and begin at the start where there is none. Program and graph must be those of the run before, the program with the
+	// same parameters, which are not compared; threads, partitions and Delivery may be others. Without Resume a place that has checkpoints is refused.
+	Resume bool
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
 	// Log gets the lines that the program logs; several goroutines may call it at once.
 	Log func(line string)
 }
 
-func (o Options) validate() error { return validThreads("Options", o.Threads) }
+func (o Options) validate() error {
+	return errors.Join(validThreads("Options", o.Threads), o.validateCheckpoints())
+}
 
 // Progress is how far a run is.
 type Progress struct {
@@ -145,6 +162,12 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err := program.Ready(ctx, g.g, team); err != nil {
 		return nil, err
 	}
+	keeping, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
+	if err != nil {
+		return nil, err
+	}
+	done := false
+	defer func() { err = errors.Join(err, keeping.end(done)) }()
 	job, err := engine.NewJob(g.g, p, eo)
 	if err != nil {
 		return nil, err
@@ -157,6 +180,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
+	done = outcome.Converged
 	r := result(g, job, outcome, sink.records)
 	held = r.graph == g
 	return r, nil

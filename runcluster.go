@@ -9,10 +9,12 @@ import (
 	"math"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -102,7 +104,7 @@ func valuesOf[V any](ctx context.Context, g *Graph, job *control.Job, encoding p
 	if size == nil {
 		return column.Values, g, nil
 	}
-	return column.Values, &Graph{g: g.g.WithVertices(int(size.Ids), size.Arcs, column.Has), conn: g.conn, refs: g.refs}, nil
+	return column.Values, &Graph{g: g.g.WithVertices(int(size.Ids), size.Arcs, column.Has), conn: g.conn, named: g.named, refs: g.refs}, nil
 }
 
 // totalsOf are the values of a job's aggregators. One that was too large to travel, which the log said, has none.
@@ -128,6 +130,8 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 	switch {
 	case o.Threads != 0:
 		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
+	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume:
+		return nil, errors.New("superstep: Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
 		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
 	case !delivery.Choice(o.Delivery).Valid():
@@ -139,6 +143,10 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 		}
 		return g.g.Label(id), true
 	}
+	var when *control.KeepWhen
+	if policy := o.checkpointPolicy(); policy != (checkpoint.Policy{}) {
+		when = jobspec.KeepWhen(policy)
+	}
 	var refused error
 	for _, e := range c.programs {
 		switch values, ok, err := e.Given(program, label); {
@@ -146,7 +154,7 @@ func (c *Connection) job(g *Graph, program any, o Options) (*control.JobSpec, er
 			refused = fmt.Errorf("superstep: %w", err)
 		case ok:
 			return &control.JobSpec{
-				Program: e.Name, Parameters: values, Graph: g.g.Name, Load: g.load, KeepResult: true, Unsorted: true, Form: e.Form(),
+				Program: e.Name, Parameters: values, Graph: g.g.Name, Load: g.load, KeepResult: true, Unsorted: true, Form: e.Form(), KeepWhen: when,
 				Options: &control.RunOptions{
 					Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps),
 					SuperstepTimeout: int64(o.SuperstepTimeout), Trace: o.Trace != nil, Seed: o.Seed,

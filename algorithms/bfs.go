@@ -73,3 +73,6 @@ func (BFSLevels) Compute(v *pregel.Vertex[int64, int64], level int64) {
 	v.SendToAllNeighbors(level + 1)
 	v.Finish()
 }
+
+// Resend sends the next level again, when a run goes on from a checkpoint.
+func (BFSLevels) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value() + 1) }

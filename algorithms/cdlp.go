@@ -48,6 +48,9 @@ func (p CDLP) EffectiveIterations() int {
 	return p.Iterations
 }
 
+// MaxSupersteps is one before the first iteration, and one for each.
+func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.EffectiveIterations(), 1, 1) }
+
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep > p.EffectiveIterations() || c.Superstep > 1 && relabelled.Value(c) == 0 {
@@ -70,6 +73,9 @@ func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 		v.SendToAllNeighbors(v.Value())
 	}
 }
+
+// Resend sends the label again, when a run goes on from a checkpoint.
+func (CDLP) Resend(v *pregel.Vertex[uint64, uint64]) { v.SendToAllNeighbors(v.Value()) }
 
 // mode returns the label that is most frequent among some, of equals the least. It may reorder them.
 //

@@ -74,6 +74,15 @@ func (p Coloring) Compute(v *pregel.Vertex[int64, uint64], messages []uint64) {
 	v.Finish()
 }
 
+// Resend sends the color again, or the place before there is one, when a run goes on from a checkpoint.
+func (p Coloring) Resend(v *pregel.Vertex[int64, uint64]) {
+	if color := v.Value(); color >= 0 {
+		v.SendToAllNeighbors(uint64(color))
+	} else {
+		v.SendToAllNeighbors(p.place(v))
+	}
+}
+
 // include adds a number to a set of bits.
 func include(set []uint64, n int) []uint64 {
 	for len(set) <= n/64 {

@@ -2,7 +2,6 @@ package algorithms
 
 import (
 	"math"
-	"strconv"
 
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -66,11 +65,4 @@ func (Degrees) Compute(v *pregel.Vertex[Degree, struct{}], _ []struct{}) {
 	mostTotal.Add(v, d.Total)
 	meanTotal.Add(v, float64(d.Total)/n)
 	v.VoteToHalt()
-}
-
-// Output writes the numbers of edges that leave, that enter, and of all.
-func (Degrees) Output(dst []byte, d Degree) []byte {
-	dst = strconv.AppendInt(dst, d.Out, 10)
-	dst = strconv.AppendInt(append(dst, ' '), d.In, 10)
-	return strconv.AppendInt(append(dst, ' '), d.Total, 10)
 }

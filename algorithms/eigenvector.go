@@ -67,6 +67,15 @@ func (Eigenvector) send(v *pregel.Vertex[float64, float64], x float64) {
 	v.SendToAllNeighbors(x)
 }
 
+// Resend sends what is raw again, when a run goes on from a checkpoint.
+func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeighbors(raw.Of(v)) }
+
+// MaxSupersteps is one before the first iteration, one for each, and the one that divides the last scores.
+func (p Eigenvector) MaxSupersteps() int {
+	limit, _ := limits(p.Iterations, p.Tolerance)
+	return mostSupersteps(limit, 1, 2)
+}
+
 // Coordinate ends the run before the first superstep that would be one too many: superstep s has the scores of iteration s-1.
 func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep < 3 {

@@ -75,6 +75,12 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 	v.SendAlong(d, x)
 }
 
+// MaxSupersteps is one before the first iteration, two for each, and the one that divides the hubs.
+func (p HITS) MaxSupersteps() int {
+	limit, _ := limits(p.Iterations, p.Tolerance)
+	return mostSupersteps(limit, 2, 2)
+}
+
 // Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
 	limit, tolerance := limits(p.Iterations, p.Tolerance)

@@ -70,6 +70,9 @@ func (HyperBall) Compute(v *pregel.Vertex[Ball, Counter], m Counter) {
 	v.VoteToHalt()
 }
 
+// Resend sends the counter again, when a run goes on from a checkpoint.
+func (HyperBall) Resend(v *pregel.Vertex[Ball, Counter]) { v.SendToAllNeighbors(v.Ref().Reached) }
+
 func union(a, b Counter) Counter {
 	for i := range a {
 		a[i] = max(a[i], b[i])

@@ -51,6 +51,15 @@ func endRun(c *pregel.Coordinator, done, atLimit, watched bool) {
 	}
 }
 
+// mostSupersteps returns how many supersteps a run has that does so many iterations of so many each, and others beside; 0, which is not
+// known, of so many iterations that nobody will see the end.
+func mostSupersteps(iterations, each, others int) int {
+	if iterations > math.MaxInt32/each-others {
+		return 0
+	}
+	return iterations*each + others
+}
+
 // Power iterations make every vector of the one before and divide it by its length, which all vertices know only a superstep later. So what
 // a vertex sends is raw, and whoever receives it divides.
 

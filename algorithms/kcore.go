@@ -96,6 +96,9 @@ func (p KCore) Compute(v *pregel.Vertex[int64, int64], gone int64) {
 	}
 }
 
+// Resend says again that the vertex has left, when a run goes on from a checkpoint.
+func (KCore) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(1) }
+
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 	level, least, left := b.Worker.Phase, int64(math.MaxInt64), uint64(0)

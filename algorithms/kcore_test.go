@@ -75,9 +75,6 @@ func TestDegrees(t *testing.T) {
 			t.Errorf("%s: the aggregates are %v", s.name, got)
 		}
 	}
-	if text := string(algorithms.Degrees{}.Output(nil, algorithms.Degree{Out: 1, In: 2, Total: 3})); text != "1 2 3" {
-		t.Errorf("a value is written as %s", text)
-	}
 }
 
 func TestCoresOnACluster(t *testing.T) {

@@ -48,3 +48,12 @@ func (MIS) Compute(v *pregel.Vertex[bool, uint64], least uint64) {
 		v.SendToAllNeighbors(place)
 	}
 }
+
+// Resend sends again that the vertex has joined, or its place, when a run goes on from a checkpoint.
+func (MIS) Resend(v *pregel.Vertex[bool, uint64]) {
+	if v.Value() {
+		v.SendToAllNeighbors(joined)
+	} else {
+		v.SendToAllNeighbors(hash(v.Label()))
+	}
+}

@@ -100,9 +100,7 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 		n = p.targets(v)
 	}
 	rank := (1-damping)/n + damping*(sum+dangling.Value(v)/n)
-	if watched(p.Iterations, p.Tolerance) {
-		change.Add(v, math.Abs(rank-v.Value()))
-	}
+	change.Add(v, math.Abs(rank-v.Value()))
 	spread(v, rank)
 }
 
@@ -149,12 +147,23 @@ func spread(v *pregel.Vertex[float64, float64], rank float64) {
 	}
 }
 
+// Resend spreads the rank again, when a run goes on from a checkpoint.
+func (PageRank) Resend(v *pregel.Vertex[float64, float64]) {
+	v.SendToAllNeighbors(v.Value() / float64(v.OutDegree()))
+}
+
 // EffectiveDamping returns the probability of following an edge: Damping, or its default where that is 0.
 func (p PageRank) EffectiveDamping() float64 { return cmp.Or(p.Damping, 0.85) }
 
 // Limits returns the number of iterations after which a run ends, and the change below which it ends before.
 func (p PageRank) Limits() (iterations int, tolerance float64) {
 	return limits(p.Iterations, p.Tolerance)
+}
+
+// MaxSupersteps is one before the first iteration, and one for each.
+func (p PageRank) MaxSupersteps() int {
+	limit, _ := p.Limits()
+	return mostSupersteps(limit, 1, 1)
 }
 
 // watched reports whether the ranks' change may end the run.

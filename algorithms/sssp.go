@@ -101,6 +101,9 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 	}
 }
 
+// Resend sends the distance again, when a run goes on from a checkpoint.
+func (SSSP[W]) Resend(v *pregel.Vertex[W, W]) { v.SendToAllNeighbors(v.Value()) }
+
 // Hop is a vertex's place in a tree of shortest paths: its distance, and the vertex before it.
 type Hop[W combiners.Weight] = combiners.Arrival[W]
 
@@ -193,4 +196,9 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 			b.Finish |= bit
 		}
 	}
+}
+
+// Resend sends the distance again, when a run goes on from a checkpoint.
+func (SSSPTree[W]) Resend(v *pregel.Vertex[Hop[W], Hop[W]]) {
+	v.SendToAllNeighbors(Hop[W]{Dist: v.Value().Dist, From: v.ID()})
 }

@@ -136,6 +136,14 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	}
 }
 
+// MaxSupersteps is one at the start, one for each step, and one for the news of the last. How often node2vec chooses anew is not known.
+func (p Walks) MaxSupersteps() int {
+	if p.secondOrder() {
+		return 0
+	}
+	return mostSupersteps(p.length(), 1, 2)
+}
+
 // bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.
 func (p Walks) bound() float64 { return max(1, 1/cmp.Or(p.Q, 1)) }
 

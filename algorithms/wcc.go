@@ -2,12 +2,25 @@ package algorithms
 
 import (
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // WCC finds the weakly connected components: the value of a vertex is the least VertexID of its component, which is its
 // vertex of the highest degree.
+//
+// First the component of vertex 0, the hub, is searched: in graphs of the web and of people that is the giant one, and a search looks at few
+// of its edges. What is left is little there, and goes by labels (Slota, Rajamanickam and Madduri 2014, who call that Multistep).
 type WCC struct{}
+
+// inGiant says of which vertices the search found that they are in the component of vertex 0.
+var inGiant = pregel.NewVertexColumn[bool]("giant").Private()
+
+// Plan is the search.
+func (WCC) Plan() pregel.Plan { return plan.Phase(wccSearch{}) }
+
+// Columns has what the search found.
+func (WCC) Columns() []pregel.Column { return []pregel.Column{inGiant} }
 
 // Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end at the first
 // neighbours.
@@ -22,8 +35,13 @@ func (WCC) Monotone() {}
 // Group is a vertex's component, of which reports name the largest.
 func (WCC) Group(component ID) ID { return component }
 
-// Init makes every vertex a component.
+// Init makes every vertex a component that is not in that of vertex 0.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
+	if inGiant.Of(v) {
+		v.Set(0)
+		v.Finish()
+		return
+	}
 	v.Set(v.ID())
 	p.announce(v)
 }
@@ -46,4 +64,28 @@ func (WCC) announce(v *pregel.Vertex[ID, ID]) {
 	} else {
 		v.VoteToHalt()
 	}
+}
+
+// Resend sends the component again, when a run goes on from a checkpoint.
+func (WCC) Resend(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.Value()) }
+
+// wccSearch finds the component of vertex 0.
+type wccSearch struct{}
+
+func (wccSearch) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
+func (wccSearch) Direction() pregel.Direction   { return pregel.Both }
+func (wccSearch) Columns() []pregel.Column      { return []pregel.Column{inGiant} }
+
+// Init begins at vertex 0, if there is one: changes of the graph may have removed it.
+func (p wccSearch) Init(v *pregel.Vertex[struct{}, ID]) {
+	if v.VoteToHalt(); v.ID() == 0 {
+		p.Compute(v, 0)
+	}
+}
+
+// Compute marks a vertex that is found, and searches on from it.
+func (wccSearch) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
+	inGiant.Set(v, true)
+	v.SendToAllNeighbors(v.ID())
+	v.Finish()
 }

@@ -48,11 +48,11 @@ func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
+	ends := p.RowEnds()
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
+		list := p.Adj[p.Starts[r]:ends[r]]
 		walked += len(list)
 		acc := k.identity
 		if found>>i&1 != 0 {
@@ -164,11 +164,11 @@ func (k *narrowSumKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, walked := k.Read, 0
+	ends := p.RowEnds()
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
+		list := p.Adj[p.Starts[r]:ends[r]]
 		walked += len(list)
 		acc := k.identity
 		if found>>i&1 != 0 {

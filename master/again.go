@@ -24,6 +24,10 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 	if !j.lost || kindOf(j.spec) != &programKind {
 		return false
 	}
+	if w := j.starved; w != nil && !c.roomier(w, j.placements) {
+		j.stopping, j.reason = true, starved(w)
+		return false
+	}
 	j.losses = append(j.losses, reason+reached(j.state, supersteps))
 	if len(j.losses) > c.retries {
 		if n := len(j.losses); n > 1 {
@@ -39,8 +43,11 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 // requeue has a job wait for its next attempt, before those that have not begun.
 func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 	j.used = j.taken(now)
+	if j.lost {
+		j.team = j.placements
+	}
 	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
-	j.reason = reason
+	j.reason, j.lostPartitions, j.unconfined = reason, nil, ""
 	c.queued = append(c.queued, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
@@ -49,7 +56,8 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 // goesOn reports whether a job begins another attempt after an error that is no loss.
 func goesOn(err error) bool {
 	var moved *movedError
-	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved)
+	var recomputed *recomputeError
+	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved) || errors.As(err, &recomputed)
 }
 
 // reached says how far an attempt had come.

@@ -13,7 +13,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // stamp makes a time of day of a time since the start.
@@ -55,10 +54,13 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	if err := s.placed(r.Spec); err != nil {
 		return nil, false, err
 	}
-	if err := s.allowedInputs(ctx, r.Spec); err != nil {
-		return nil, false, err
+	if err = s.allowedInputs(ctx, r.Spec); err == nil {
+		err = allowedPriority(control.CallerOf(ctx), r.Spec.Priority)
 	}
-	if err := allowedPriority(control.CallerOf(ctx), r.Spec.Priority); err != nil {
+	if err == nil {
+		err = s.columns.learn(ctx, r.Spec)
+	}
+	if err != nil {
 		return nil, false, err
 	}
 	held := false
@@ -112,30 +114,6 @@ func (s *Server) grid(spec *control.JobSpec) layout.Grid {
 		rows, columns = g.rows, g.columns
 	}
 	return layout.Grid{Rows: int(rows), Columns: int(columns)}
-}
-
-// suits refuses a program that does not want its graph, if that is of the catalog; one that is loaded for the job its workers know.
-func (s *Server) suits(spec *control.JobSpec) error {
-	s.mu.Lock()
-	g := s.cluster.graphs[spec.Graph]
-	if g == nil || g.report.Vertices == 0 {
-		s.mu.Unlock()
-		return nil
-	}
-	about := pregel.GraphInfo{
-		NumVertices: g.report.Vertices, NumEdges: g.report.Arcs, Directed: g.report.Directed, Weighted: g.report.Weighted,
-		Partitions: len(g.placements),
-	}
-	s.mu.Unlock()
-	p, err := s.options.Registry.Find(spec.Program)
-	if err != nil {
-		return err
-	}
-	program, err := p.New(spec.Parameters, nil)
-	if err != nil {
-		return err
-	}
-	return program.ValidateGraph(spec.Graph, about)
 }
 
 // job answers with a job that something was done to.
@@ -234,6 +212,16 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	}
 	defer j.watch()()
 	at, version := r.Msg.After, uint64(0)
+	if r.Msg.Logs && at < s.firstEvent {
+		for _, e := range s.logs.read(r.Msg.Id, s.firstEvent, s.stamp(0)) {
+			if e.Sequence <= at {
+				continue
+			}
+			if err := stream.Send(e); err != nil {
+				return err
+			}
+		}
+	}
 	for {
 		events, changed, more := j.after(at)
 		for _, e := range events {
@@ -282,9 +270,9 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	}
 	s.mu.Lock()
 	j, err := s.find(id)
-	state, spec, owner := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil), ""
+	state, spec, owner, size := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil), "", int64(-1)
 	if err == nil {
-		state, spec, owner = j.state, j.spec, j.owner
+		state, spec, owner, size = j.state, j.spec, j.owner, int64(s.describe(j).ResultBytes)
 	}
 	s.mu.Unlock()
 	if e := s.earlier(id); e != nil {
@@ -298,15 +286,12 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	case !spec.KeepResult:
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
 	}
-	done := s.results.retention.read(id)
-	if done == nil && s.shared != nil {
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("the result of job %s is not here: it was kept by the master that led when the job ended, or was removed since", id))
-	}
-	if done == nil {
-		return s.results.retention.removed(id, owner)
+	done, err := s.openResult(ctx, id, owner, size)
+	if err != nil {
+		return err
 	}
 	defer done()
-	return s.results.read(id, !spec.Unsorted, offset, each)
+	return s.results.read(id, orderOf(spec), offset, each)
 }
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
@@ -346,7 +331,7 @@ func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
 		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
-		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner,
+		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named, Skipped: g.report.Skipped,
 	}
 }
 

@@ -87,7 +87,13 @@ func (s *Server) placed(spec *control.JobSpec) error {
 			return invalid("there are no checkpoints of a job at %.150q", from)
 		}
 	}
-	if none || kindOf(spec) != &programKind {
+	if kindOf(spec) != &programKind {
+		return nil
+	}
+	if none && spec.KeepWhen != nil {
+		return invalid("the job says when it takes checkpoints, and this master keeps none: superstep master --checkpoints PLACE, or --data DIR, has it keep them")
+	}
+	if none {
 		return nil
 	}
 	spec.Checkpoints = all + strings.ToLower(spec.Program+"-"+rand.Text()[:12])
@@ -125,9 +131,9 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 			return nil, nil, err
 		}
 		prepare.Keep = &control.Keep{
-			Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(checkpoint.Policy{
+			Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(jobspec.When(r.spec.KeepWhen, checkpoint.Policy{
 				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
-			}),
+			})),
 		}
 		from, err = r.newest(ctx, place)
 		switch {

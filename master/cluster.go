@@ -18,6 +18,7 @@ type rules struct {
 	left      time.Duration // workers that left
 	running   int           // jobs at a time
 	settle    time.Duration // after a restart workers may take so long to come back, before anything begins
+	slowFor   time.Duration // a worker that is slow for so long is a straggler; 0: none is
 	retries   int           // how often a job that lost a worker begins again
 	queue     int           // jobs that may wait
 	ended     int           // jobs that are remembered
@@ -73,7 +74,9 @@ type cluster struct {
 	loads   uint64 // number of the last load of a graph
 	refused int    // workers
 	lost    int    // workers
-	effects []effect
+
+	straggled int // moves of jobs away from slow workers
+	effects   []effect
 }
 
 func newCluster(r rules) *cluster {
@@ -117,8 +120,15 @@ type (
 	}
 )
 
-func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
-func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
+func (e startJob) String() string {
+	text := fmt.Sprintf("start %s on %v", e.job.id, e.job.workers())
+	if lost := e.job.lostPartitions; len(lost) > 0 {
+		text += fmt.Sprintf(", with the lost %s on %s", partitionsInWords(lost), e.job.placements[lost[0]].Worker)
+	}
+	return text
+}
+
+func (e stopJob) String() string { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
 func (e startLoad) String() string {
 	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 var update = flag.Bool("update", false, "write what the state machine answers into the scripts")
@@ -26,11 +27,13 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	at TIME                                   the clock, which also ticks
 //	cut | mended NAME NAME                    two workers do not reach each other, or do again
 //	unheard TIME                              the master was paused for so long
-//	register NAME [instance=] [incarnation=] [protocol=] [programs=]
+//	register NAME [instance=] [incarnation=] [protocol=] [programs=] [limit=MIB] [arrays=MIB]
+//	memory NAME INCARNATION limit=MIB arrays=MIB   what a worker says of its memory; a process that has exited with "not enough memory" is starved
 //	heard | holds | detach NAME INCARNATION, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
-//	load GRAPH [grid=RxC], loaded GRAPH [error], drop GRAPH
+//	load GRAPH [grid=RxC] [input=TEXT], loaded GRAPH [error], drop GRAPH
+//	logged JOB                                its workers hold what they have logged of the run
 //	submit PROGRAM GRAPH|input:TEXT [key=] [grid=RxC] [checkpoints=PLACE] [confirm=0s] [owner=] [priority=low|normal|high], confirm JOB, driven | running | writing JOB, moved JOB reason, ended JOB [after=SUPERSTEPS] [error], cancel JOB [reason]
 //	show                                      what there is
 func TestClusterScripts(t *testing.T) {
@@ -133,6 +136,7 @@ func (s *script) do(verb string, words []string) error {
 		incarnation, err := c.register(now, &control.RegisterRequest{
 			Name: words[0], Instance: v["instance"], Incarnation: uint64(s.number(v, "incarnation", 0)),
 			Protocol: uint32(s.number(v, "protocol", control.Protocol)), Version: "v1", DataAddress: words[0] + ":1", Programs: programs(v["programs"]),
+			Budget: s.budget(v),
 		})
 		if err == nil {
 			s.answer("incarnation %d", incarnation)
@@ -148,6 +152,9 @@ func (s *script) do(verb string, words []string) error {
 		if !c.heard(now, words[0], s.incarnation(words)) {
 			s.answer("not one of ours")
 		}
+	case "memory":
+		c.heard(now, words[0], s.incarnation(words))
+		c.workers[words[0]].tell(now, &control.Heartbeat{Budget: s.budget(values(words))})
 	case "holds":
 		jobs, graphs := c.held(words[0], s.incarnation(words))
 		s.answer("jobs %q, graphs %q", jobs, graphs)
@@ -160,7 +167,7 @@ func (s *script) do(verb string, words []string) error {
 	case "load":
 		var rows, columns uint32
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &rows, &columns)
-		return c.loadGraph("", words[0], &control.GraphSource{Input: "file"}, rows, columns)
+		return c.loadGraph("", words[0], &control.GraphSource{Input: cmp.Or(values(words)["input"], "file"), Weights: "none"}, rows, columns)
 	case "loaded":
 		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20}, failure(rest(1)))
 	case "drop":
@@ -189,6 +196,13 @@ func (s *script) do(verb string, words []string) error {
 		c.advance(words[0], c.jobs[words[0]].epoch, control.JobState_JOB_STATE_RUNNING)
 	case "driven":
 		c.drives(now, words[0], c.jobs[words[0]].epoch)
+	case "slow":
+		v := values(words)
+		c.straggles(words[0], c.jobs[words[0]].epoch, &straggler{
+			worker: words[1], steps: 8, seconds: 12, factor: 4, busy: s.real(v, "busy"), all: s.real(v, "all"), unit: s.real(v, "unit"),
+		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v, "load"), checkpoint: s.real(v, "checkpoint")})
+	case "logged":
+		s.answer("%v", c.keepsLogs(words[0], c.jobs[words[0]].epoch, nil, true))
 	case "moved":
 		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)}, 0)
 	case "writing":
@@ -205,7 +219,7 @@ func (s *script) do(verb string, words []string) error {
 		if err != nil {
 			s.t.Fatalf("exited %v: %v", words, err)
 		}
-		c.exited(now, words[0], incarnation, rest(2))
+		c.exited(now, words[0], incarnation, rest(2), strings.Contains(rest(2), "not enough memory"))
 	case "show":
 		s.show()
 	default:
@@ -310,6 +324,28 @@ func (s *script) number(v map[string]string, key string, otherwise int) int {
 		s.t.Fatal(err)
 	}
 	return n
+}
+
+func (s *script) real(v map[string]string, key string) float64 {
+	if v[key] == "" {
+		return 0
+	}
+	x, err := strconv.ParseFloat(v[key], 64)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return x
+}
+
+// budget is a worker's with a limit of some MiB, of which the arrays take some: half of it is room for files.
+func (s *script) budget(v map[string]string) *control.Budget {
+	limit, arrays := uint64(s.number(v, "limit", 0))<<20, uint64(s.number(v, "arrays", 0))<<20
+	if limit == 0 {
+		return nil
+	}
+	return &control.Budget{
+		Limit: limit, Arrays: arrays, Free: limit - arrays, Room: limit + limit/2 - arrays, Files: limit / 2, Kinds: []*control.BudgetKind{{Kind: mem.Graph, Memory: arrays}},
+	}
 }
 
 func (s *script) duration(v map[string]string, key, otherwise string) time.Duration {

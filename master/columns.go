@@ -23,9 +23,11 @@ import (
 //
 //	DATA/results/columns/ID
 //
-// What no job names goes when it is old.
+// What no job names goes when it is old. Masters that share their state have what was sent as a whole in their place, too.
 type sentColumns struct {
 	root   *os.Root
+	shared *sharedFiles // or nil
+	turns  turns        // of those who fetch a column from there
 	now    func() time.Time
 	atDisk func(func()) // starts what the end of the master waits for
 
@@ -62,7 +64,16 @@ var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed but for those that its jobs name,
 // so often.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
-	c := &sentColumns{root: r.root, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
+	c := &sentColumns{root: r.root, shared: r.shared, turns: newTurns(), now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
+	if c.shared != nil { // what is here may be a part
+		if err := r.root.RemoveAll(columnsName); err != nil {
+			return nil, fmt.Errorf("columns: %w", err)
+		}
+		for id, n := range named {
+			c.all[id] = &sentColumn{name: path.Join(columnsName, id), whole: true, touched: now(), jobs: n}
+		}
+		return c, nil
+	}
 	entries, err := fs.ReadDir(r.root.FS(), columnsName)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("columns: %w", err)
@@ -80,15 +91,16 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 }
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
-func (s *Server) SendColumn(_ context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
-	if err := s.columns.take(r.Msg); err != nil {
+func (s *Server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
+	if err := s.columns.take(ctx, r.Msg); err != nil {
 		return nil, err
 	}
 	return connect.NewResponse(&control.SendColumnResponse{}), nil
 }
 
-// take writes a piece into its file. One that came before, whose sender did not hear the answer, changes nothing.
-func (c *sentColumns) take(r *control.SendColumnRequest) error {
+// take writes a piece into its file, and stores the whole where masters share their state. One that came before, whose sender did not hear the answer,
+// changes nothing.
+func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) error {
 	if !columnID.MatchString(r.Id) {
 		return invalid("column data is called %.40q, expected 26 letters and digits", r.Id)
 	}
@@ -107,6 +119,11 @@ func (c *sentColumns) take(r *control.SendColumnRequest) error {
 	case end > uint64(to.bytes) || r.Offset == 0:
 		if err := to.write(c.root, r.Offset, r.Data); err != nil {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("column data %s: %w", r.Id, err))
+		}
+	}
+	if r.Last && c.shared != nil {
+		if err := c.shared.put(ctx, c.root, to.name, sharedColumns+r.Id); err != nil {
+			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column data %s: %w", r.Id, err))
 		}
 	}
 	c.mu.Lock()
@@ -174,6 +191,7 @@ func (c *sentColumns) remove(id string, s *sentColumn) {
 		defer s.mu.Unlock()
 		s.gone = true
 		_ = c.root.Remove(s.name)
+		_ = c.shared.remove(context.Background(), sharedColumns+id) // else the next master removes it
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.bytes -= s.bytes
@@ -234,8 +252,8 @@ func (c *sentColumns) release(spec *control.JobSpec, ended bool) {
 }
 
 // copy writes what was sent to w.
-func (c *sentColumns) copy(w io.Writer, id string) error {
-	f, err := c.root.Open(path.Join(columnsName, id))
+func (c *sentColumns) copy(ctx context.Context, w io.Writer, id string) error {
+	f, err := c.open(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -246,8 +264,8 @@ func (c *sentColumns) copy(w io.Writer, id string) error {
 
 // lines passes on the lines of what was sent, without their ends, as batches of at most a chunk unless one line is longer. They hold until
 // each returns.
-func (c *sentColumns) lines(id string, each func(lines [][]byte) error) error {
-	f, err := c.root.Open(path.Join(columnsName, id))
+func (c *sentColumns) lines(ctx context.Context, id string, each func(lines [][]byte) error) error {
+	f, err := c.open(ctx, id)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"os"
 	"path/filepath"
@@ -14,13 +15,13 @@ import (
 
 // send sends a piece of a column.
 func (c *sentColumns) send(id string, offset int, data string, last bool) error {
-	return c.take(&control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
+	return c.take(context.Background(), &control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
 }
 
 // sentNow is what is in the file of a column.
 func (c *sentColumns) sentNow(id string) string {
 	var b bytes.Buffer
-	if err := c.copy(&b, id); err != nil {
+	if err := c.copy(context.Background(), &b, id); err != nil {
 		return err.Error()
 	}
 	return b.String()
@@ -104,7 +105,7 @@ func TestSentLines(t *testing.T) {
 	}
 	var found bytes.Buffer
 	batches := 0
-	err := s.columns.lines(id, func(lines [][]byte) error {
+	err := s.columns.lines(t.Context(), id, func(lines [][]byte) error {
 		batches++
 		size := 0
 		for _, l := range lines {

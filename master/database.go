@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 )
 
 // database is what a master keeps of itself on the disk, for the next run with the same data:
@@ -67,7 +68,7 @@ func openDatabase(dir string, each func(bucket []byte, key string, data []byte) 
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w", path, err)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with the file moved away a master begins without jobs and graphs, and has the results)", path, err)
 	}
 	_, absent := os.Stat(path)
 	d := &database{found: absent == nil}
@@ -100,8 +101,14 @@ func openDatabase(dir string, each func(bucket []byte, key string, data []byte) 
 
 // readAll reads a database, none if there is no file. A damaged file may make bbolt panic, or lead beyond its end in memory.
 func readAll(path string) (all []record, err error) {
-	if info, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0 {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil
+	case err != nil:
+		return nil, err
+	case info.Size() == 0: // bbolt would make a new one of it; a master's is never empty
+		return nil, errors.New("it is empty, as after a crash of the machine or a full disk: there was one, for a master makes none that is empty")
 	}
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -110,11 +117,17 @@ func readAll(path string) (all []record, err error) {
 		}
 	}()
 	db, err := bbolt.Open(path, 0o600, &bbolt.Options{ReadOnly: true, Timeout: openTimeout})
-	if err != nil {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) || errors.Is(err, berrors.ErrTimeout) {
 		return nil, err
+	}
+	if err != nil {
+		return nil, fmt.Errorf("it is damaged, cut off, or no state of a master: %w", err)
 	}
 	defer db.Close()
 	err = db.View(func(tx *bbolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("it is damaged: found %d bytes, expected %d at least", info.Size(), tx.Size())
+		}
 		meta := tx.Bucket(metaBucket)
 		if meta == nil {
 			return errors.New("it is no state of a master, or damaged")

@@ -92,6 +92,58 @@ func TestDatabase(t *testing.T) {
 	}
 }
 
+// TestDatabaseThatIsEmptyOrCut: a master does not take it for a new one, and says which file it is and what can be done.
+func TestDatabaseThatIsEmptyOrCut(t *testing.T) {
+	dir := t.TempDir()
+	s, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.results.close()
+	s.unlock()
+	path := filepath.Join(dir, databaseFile)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"empty":        {nil, "it is empty"},
+		"a byte":       {whole[:1], "it is damaged, cut off, or no state of a master"},
+		"a page":       {whole[:os.Getpagesize()], "it is damaged"},
+		"the half":     {whole[:len(whole)/2], "it is damaged"},
+		"random bytes": {bytes.Repeat([]byte{0x5a, 0x17, 3}, 9999), "it is damaged, cut off, or no state of a master"},
+		"zeros":        {make([]byte, len(whole)), "it is damaged, cut off, or no state of a master"},
+	} {
+		if err := os.WriteFile(path, c.data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := New(Config{Options: Options{Data: dir}})
+		if err == nil {
+			t.Fatalf("%s: it was taken", name)
+		}
+		for _, want := range []string{path, c.want, "superstep restore", "moved away"} {
+			if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "\n") {
+				t.Errorf("%s: found %q, expected %q", name, text, want)
+			}
+		}
+		if left, err := os.ReadFile(path); err != nil || !bytes.Equal(left, c.data) {
+			t.Errorf("%s: the file was changed (%v)", name, err)
+		}
+	}
+	if err := os.Rename(path, path+".old"); err != nil {
+		t.Fatal(err)
+	}
+	s, err = New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.results.close()
+	s.unlock()
+}
+
 // TestDatabaseOfAnother: one of a later version, or of something else, is refused.
 func TestDatabaseOfAnother(t *testing.T) {
 	for want, bucket := range map[string]string{"found format \"2\", this master knows 1": "meta", "it is no state of a master, or damaged": "others"} {

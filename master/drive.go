@@ -132,6 +132,9 @@ func (r *run) heard(d *control.DriveReport, search string) {
 	}
 	if d.Checkpoint > 0 {
 		r.set(func(a *control.Job) { a.Checkpoint = d.Checkpoint })
+		if r.pace != nil {
+			r.checkpoint = d.CheckpointSeconds
+		}
 		r.kept()
 	}
 	for _, line := range d.Log {
@@ -142,6 +145,12 @@ func (r *run) heard(d *control.DriveReport, search string) {
 	for _, record := range d.Records {
 		record.Search = search
 		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
+		if r.pace != nil {
+			r.pace.observe(record)
+		}
+	}
+	if r.pace != nil && len(d.Records) > 0 {
+		r.straggles()
 	}
 }
 

@@ -18,7 +18,7 @@ func (r *run) fill(ctx context.Context, p engine.Registered) error {
 	if len(r.spec.Inputs)+len(r.spec.ColumnData) == 0 {
 		return nil
 	}
-	program, err := p.New(r.spec.Parameters, nil)
+	program, err := p.New(r.parameters, nil)
 	if err != nil {
 		return err
 	}
@@ -69,13 +69,16 @@ func (s *Server) fitting(id string, of *job, want string) error {
 
 // fillResult sends every worker what a result has of its vertices.
 func (r *run) fillResult(ctx context.Context, name, from string) error {
-	done := r.server.results.retention.read(from)
+	done, err := r.server.results.open(ctx, from, -1)
+	if err != nil {
+		return err
+	}
 	if done == nil {
 		return fmt.Errorf("the master no longer keeps it")
 	}
 	defer done()
 	return r.fillBlocks(ctx, name, func(w io.Writer) error {
-		return r.server.results.read(from, false, 0, func(data []byte) error {
+		return r.server.results.read(from, asTheyAre, 0, func(data []byte) error {
 			_, err := w.Write(data)
 			return err
 		})

@@ -23,19 +23,25 @@ func (r *run) fillSent(ctx context.Context, column kernel.Property, data *contro
 	if data.Load != r.job.load.String() {
 		return fmt.Errorf("graph %s was loaded anew since the client listed its vertices", r.spec.Graph)
 	}
-	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(w, data.Id) })
+	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data.Id) })
 }
 
 // fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
 // values those take that have the vertices, of edges at either end.
 func (r *run) fillLines(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
-	err := r.server.columns.lines(data.Id, func(batch [][]byte) error {
+	err := r.server.columns.lines(ctx, data.Id, func(batch [][]byte) error {
 		lines := make([]graphio.Value, len(batch))
 		var labels []uint64
 		seen := map[uint64]bool{}
 		want := func(label uint64) {
 			if !seen[label] {
 				seen[label], labels = true, append(labels, label)
+			}
+		}
+		if data.Named {
+			var err error
+			if batch, err = r.unnamed(ctx, batch, data.File); err != nil {
+				return err
 			}
 		}
 		for i, text := range batch {
@@ -84,7 +90,8 @@ func (r *run) sendLines(ctx context.Context, column kernel.Property, file string
 		}
 		for _, label := range ends {
 			if _, ok := ids[label]; !ok {
-				return graphio.LineError(file, l.Line, fmt.Sprintf("vertex %d", label), "one of "+r.graphName())
+				l.OfID = true
+				return l.Fault(file, fmt.Sprintf("vertex %d", label), "one of "+r.graphName())
 			}
 		}
 		send(ids[l.ID], i)

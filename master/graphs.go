@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // graph is an entry of the catalog: a graph that lies on workers, for many jobs.
@@ -31,7 +32,8 @@ type graph struct {
 	lost          bool            // because a worker was lost
 	again         bool            // while it waits: it is to be loaded again, because of
 	why           string
-	losses        int // loads in a row that have lost a worker
+	losses        int     // loads in a row that have lost a worker
+	starved       *worker // of the load, that has ended for want of memory
 	far           progress
 }
 
@@ -40,14 +42,17 @@ func (g *graph) workers() []string { return workersOf(g.placements) }
 // maxPartitions bounds a grid.
 const maxPartitions = 1 << 12
 
-// place deals the partitions of a grid to the workers that are there, in turn; a grid of 0 is a partition each, in the
-// grid that shape makes of their number.
-func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid) ([]*control.Placement, uint32, uint32, error) {
+// place deals the partitions of a grid to the workers that are there, in turn, but for those to avoid where there are others; a grid of 0 is a
+// partition each, in the grid that shape makes of their number.
+func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement) ([]*control.Placement, uint32, uint32, error) {
 	var there []*worker
 	for _, name := range slices.Sorted(maps.Keys(c.workers)) {
 		if w := c.workers[name]; w.free() {
 			there = append(there, w)
 		}
+	}
+	if others := slices.DeleteFunc(slices.Clone(there), func(w *worker) bool { return placedOn(avoid, w.name, w.incarnation) }); len(others) > 0 {
+		there = others
 	}
 	if len(there) == 0 {
 		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
@@ -102,26 +107,36 @@ func (c *cluster) loadGraph(owner, name string, source *control.GraphSource, row
 		return err
 	}
 	g := &graph{name: name, owner: owner, source: source, asked: [2]uint32{rows, columns}}
-	if err := c.beginLoad(g, ""); err != nil {
+	lack, err := c.beginLoad(g, "")
+	switch {
+	case err != nil:
 		return err
+	case lack != nil && !lack.wait:
+		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("graph %s: %s", name, lack.reason))
+	case lack != nil:
+		g.state, g.reason, g.again, g.report, g.missing = control.GraphState_GRAPH_STATE_WAITING, lack.reason, true, &control.LoadReport{}, map[string]bool{}
+		c.graphTurned(g)
 	}
 	c.graphs[name] = g
 	return nil
 }
 
-// beginLoad has a graph loaded by the workers that are there.
-func (c *cluster) beginLoad(g *graph, reason string) error {
-	placements, rows, columns, err := c.place(g.asked[0], g.asked[1], layout.Of)
+// beginLoad has a graph loaded by the workers that are there, unless their memory is too short.
+func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
+	placements, rows, columns, err := c.place(g.asked[0], g.asked[1], layout.Of, nil)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if lack := c.shortOf(placements, g.source.GetInput(), jobspec.DemandOf(g.source, layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
+		return lack, nil
 	}
 	c.loads++
 	g.placements, g.rows, g.columns, g.load = placements, rows, columns, loadID{c.master, c.loads}
 	g.state, g.reason, g.report, g.missing = control.GraphState_GRAPH_STATE_LOADING, reason, &control.LoadReport{}, map[string]bool{}
-	g.stopping, g.lost, g.again = false, false, false
+	g.stopping, g.lost, g.again, g.starved = false, false, false, nil
 	c.graphTurned(g)
 	c.emit(startLoad{g})
-	return nil
+	return nil, nil
 }
 
 // graphLoaded ends a load, well or not.
@@ -130,6 +145,7 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 		return
 	}
 	g.far.clear()
+	c.freed(g.placements)
 	if err != nil && !g.stopping {
 		g.lost, g.reason = lossOf(err), reasonOf(err)
 	}
@@ -140,6 +156,8 @@ func (c *cluster) graphLoaded(now time.Duration, g *graph, report *control.LoadR
 	case !g.stopping && err == nil:
 		g.state, g.reason, g.report, g.losses = control.GraphState_GRAPH_STATE_READY, "", report, 0
 		c.graphTurned(g)
+	case g.lost && g.starved != nil && !c.roomier(g.starved, g.placements):
+		c.giveUp(g, starved(g.starved))
 	case g.lost && g.losses < c.retries:
 		g.losses++
 		c.loadAgain(g, g.reason)
@@ -179,6 +197,7 @@ func (c *cluster) dropShares(g *graph) {
 	}
 	if len(live) > 0 {
 		c.emit(dropShare{g.name, live})
+		c.freed(g.placements)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"connectrpc.com/connect"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobspec"
 )
 
 // job is a job and how far it is.
@@ -42,7 +43,20 @@ type job struct {
 	driving   bool          // the workers run the attempt by themselves: they can be left to it, and found again
 	takenUp   bool          // the attempt is an earlier master's
 	driven    time.Duration // since when it is driving
-	moving    bool          // it is to go on elsewhere, from the checkpoint that it is told to take
+
+	stragglers []*control.Placement // workers that it has moved away from because they were slow
+	unit       float64              // straggler.unit before the last of these moves
+
+	// Of confined recovery: where the partitions were that the last attempt had, while its workers hold what they logged of it; those of this attempt that were lost in
+	// the one before; and why, if the workers had logged it, all are computed again.
+	logged         []*control.Placement
+	lostPartitions []uint32
+	unconfined     string
+
+	moving bool // it is to go on elsewhere, from the checkpoint that it is told to take
+
+	team    []*control.Placement // while it waits because it lost a worker: of the attempt before
+	starved *worker              // of the attempt, that has ended for want of memory
 }
 
 // active reports whether a run of the job is under way.
@@ -55,7 +69,7 @@ func (j *job) graph() string {
 	if j.spec.Graph != "" {
 		return j.spec.Graph
 	}
-	return "job " + j.id // loaded for it alone
+	return jobspec.OwnGraph(j.id) // loaded for it alone
 }
 
 func (j *job) workers() []string { return workersOf(j.placements) }
@@ -126,15 +140,30 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 type site struct {
 	placements    []*control.Placement
 	rows, columns uint32
-	load          loadID // of its graph of the catalog
+	load          loadID   // of its graph of the catalog
+	lost          []uint32 // of the partitions, those that are computed again, of a job that goes on so
 }
 
 // site returns where a job may run now. If what it needs is not there, it says what the job waits for, or ends it.
 func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 	if j.spec.Graph == "" {
-		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape)
+		if j.logged != nil {
+			if at, j.unconfined = c.siteOfLost(j); j.unconfined == "" {
+				return at, true
+			}
+		}
+		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, j.stragglers)
 		if err != nil {
 			c.wait(j, "waits for a worker")
+			return site{}, false
+		}
+		switch lack := c.shortOf(placements, j.spec.Origin(), j.demand(rows, columns)); {
+		case lack == nil:
+		case lack.wait:
+			c.wait(j, lack.reason)
+			return site{}, false
+		default:
+			c.end(now, j, control.JobState_JOB_STATE_FAILED, lack.reason)
 			return site{}, false
 		}
 		return site{placements: placements, rows: rows, columns: columns}, true
@@ -178,19 +207,20 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 		c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which has lost its session", g.name, name))
 		return site{}, false
 	}
-	return site{g.placements, g.rows, g.columns, g.load}, true
+	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, true
 }
 
 // start begins an attempt at a job that waits.
 func (c *cluster) start(now time.Duration, j *job, at site) {
 	c.unqueue(j)
-	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
+	c.dropLogs(j, at.placements)
+	j.placements, j.rows, j.columns, j.lostPartitions = at.placements, at.rows, at.columns, at.lost
 	if j.spec.Graph != "" {
 		j.load = at.load
 	}
 	j.epoch, j.lost = j.epoch+1, false
 	j.started, j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, now, "", false, false, false, false
-	j.threads = 0
+	j.threads, j.team, j.starved = 0, nil, nil
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {
 			j.threads += w.about.Cores
@@ -253,6 +283,7 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	if j == nil || !j.active() || j.epoch != epoch {
 		return
 	}
+	c.freed(j.placements)
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
@@ -305,6 +336,7 @@ func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
 	c.unqueue(j)
+	c.dropLogs(j, nil)
 	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.jobsEnd++

@@ -164,6 +164,7 @@ func (s *Server) note(e jobTurned) {
 	event := &control.JobEvent{Time: s.stamp(s.now()), Body: &control.JobEvent_Job{Job: about}}
 	s.watched(e.job.id, event)
 	j.append(event, e.state.Ended())
+	s.logs.add(e.job.id, event)
 	if !e.state.Ended() {
 		return
 	}
@@ -178,6 +179,7 @@ func (s *Server) note(e jobTurned) {
 		if s.cluster.jobs[id] == nil {
 			delete(s.journals, id)
 			delete(s.runs, id)
+			s.logs.remove(id)
 		}
 	}
 	trimEnded(s.endedJournals(), keepEndedBytes)
@@ -203,6 +205,7 @@ func (s *Server) append(id string, e *control.JobEvent) {
 		e.Time = s.stamp(s.now())
 		s.watched(id, e)
 		j.append(e, false)
+		s.logs.add(id, e)
 	}
 }
 

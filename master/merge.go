@@ -13,25 +13,26 @@ const maxLine = 1 << 20
 
 // lines is a part of a result as it is merged.
 type lines struct {
-	in   *bufio.Reader
-	part int
-	line []byte
-	id   uint64 // that line begins with
+	in    *bufio.Reader
+	part  int
+	whole []byte // the worker's line
+	line  []byte // of it what clients get
+	id    uint64 // that the worker's line begins with
 }
 
 // next reads a line; io.EOF says that there is none.
 func (l *lines) next() error {
-	l.line = l.line[:0]
+	l.whole = l.whole[:0]
 	for {
 		piece, err := l.in.ReadSlice('\n')
-		l.line = append(l.line, piece...)
+		l.whole = append(l.whole, piece...)
 		switch {
-		case len(l.line) > maxLine:
+		case len(l.whole) > maxLine:
 			return fmt.Errorf("part %d has a line of more than %d bytes", l.part, maxLine)
 		case err == nil:
 			return l.number()
 		case errors.Is(err, bufio.ErrBufferFull):
-		case errors.Is(err, io.EOF) && len(l.line) > 0:
+		case errors.Is(err, io.EOF) && len(l.whole) > 0:
 			return fmt.Errorf("part %d ends within a line", l.part)
 		default:
 			return err
@@ -39,15 +40,56 @@ func (l *lines) next() error {
 	}
 }
 
-// number reads the id.
+// number reads the id, and cuts it off a line "id<TAB>name<TAB>value".
 func (l *lines) number() error {
-	l.id = 0
+	l.id, l.line = 0, l.whole
 	i := 0
-	for ; i < len(l.line) && '0' <= l.line[i] && l.line[i] <= '9'; i++ {
-		l.id = 10*l.id + uint64(l.line[i]-'0')
+	for ; i < len(l.whole) && '0' <= l.whole[i] && l.whole[i] <= '9'; i++ {
+		l.id = 10*l.id + uint64(l.whole[i]-'0')
 	}
-	if i == 0 || l.line[i] != ' ' {
-		return fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.line)
+	switch {
+	case i > 0 && l.whole[i] == ' ':
+	case i > 0 && l.whole[i] == '\t':
+		l.line = l.whole[i+1:]
+	default:
+		return fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.whole)
+	}
+	return nil
+}
+
+// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are for the master alone.
+func hasNames(in *bufio.Reader) bool {
+	const digits = 20
+	head, _ := in.Peek(digits + 1)
+	i := 0
+	for i < len(head) && '0' <= head[i] && head[i] <= '9' {
+		i++
+	}
+	return i > 0 && i < len(head) && head[i] == '\t'
+}
+
+// copyLines writes the lines of parts, one part after the other, without the ids that are for the master alone.
+func copyLines(w io.Writer, parts []io.Reader) error {
+	for i, p := range parts {
+		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}
+		if !hasNames(l.in) {
+			if _, err := io.Copy(w, l.in); err != nil {
+				return err
+			}
+			continue
+		}
+		for {
+			err := l.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				_, err = w.Write(l.line)
+			}
+			if err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

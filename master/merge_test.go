@@ -65,16 +65,46 @@ func TestResultOffset(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, sorted := range []bool{true, false} {
+	for _, order := range []partOrder{linesByID, linesByPart, asTheyAre} {
 		want := "1 a\n2 b\n3 c\n4 d\n"
-		if !sorted {
+		if order != linesByID {
 			want = "1 a\n4 d\n2 b\n3 c\n"
 		}
 		for from := range len(want) + 2 {
 			var got []byte
-			err := r.read("j", sorted, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := r.read("j", order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
 			if err != nil || string(got) != want[min(from, len(want)):] {
 				t.Errorf("from %d: %q, %v", from, got, err)
+			}
+		}
+	}
+}
+
+// TestResultOfNames: the ids before names order the lines, and are left out.
+func TestResultOfNames(t *testing.T) {
+	r, err := newResults(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.close()
+	parts := r.create("j", 3)
+	for i, text := range []string{"1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "", "2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n"} {
+		if err := parts[i].write([]byte(text), true); err != nil {
+			t.Fatal(err)
+		}
+		if err := parts[i].finish(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for order, want := range map[partOrder]string{
+		linesByID:   "Ada\t0.5\n\"a\\tb\"\t3\n東京\tRue de Rivoli\nz\t1\n",
+		linesByPart: "Ada\t0.5\n東京\tRue de Rivoli\n\"a\\tb\"\t3\nz\t1\n",
+	} {
+		for from := range len(want) + 1 {
+			var got []byte
+			err := r.read("j", order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			if err != nil || string(got) != want[from:] {
+				t.Errorf("order %d from %d: %q, %v", order, from, got, err)
 			}
 		}
 	}

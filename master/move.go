@@ -9,12 +9,13 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
 // A run that keeps checkpoints can be moved at the border between two supersteps: it is told to take a checkpoint, ends when that is stored, and
-// begins another attempt from there, on the workers that there are then. That is no loss. It is done when a worker leaves, and when more workers
-// are there than the job has.
+// begins another attempt from there, on the workers that there are then. That is no loss. It is done when a worker leaves, when more workers
+// are there than the job has, and when a worker is slow.
 
 // movedError ends an attempt that goes on elsewhere.
 type movedError struct{ reason string }
@@ -57,17 +58,64 @@ func (c *cluster) spread(now time.Duration) {
 		}
 		joined := ""
 		for _, name := range slices.Sorted(maps.Keys(c.workers)) {
-			if w := c.workers[name]; w.free() && now-w.since > settledAfter && !uses(j.placements, name) {
+			if w := c.workers[name]; w.free() && now-w.since > settledAfter && !uses(j.placements, name) && !placedOn(j.stragglers, name, w.incarnation) {
 				joined = name
 			}
 		}
 		if joined == "" {
 			continue
 		}
-		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape); err == nil && len(workersOf(to)) > len(j.workers()) {
+		if to, _, _, err := c.place(0, 0, kindOf(j.spec).shape, j.stragglers); err == nil && len(workersOf(to)) > len(j.workers()) {
 			c.move(j, fmt.Sprintf("worker %s has joined: the job goes on with it", joined))
 		}
 	}
+}
+
+// plan is what is known of a run that may move: how many supersteps it has run, how many it runs at most if that is known, and what loading the graph and taking a
+// checkpoint cost, in seconds.
+type plan struct {
+	ran, limit       int
+	load, checkpoint float64
+}
+
+// left is how many supersteps are expected to come: as many as were run, for nobody knows how many there will be, and no more than the limit allows.
+func (p plan) left() int {
+	if p.limit > 0 {
+		return min(p.ran, p.limit-p.ran)
+	}
+	return p.ran
+}
+
+// stillSlow is how much of the time of before a job's supersteps may take, for the same work, after it has moved away from a slow worker, to be moved away from
+// another one: if they take more, the program is slow on whichever worker has some vertex, and not the worker.
+const stillSlow = 0.9
+
+// straggles moves a job away from a worker that is slow, if that takes less time than it is expected to save. It is done once for each job and worker. A job on a graph
+// of the catalog stays where that is.
+func (c *cluster) straggles(id string, epoch uint32, s *straggler, p plan) {
+	j := c.jobs[id]
+	if j == nil || j.epoch != epoch || !j.movable() || j.spec.Graph != "" || j.unit > 0 && s.unit > stillSlow*j.unit {
+		return
+	}
+	i := slices.IndexFunc(j.placements, func(p *control.Placement) bool { return p.Worker == s.worker })
+	if i < 0 || placedOn(j.stragglers, s.worker, j.placements[i].Incarnation) {
+		return
+	}
+	avoid := append(slices.Clone(j.stragglers), j.placements[i])
+	to, _, _, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, avoid)
+	if err != nil || placedOn(to, s.worker, j.placements[i].Incarnation) {
+		return // it is the only one
+	}
+	left := p.left()
+	saved, cost := s.saved(len(workersOf(to)), left), p.load+p.checkpoint
+	if saved <= cost {
+		return
+	}
+	j.stragglers, j.unit = avoid, s.unit
+	c.straggled++
+	c.changed = append(c.changed, change{job: id})
+	c.move(j, fmt.Sprintf("worker %s is slow: for the same work it took %.1f times as long as the others in %d supersteps (%.3g s); moving takes about %.2g s and saves about %.2g s, "+
+		"if %d more supersteps come: the job goes on without it", s.worker, s.factor, s.steps, s.seconds, cost, saved, left))
 }
 
 // free reports whether a worker gets new work.
@@ -92,6 +140,20 @@ func (r *run) move(reason string) {
 		r.moved = nil
 		r.mu.Unlock()
 	}
+}
+
+// straggles has the state machine look at the worker of the run that is slow, if one is.
+func (r *run) straggles() {
+	s := r.pace.straggler(r.server.cluster.slowFor.Seconds())
+	if s == nil {
+		return
+	}
+	a := r.figures()
+	p := plan{ran: int(a.Supersteps), limit: int(a.MaxSupersteps), load: max(a.LoadSeconds, r.begins.Seconds()), checkpoint: r.checkpoint}
+	if p.checkpoint == 0 { // none was taken
+		p.checkpoint = checkpoint.Estimate(int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
+	}
+	_ = r.server.event(func() error { r.server.cluster.straggles(r.id, r.epoch, s, p); return nil })
 }
 
 // kept ends the attempt if it was to move when a checkpoint is stored.

@@ -73,7 +73,7 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	}
 	g := &graph{
 		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
-		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted},
+		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted, Named: r.Named},
 	}
 	for i, p := range l.Placements {
 		v := c.workers[p.Worker]

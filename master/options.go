@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -73,6 +74,12 @@ type Options struct {
 	CheckpointInterval time.Duration
 	MTBF               time.Duration
 	CheckpointStrict   bool
+	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default MoveStragglers: they go on without it, where that is expected to take less
+	// time. LeaveStragglers: they stay.
+	Stragglers Stragglers
+	// ConfinedRecovery has workers log what their partitions send, and copy their states before each superstep, in jobs that keep checkpoints and load a graph of their own: of a
+	// deterministic program that loses a worker only the lost partitions are computed again.
+	ConfinedRecovery bool
 	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given the same: one leads, and the others stand
 	// by until it ends or loses touch with the place. Then Data has results alone.
 	Standby bool
@@ -82,6 +89,15 @@ type Options struct {
 	// Log gets what happens, or is nil.
 	Log *slog.Logger
 }
+
+// Stragglers says what becomes of a job on a worker that is slow.
+type Stragglers string
+
+// The values of Stragglers.
+const (
+	MoveStragglers  Stragglers = "move"
+	LeaveStragglers Stragglers = "off"
+)
 
 // Retries is how often a job begins again by default: more than two losses are likely its own doing.
 const Retries = 2
@@ -117,6 +133,8 @@ type Config struct {
 	Watch func(job string, e *control.JobEvent)
 	// Stores opens the places of checkpoints; default store.Open.
 	Stores func(place string) (store.Store, error)
+	// SlowFor is for how long a worker has to be slow, in supersteps in a row, until jobs move away from it; default 10 s.
+	SlowFor time.Duration
 	// WrapPart, if not nil, stands between the master and each file of a result, for tests of disks that are slow or full.
 	WrapPart func(io.WriteCloser) io.WriteCloser
 	shared   *standby.Log // that this master leads by, with Standby
@@ -176,6 +194,17 @@ func (o *Config) complete() (err error) {
 	}
 	if err := o.placeCheckpoints(); err != nil {
 		return err
+	}
+	switch o.Stragglers {
+	case "", MoveStragglers:
+		o.SlowFor = cmp.Or(o.SlowFor, 10*time.Second)
+	case LeaveStragglers:
+		o.SlowFor = 0
+	default:
+		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers, MoveStragglers, LeaveStragglers)
+	}
+	if o.ConfinedRecovery && o.Checkpoints == noCheckpoints {
+		return errors.New("master: ConfinedRecovery needs checkpoints: give Checkpoints or Data")
 	}
 	if o.Running == 0 {
 		o.Running = 1

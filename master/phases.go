@@ -13,17 +13,25 @@ import (
 
 // perform runs the phases of the program's plan, if it has one, and then the program itself.
 func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*control.Vertex) error {
-	program, err := p.New(r.spec.Parameters, jobspec.Finder(vertices))
+	program, err := p.New(r.parameters, jobspec.Finder(vertices))
 	if err != nil {
 		return err
 	}
+	most, err := program.MaxSupersteps(int(r.spec.Options.GetMaxSupersteps()))
+	if err != nil {
+		return err
+	}
+	r.set(func(a *control.Job) { a.MaxSupersteps = uint64(most) })
 	prepare := &control.Prepare{
-		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.spec.Parameters, Options: r.spec.Options, Placements: r.job.placements,
+		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.parameters, Options: r.spec.Options, Placements: r.job.placements,
 		Vertices: vertices,
 	}
 	goOn, from, err := r.keeping(ctx, prepare, program)
 	if err != nil {
 		return err
+	}
+	if k := prepare.Keep; k != nil && r.server.options.ConfinedRecovery && r.spec.Graph == "" && program.Plan() == nil {
+		k.Log, r.logs = true, true
 	}
 	before := bsp.Outcome{Converged: true}
 	if program.Plan() != nil {
@@ -33,16 +41,17 @@ func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*cont
 		}
 	}
 	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
-		_, err := r.prepare(ctx, prepare, nil)
+		_, err := r.prepare(ctx, prepare, nil, nil)
 		return err
 	}
-	facts, err := r.prepare(ctx, prepare, goOn)
+	facts, err := r.prepare(ctx, prepare, goOn, from)
 	if err == nil && program.Plan() == nil && from == nil { // else its columns are in the checkpoint, or the phases have had them
 		err = r.fill(ctx, p)
 	}
 	if err != nil {
 		return err
 	}
+	r.begins = r.server.now() - r.since
 	_ = r.server.event(func() error { r.server.cluster.drives(r.server.now(), r.id, r.epoch); return nil })
 	end, err := r.supersteps(ctx, facts, before, false)
 	if err != nil {
@@ -69,7 +78,7 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 		return before, nil, err
 	}
 	if w.from == nil && len(w.spec.Inputs)+len(w.spec.ColumnData) > 0 { // the columns of the program itself, which its phases take over
-		if _, err = w.run.prepare(ctx, w.prepare, nil); err == nil {
+		if _, err = w.run.prepare(ctx, w.prepare, nil, nil); err == nil {
 			err = w.fill(ctx, p)
 		}
 		if err != nil {
@@ -105,7 +114,7 @@ func (w *walked) phase(ctx context.Context, i int, before bsp.Outcome) (*engine.
 		goOn = w.goOn
 	}
 	w.prepare.Phase = uint32(i) + 1
-	facts, err := w.run.prepare(ctx, w.prepare, goOn)
+	facts, err := w.run.prepare(ctx, w.prepare, goOn, w.from)
 	if err != nil {
 		return nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
@@ -37,6 +38,11 @@ func coordinateProgram(ctx context.Context, r *run) error {
 	}
 	if r.spec.Graph == "" {
 		if err := r.load(ctx, p); err != nil {
+			return err
+		}
+	}
+	if r.figures().Named && r.spec.Values == "" { // a client in Go has input ids
+		if err := r.findNames(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -75,6 +81,8 @@ func (r *run) load(ctx context.Context, p engine.Registered) error {
 	}
 	r.set(func(a *control.Job) {
 		a.Vertices, a.Edges, a.Arcs, a.Directed, a.LoadSeconds = report.Vertices, report.Edges, report.Arcs, report.Directed, report.Seconds
+		a.Named = report.Named
+		a.Skipped = report.Skipped
 	})
 	return nil
 }
@@ -83,7 +91,7 @@ func (r *run) load(ctx context.Context, p engine.Registered) error {
 func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Vertex, error) {
 	var labels []uint64
 	seen := map[uint64]bool{}
-	_, err := p.New(r.spec.Parameters, func(label uint64) (pregel.VertexID, bool) {
+	_, err := p.New(r.parameters, func(label uint64) (pregel.VertexID, bool) {
 		if !seen[label] {
 			seen[label], labels = true, append(labels, label)
 		}
@@ -102,7 +110,7 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 			vertices = append(vertices, &control.Vertex{Label: label, Id: id})
 		}
 	}
-	if _, err := p.New(r.spec.Parameters, jobspec.Finder(vertices)); err != nil { // it names the parameter whose vertex is not there
+	if _, err := p.New(r.parameters, jobspec.Finder(vertices)); err != nil { // it names the parameter whose vertex is not there
 		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil
@@ -124,13 +132,17 @@ func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, err
 	return ids, nil
 }
 
-// prepare has the workers prepare a program, which goes on from a checkpoint if goOn is not nil, and returns the facts of each.
-func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoOn) (facts [][]byte, err error) {
+// prepare has the workers prepare a program, which goes on from a checkpoint if goOn is not nil, that of the manifest from, and returns the facts of each.
+func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoOn, from *checkpoint.Manifest) (facts [][]byte, err error) {
 	p = proto.CloneOf(p) // the lanes may still have the one before
 	prepared := func(report *control.Report) bool { return report.GetPrepare() != nil }
 	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: p}}, prepared)
+	if err == nil && r.logs {
+		r.recomputes(answers, goOn, from)
+	}
 	if err == nil && goOn != nil {
 		answers, err = r.all(ctx, "prepare", &control.Command{Body: &control.Command_GoOn{GoOn: goOn}}, prepared)
+		err = unrecomputed(goOn, err)
 	}
 	for _, a := range answers {
 		facts = append(facts, a.GetPrepare().GetFacts())

@@ -69,6 +69,12 @@ func (c *cluster) schedule(now time.Duration) {
 		return
 	}
 	c.reload()
+	c.startQueued(now)
+	c.settled()
+}
+
+// startQueued is schedule when all workers of before are back, or given up.
+func (c *cluster) startQueued(now time.Duration) {
 	uses, running, alone := c.uses(), 0, false
 	for _, id := range c.order {
 		if j := c.jobs[id]; j.active() {

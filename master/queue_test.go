@@ -157,7 +157,7 @@ func TestQueueAgainstTwin(t *testing.T) {
 				q.over(nil)
 				q.check("an end")
 			case what < 18 && q.running.id != "":
-				q.c.exited(q.now, "a", q.worker, "killed")
+				q.c.exited(q.now, "a", q.worker, "killed", false)
 				q.over(errSessionBroke)
 				q.join()
 				q.check("the loss of the worker")

@@ -52,6 +52,7 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 	return &control.JobRecord{
 		Job: about, Number: j.number, Key: j.key, ConfirmMilliseconds: uint64(j.confirm.Milliseconds()), Losses: j.losses, Cancelled: j.cancelled,
 		Placements: j.placements, Driving: j.driving, UsedMilliseconds: uint64(j.taken(s.now()).Milliseconds()),
+		Stragglers: j.stragglers,
 	}
 }
 
@@ -114,7 +115,7 @@ func (s *Server) restore(from *saved) {
 			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
 			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
 			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
-			used: time.Duration(r.UsedMilliseconds) * time.Millisecond,
+			used: time.Duration(r.UsedMilliseconds) * time.Millisecond, stragglers: r.Stragglers,
 		}
 		if about.Started != nil {
 			j.started = since(about.Started)

@@ -57,7 +57,19 @@ func (c *cluster) reload() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.graphs)) {
 		if g := c.graphs[name]; g.again && !g.due {
-			_ = c.beginLoad(g, g.why+"; it is loaded again") // else there is no worker
+			why := g.why
+			if why != "" {
+				why += "; it is loaded again"
+			}
+			lack, err := c.beginLoad(g, why)
+			switch {
+			case err != nil || lack == nil: // it is loaded, or there is no worker
+			case !lack.wait:
+				c.giveUp(g, lack.reason)
+			case g.reason != lack.reason:
+				g.reason = lack.reason
+				c.graphTurned(g)
+			}
 		}
 	}
 }

@@ -109,7 +109,20 @@ func (c *cluster) settling(now time.Duration) string {
 	if len(c.expected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("waits for %s to come back to the master, which was started anew", strings.Join(slices.Sorted(maps.Keys(c.expected)), ", "))
+	return fmt.Sprintf("waits for %s%s", strings.Join(slices.Sorted(maps.Keys(c.expected)), ", "), toComeBack)
+}
+
+// toComeBack is how the reason ends for which jobs wait until the workers of before are back.
+const toComeBack = " to come back to the master, which was started anew"
+
+// settled says that nothing is waited for any more, to jobs that wait on for no other reason than that others run; a master before this one may have
+// said so.
+func (c *cluster) settled() {
+	for _, id := range c.queued {
+		if j := c.jobs[id]; strings.HasSuffix(j.reason, toComeBack) {
+			c.wait(j, "")
+		}
+	}
 }
 
 // withdraw forgets a job that has just been submitted.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -22,7 +23,7 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers. What writes and removes them are goroutines
+// so that it is there when the client asks, whatever has become of the workers; masters that share their state have it in their place, too. What writes and removes them are goroutines
 // of their own: nothing that goes on in the master waits for the disk.
 type results struct {
 	root      *os.Root
@@ -32,6 +33,9 @@ type results struct {
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
 	retention retention
+	shared    *sharedFiles // the place of masters that share their state, or nil
+	fetching  turns        // results from there, by job
+	now       func() time.Time
 
 	mu        sync.Mutex
 	discarded map[string]chan struct{} // by job: closed when parts that nobody wants are gone
@@ -42,7 +46,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}}
+	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}, fetching: newTurns()}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -85,7 +89,7 @@ func (r *results) close() {
 // remove forgets a job's result, soon.
 func (r *results) remove(job string) {
 	r.retention.drop(job)
-	r.atDisk.Go(func() { _ = r.root.RemoveAll(job) })
+	r.atDisk.Go(func() { r.erase(context.Background(), []*stored{{id: job}}) })
 }
 
 // discard forgets parts that nobody wants any more, when what is being written is. Those of the job's next attempt, if there is one, come
@@ -103,6 +107,9 @@ func (r *results) discard(job string, parts []*part) {
 			<-p.done
 		}
 		_ = r.root.RemoveAll(job)
+		if r.shared != nil {
+			_ = r.shared.remove(context.Background(), path.Join(sharedResults, job, r.shared.term)+"/") // else it goes with the job's result
+		}
 		close(gone)
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -145,9 +152,28 @@ func (r *results) create(job string, n int) []*part {
 	return parts
 }
 
-// read passes a job's result on, but for the first bytes: part after part, or, where each part is sorted by the ids that its
-// lines begin with, merged by them.
-func (r *results) read(job string, sorted bool, offset uint64, each func(data []byte) error) error {
+// partOrder is how the parts of a result are read.
+type partOrder uint8
+
+const (
+	asTheyAre   partOrder = iota // part after part, which may be anything
+	linesByPart                  // part after part, of lines
+	linesByID                    // merged by the ids that the lines of each part are sorted by
+)
+
+// orderOf is how the parts of a job's result are read.
+func orderOf(spec *control.JobSpec) partOrder {
+	switch {
+	case spec.Values != "" || spec.Program == "":
+		return asTheyAre
+	case spec.Unsorted:
+		return linesByPart
+	}
+	return linesByID
+}
+
+// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are sorted are left out where lines have names too.
+func (r *results) read(job string, order partOrder, offset uint64, each func(data []byte) error) error {
 	dir, err := r.root.Open(job)
 	if err != nil {
 		return fmt.Errorf("result: %w", err)
@@ -169,9 +195,12 @@ func (r *results) read(job string, sorted bool, offset uint64, each func(data []
 		parts = append(parts, f)
 	}
 	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
-	if sorted && len(parts) > 1 {
+	switch {
+	case order == linesByID && len(parts) > 1:
 		err = mergeLines(w, parts)
-	} else {
+	case order != asTheyAre:
+		err = copyLines(w, parts)
+	default:
 		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...), make([]byte, control.ChunkSize))
 	}
 	if err = cmp.Or(err, w.Flush()); err != nil {

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -46,6 +47,7 @@ type stored struct {
 	id      string
 	job     *control.Job // nil if its master ended before it wrote the manifest
 	bytes   int64
+	parts   int64 // bytes of these that are its parts', of one in the place that masters share
 	ended   time.Time
 	readers int
 }
@@ -63,8 +65,10 @@ type retention struct {
 	newest string // of this master
 }
 
-// retain finds the results of earlier masters, and removes what is not to be kept.
+// retain finds the results of earlier masters, and removes what is not to be kept. With a place that masters share, what is not known to be a whole
+// result is removed: it is there.
 func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
+	r.now = o.Now
 	r.retention.age, r.retention.bytes, r.retention.quota, r.retention.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
 	entries, err := fs.ReadDir(r.root.FS(), ".")
 	if err != nil {
@@ -74,15 +78,28 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, e := range entries {
-		if e.IsDir() && jobName.MatchString(e.Name()) {
-			t.stored[e.Name()] = r.inspect(e.Name())
+		if strings.HasPrefix(e.Name(), fetchedName) {
+			if err := r.root.RemoveAll(e.Name()); err != nil {
+				return fmt.Errorf("results: %w", err)
+			}
 		}
+		if !e.IsDir() || !jobName.MatchString(e.Name()) {
+			continue
+		}
+		k := r.inspect(e.Name())
+		if r.shared != nil && k.job == nil {
+			if err := r.root.RemoveAll(e.Name()); err != nil {
+				return fmt.Errorf("results: %w", err)
+			}
+			continue
+		}
+		t.stored[e.Name()] = k
 	}
 	gone := t.expire(now)
 	if len(t.stored) > 0 {
 		t.log.Info("results of earlier masters", "results", len(t.stored), "bytes", t.total())
 	}
-	r.atDisk.Go(func() { r.erase(gone) })
+	r.atDisk.Go(func() { r.erase(context.Background(), gone) })
 	return nil
 }
 
@@ -117,8 +134,16 @@ func (r *results) manifest(id string) *control.Job {
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
+	if err != nil {
+		return nil
+	}
+	return manifestOf(id, data)
+}
+
+// manifestOf decodes what is written of a job.
+func manifestOf(id string, data []byte) *control.Job {
 	job := &control.Job{}
-	if err != nil || (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil {
+	if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil {
 		return nil
 	}
 	if job.Id != id || job.Spec == nil || job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil {
@@ -139,16 +164,19 @@ func (r *results) store(job *control.Job, now time.Time) {
 		if err := r.describe(job); err != nil {
 			t.log.Warn("a later master will not know whose this result is", "job", job.Id, "error", err)
 		}
-		r.erase(gone)
+		r.erase(context.Background(), gone)
 	})
 }
 
 // describe writes the manifest, whole or not at all.
 func (r *results) describe(job *control.Job) error {
-	if r.temporary {
+	if r.temporary && r.shared == nil {
 		return nil
 	}
 	data, err := protojson.Marshal(job)
+	if err == nil {
+		err = r.shared.describe(context.Background(), job.Id, data)
+	}
 	if err != nil {
 		return err
 	}
@@ -157,9 +185,9 @@ func (r *results) describe(job *control.Job) error {
 }
 
 // erase removes what is no longer kept.
-func (r *results) erase(gone []*stored) {
+func (r *results) erase(ctx context.Context, gone []*stored) {
 	for _, k := range gone {
-		if err := r.root.RemoveAll(k.id); err != nil {
+		if err := errors.Join(r.root.RemoveAll(k.id), r.shared.remove(ctx, sharedResults+k.id+"/")); err != nil {
 			r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
 		}
 	}
@@ -277,6 +305,15 @@ func (t *retention) removed(id, owner string) error {
 	}
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf(
 		"the result of job %s was removed: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s", id, t.age, t.bytes, by))
+}
+
+// add counts a result of an earlier master, if it is not counted yet.
+func (t *retention) add(k *stored) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.stored[k.id] == nil {
+		t.stored[k.id] = k
+	}
 }
 
 // find is a job whose result is kept, or nil.

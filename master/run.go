@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -23,24 +25,43 @@ type run struct {
 	epoch  uint32
 	spec   *control.JobSpec
 	team   []*control.Placement // one a worker
+	// parameters are those of the spec, with input ids in place of vertices' names once these are found.
+	parameters map[string]string
+
+	logs bool // the workers log the attempt
 
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
 	moved *movedError // why the attempt ends as soon as a checkpoint is stored, or nil
+	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
+	pace       *pace         // nil if it may not
+	since      time.Duration // when the attempt began, and how long it took until the workers ran it by themselves
+	begins     time.Duration
+	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }
 
 // newRun is called under the server's lock.
 func newRun(s *Server, j *job) *run {
-	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements)}
+	r := &run{server: s, job: j, id: j.id, epoch: j.epoch, spec: j.spec, team: onePerWorker(j.placements), parameters: j.spec.Parameters}
 	if j.takenUp {
 		proto.Merge(&r.about, j.about)
+	}
+	if s.cluster.slowFor > 0 && j.spec.Checkpoints != "" && j.spec.Graph == "" {
+		threads := map[string]int{}
+		for _, p := range r.team {
+			if w := s.cluster.workers[p.Worker]; w != nil {
+				threads[p.Worker] = int(w.about.Cores)
+			}
+		}
+		r.pace, r.since = newPace(threads), s.now()
 	}
 	r.peaks = make([]uint64, len(r.team))
 	if g := s.cluster.graphs[j.spec.Graph]; g != nil {
 		r.about.Vertices, r.about.Edges, r.about.Arcs, r.about.Directed = g.report.Vertices, g.report.Edges, g.report.Arcs, g.report.Directed
+		r.about.Named = g.report.Named
 	}
 	return r
 }
@@ -97,6 +118,7 @@ func (r *run) coordinate(ctx context.Context) {
 	var here *pregel.ProgramError // of Coordinate
 	switch {
 	case errors.As(err, &failed):
+		r.namePanic(ctx, failed.failure)
 		r.set(func(a *control.Job) { a.Panic = failed.failure.Panic })
 	case errors.As(err, &here):
 		r.set(func(a *control.Job) { a.Panic = control.NewPanic(here) })
@@ -105,8 +127,13 @@ func (r *run) coordinate(ctx context.Context) {
 	if s.ending() {
 		return
 	}
-	_ = s.event(func() error { s.cluster.freeing(r.id, r.epoch, err); return nil })
-	r.cleanUp(err)
+	keepLog := false
+	_ = s.event(func() error {
+		s.cluster.freeing(r.id, r.epoch, err)
+		keepLog = s.cluster.keepsLogs(r.id, r.epoch, err, r.logs)
+		return nil
+	})
+	r.cleanUp(err, keepLog)
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
@@ -151,6 +178,9 @@ func (r *run) storeResult(ctx context.Context, what string, c *control.Command) 
 		}
 		total += p.bytes.Load()
 	}
+	if err == nil {
+		err = r.shareResult(ctx, parts)
+	}
 	if err != nil {
 		r.server.results.discard(r.id, parts)
 	}
@@ -158,8 +188,25 @@ func (r *run) storeResult(ctx context.Context, what string, c *control.Command) 
 	return err
 }
 
-// cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
-func (r *run) cleanUp(err error) {
+// shareResult stores the parts of a result where masters share their state. If it cannot be stored there this master alone has it.
+func (r *run) shareResult(ctx context.Context, parts []*part) error {
+	files := r.server.results
+	err := files.shared.publish(ctx, files.root, parts)
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	}
+	r.say(fmt.Sprintf("warning: if another master leads, it does not have the result: %s", control.Text(err.Error(), control.MaxText)))
+	if err := files.shared.remove(ctx, path.Join(sharedResults, r.id, files.shared.term)+"/"); err != nil {
+		r.server.log.Warn("a part of a result stays where masters share their state", "job", r.id, "error", err)
+	}
+	return nil
+}
+
+// cleanUp frees what the workers hold of the job, but for what they have logged, if that is to be kept; after a failure they are told to stop first.
+func (r *run) cleanUp(err error, keepLog bool) {
 	var done sync.WaitGroup
 	for i, p := range r.team {
 		done.Go(func() {
@@ -174,9 +221,9 @@ func (r *run) cleanUp(err error) {
 			if err != nil {
 				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 			}
-			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
+			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{KeepLog: keepLog}}})
 			if r.spec.Graph == "" {
-				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
+				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph(), KeepLog: keepLog}}})
 			}
 			for _, c := range commands {
 				c.Job, c.Epoch = r.id, r.epoch

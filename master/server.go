@@ -62,6 +62,7 @@ type Server struct {
 	backups    sync.Mutex   // one at a time
 	database   *database    // or nil
 	shared     *standby.Log // or nil: in place of the database
+	logs       *jobLogs     // or nil
 	objects    *objects.Server
 	firstEvent uint64 // of journals: the number before the first
 
@@ -96,7 +97,7 @@ func New(o Config) (*Server, error) {
 	}
 	s.gate = s.newGate()
 	s.cluster = newCluster(rules{
-		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
+		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
 	})
 	run, lock, err := number(&o)
@@ -120,9 +121,18 @@ func New(o Config) (*Server, error) {
 			return nil, err
 		}
 	}
+	if s.database != nil {
+		if s.logs, err = openJobLogs(o.Data, s.log); err != nil {
+			s.unlock()
+			return nil, err
+		}
+	}
 	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
 		s.unlock()
 		return nil, err
+	}
+	if o.shared != nil {
+		s.results.shared = newSharedFiles(o.shared, run)
 	}
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
@@ -144,6 +154,9 @@ func New(o Config) (*Server, error) {
 	s.ctx, s.end = context.WithCancelCause(context.Background())
 	if s.durable() {
 		s.restore(&before)
+	}
+	if s.logs != nil {
+		s.logs.forget(func(id string) bool { return s.cluster.jobs[id] != nil })
 	}
 	return s, nil
 }
@@ -180,6 +193,8 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	s.observed(mux)
 	server := control.NewHTTPServer(s.leads(s.atHome(mux)), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
+	s.logs.start()
+	defer s.logs.stop()
 	if s.durable() {
 		go s.write()
 		defer func() {
@@ -193,6 +208,9 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 			}
 			return nil
 		})
+	}
+	if s.shared != nil {
+		s.spawnShared()
 	}
 	s.health.Ready()
 	served := make(chan error, 1)
@@ -294,7 +312,7 @@ func (s *Server) effect(e effect) {
 func (s *Server) awaited(e graphTurned) {
 	name := e.graph.name
 	switch e.state {
-	case control.GraphState_GRAPH_STATE_LOADING:
+	case control.GraphState_GRAPH_STATE_LOADING, control.GraphState_GRAPH_STATE_WAITING:
 		if s.loads[name] == nil {
 			s.loads[name] = make(chan struct{})
 		}

@@ -273,7 +273,10 @@ func (s *Server) awaitExit(ctx context.Context, err error) {
 func (s *Server) ReportExit(_ context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
 	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
 	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason", reason)
-	_ = s.event(func() error { s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason); return nil })
+	_ = s.event(func() error {
+		s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason, r.Msg.Starved)
+		return nil
+	})
 	return connect.NewResponse(&control.ReportExitResponse{}), nil
 }
 
@@ -325,10 +328,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		}
 		switch body := m.Body.(type) {
 		case *control.FromWorker_Heartbeat:
-			s.cluster.workers[w.name].used = body.Heartbeat.MemoryUsed
-			if ways := body.Heartbeat.Ways; len(ways) > 0 {
-				s.cluster.workers[w.name].ways = ways
-			}
+			s.cluster.workers[w.name].tell(s.now(), body.Heartbeat)
 		case *control.FromWorker_Leave:
 			s.cluster.leave(s.now(), w.name, w.incarnation, body.Leave.Reason)
 		}

@@ -98,8 +98,12 @@ func (o *Config) lead(ctx context.Context, place store.Store, l deadlined) (*sta
 
 // standsBy answers everything but whether the process lives.
 func standsBy(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/healthz" {
-		_, _ = io.WriteString(w, "ok\n")
+	if r.URL.Path == "/healthz" || r.URL.Path == "/readyz" {
+		var health control.Health
+		health.NotReady(errStandby.Error())
+		mux := http.NewServeMux()
+		health.Handle(mux)
+		mux.ServeHTTP(w, r)
 		return
 	}
 	errors := connect.NewErrorWriter()

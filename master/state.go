@@ -68,6 +68,7 @@ func firstNumber(run uint64) uint64 { return run << 32 }
 // unlock lets another master have the data.
 func (s *Server) unlock() {
 	s.database.close()
+	s.logs.close()
 	if s.shared != nil {
 		s.shared.Close()
 	}

@@ -31,7 +31,7 @@ func (s *Server) workers() []*control.Worker {
 			Name: name, State: w.state, Reason: cmp.Or(w.reason, w.excluded), Incarnation: w.incarnation, Version: w.about.Version, Cores: w.about.Cores,
 			Memory: w.about.Memory, DataAddress: w.about.DataAddress, Site: w.about.Site, Attached: w.attached,
 			Suspected: w.suspected, Excluded: w.excluded != "", HeardSeconds: (s.now() - w.heard).Seconds(), MemoryUsed: w.used, HttpAddress: w.about.HttpAddress,
-			Ways: w.ways,
+			Ways: w.ways, Budget: w.budget,
 		})
 	}
 	return all
@@ -57,7 +57,7 @@ func (s *Server) status() *control.StatusResponse {
 		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
 		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
 		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
-		Quotas: s.quotaUses(),
+		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled),
 	}
 }
 

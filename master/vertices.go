@@ -12,6 +12,9 @@ import (
 // maxListed bounds how many vertices one call lists.
 const maxListed = 1 << 16
 
+// maxNames bounds how many names one call asks for.
+const maxNames = 1 << 10
+
 // ListVertices says which input ids vertices of a graph have. Those of a number are its partition's, which is one of a worker's.
 func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.ListVerticesRequest]) (*connect.Response[control.ListVerticesResponse], error) {
 	s.mu.Lock()
@@ -32,7 +35,12 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 		return nil, invalid("found vertex %d of %d", r.Msg.First, vertices)
 	}
 	count := min(vertices-r.Msg.First, uint64(r.Msg.Count), maxListed)
-	command := &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count)}}}
+	if n := len(r.Msg.Names) + len(r.Msg.NamesOf); n > maxNames {
+		return nil, invalid("found %d names and input ids of names, expected at most %d", n, maxNames)
+	}
+	command := &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{
+		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names, NamesOf: r.Msg.NamesOf,
+	}}}
 	team := onePerWorker(placements)
 	answers, err := s.gather(ctx, team, order{
 		what: "list vertices", command: func() *control.Command { return &control.Command{Body: command.Body} },
@@ -46,6 +54,9 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 		labels[team[i].Worker] = a.GetLocated().Labels
 	}
 	response := &control.ListVerticesResponse{}
+	for _, a := range answers {
+		response.Names = append(response.Names, a.GetLocated().Names...)
+	}
 	for id := r.Msg.First; id < r.Msg.First+count; id++ {
 		worker := placements[id%uint64(len(placements))].Worker
 		if len(labels[worker]) == 0 {

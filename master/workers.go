@@ -23,8 +23,11 @@ type worker struct {
 	heard          time.Duration
 	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
 	leaveBy        time.Duration
-	used           uint64         // bytes of memory
-	ways           []*control.Way // that it has measured
+	used           uint64          // bytes of memory
+	budget         *control.Budget // of its memory, as it said last, or nil
+	counted        time.Duration   // when it said that
+	freed          time.Duration   // counted, when something had ended last that took memory there
+	ways           []*control.Way  // that it has measured
 	about          *control.RegisterRequest
 }
 
@@ -69,7 +72,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: r, since: now,
+		heard: now, deadline: now + c.lease, about: r, since: now, budget: r.Budget, counted: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {
@@ -273,15 +276,24 @@ func (c *cluster) lose(now time.Duration, w *worker, reason string) {
 }
 
 // exited takes why the process of a worker has ended, from who saw it end: its graphs do not wait for it.
-func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string) {
-	switch w := c.workers[name]; {
-	case w == nil || w.incarnation != incarnation:
+// starvedSo says that it was for want of memory.
+func (c *cluster) exited(now time.Duration, name string, incarnation uint64, reason string, starvedSo bool) {
+	w := c.workers[name]
+	if w == nil || w.incarnation != incarnation {
+		return
+	}
+	lost := w.state == control.WorkerState_WORKER_STATE_LOST
+	if lost || w.live() {
+		if w.reason = reason; starvedSo {
+			c.starve(now, w)
+		}
+	}
+	switch {
 	case w.live():
 		c.lose(now, w, reason)
 		c.loseGraphs(w, "was lost")
 		c.schedule(now)
-	case w.state == control.WorkerState_WORKER_STATE_LOST:
-		w.reason = reason // it was only not heard of
+	case lost: // it was only not heard of
 		c.loseGraphs(w, "was lost")
 		c.schedule(now)
 	}

@@ -60,6 +60,9 @@
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
+//	MaxSupersteps() int                   how many supersteps the program runs at most, those of its plan included, or 0 if that
+//	                                      is not known: the time left is estimated by it, and nothing else; called with and
+//	                                      without a graph, as Validate
 //	Plan() Plan                           programs that run first, in the same run (package plan)
 //	Mutations() Mutations                 the program adds or removes vertices or edges
 //	Resolve(r Resolution[V]) (V, bool)    with Mutations: what becomes of a vertex that is to be added or removed
@@ -71,6 +74,10 @@
 //	MarshalBinary() ([]byte, error)       with UnmarshalBinary([]byte) error: its own state, for checkpoints, such as fields that Coordinate
 //	                                      changes; of programs without these two nothing but parameters is kept,
 //	                                      and of plans with such a program there are no checkpoints
+//	Resend(v *Vertex[V, M])               sends to all neighbours again what v sent to them in superstep v.Superstep, the last one: its
+//	                                      value and columns are as they were at the end of that, while aggregators and the phase
+//	                                      may not be asked for. Checkpoints have no such messages then; it is called of the vertices
+//	                                      that sent when a run goes on from one, and package pregeltest compares
 //	Output(dst []byte, v V) []byte        appends a value as text, for result files; without it VertexIDs in values,
 //	                                      their fields and elements are written as input ids
 //	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte

@@ -3,6 +3,7 @@ package pregel
 import (
 	"errors"
 	"fmt"
+	"strconv"
 )
 
 // ErrGrid is in every error about what cannot be had in a grid of partitions with both sides above 1, and can in others.
@@ -17,6 +18,7 @@ type ProgramError struct {
 	// Vertex is the input id of the vertex that ran, if Known.
 	Vertex uint64
 	Known  bool
+	Name   string // what the input calls that vertex, if it has names
 	Method string // that panicked, if it runs in no superstep
 	Value  any    // what it panicked with; an error that says so after runtime.Goexit
 	Stack  string // where; empty after Coordinator.Fail
@@ -26,16 +28,24 @@ type ProgramError struct {
 func (e *ProgramError) Error() string {
 	switch {
 	case e.Method != "" && e.Known:
-		return fmt.Sprintf("program %s, %s of vertex %d: %v", e.Program, e.Method, e.Vertex, e.Value)
+		return fmt.Sprintf("program %s, %s of vertex %s: %v", e.Program, e.Method, e.vertex(), e.Value)
 	case e.Method != "":
 		return fmt.Sprintf("program %s, %s: %v", e.Program, e.Method, e.Value)
 	case e.Known:
-		return fmt.Sprintf("program %s, vertex %d, superstep %d: %v", e.Program, e.Vertex, e.Superstep, e.Value)
+		return fmt.Sprintf("program %s, vertex %s, superstep %d: %v", e.Program, e.vertex(), e.Superstep, e.Value)
 	case e.Superstep < 0:
 		return fmt.Sprintf("program %s, before superstep 0: %v", e.Program, e.Value)
 	default:
 		return fmt.Sprintf("program %s, superstep %d: %v", e.Program, e.Superstep, e.Value)
 	}
+}
+
+// vertex is the vertex by its name in quotes, or by its input id.
+func (e *ProgramError) vertex() string {
+	if e.Name != "" {
+		return strconv.Quote(e.Name)
+	}
+	return strconv.FormatUint(e.Vertex, 10)
 }
 
 // Unwrap returns the error the program panicked with, if it was one.

@@ -46,6 +46,7 @@ type crew struct {
 
 	mu      sync.Mutex
 	outcome bsp.Outcome
+	stored  int                  // the superstep that the newest checkpoint is before
 	news    *control.DriveReport // that the master has not heard
 	size    int                  // of the news, in bytes
 }
@@ -71,6 +72,8 @@ func (c *crew) superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repo
 		if err != nil {
 			return nil, err
 		}
+		step.GetSuperstep().Kept = uint32(c.newest())
+		c.job.log.command(step.GetSuperstep())
 		if err := c.order(ctx, step); err != nil {
 			return nil, err
 		}
@@ -103,7 +106,16 @@ func (c *crew) superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repo
 			}
 		}
 	}
+	c.job.log.reported(command.Superstep, c.reports)
+	c.job.log.forget(c.newest())
 	return c.reports, nil
+}
+
+// newest returns the superstep that the newest checkpoint of the run is before; 0 is none.
+func (c *crew) newest() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.stored
 }
 
 // order sends a step to all other workers.
@@ -198,7 +210,34 @@ func (c *crew) label(id pregel.VertexID) (label uint64, ok bool) {
 	if rank == 0 {
 		return c.graph.Label(id), true
 	}
-	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: &control.Locate{First: uint64(id), Count: 1}}})
+	found, err := c.locate(rank, &control.Locate{First: uint64(id), Count: 1})
+	if err != nil || len(found.Labels) != 1 {
+		return 0, false
+	}
+	return found.Labels[0], true
+}
+
+// name returns what the input calls a vertex by its input id, if it has a name for it; when label may be called.
+func (c *crew) name(label uint64) (string, bool) {
+	names := c.graph.directory.Names
+	if label >= names.Len() {
+		return "", false
+	}
+	rank := names.Owner(label)
+	if rank == 0 {
+		name, ok := names.Append(nil, label)
+		return string(name), ok
+	}
+	found, err := c.locate(rank, &control.Locate{NamesOf: []uint64{label}})
+	if err != nil || len(found.Names) != 1 {
+		return "", false
+	}
+	return found.Names[0].Name, true
+}
+
+// locate asks another worker, which waits for steps.
+func (c *crew) locate(rank int, l *control.Locate) (*control.Located, error) {
+	data, err := proto.Marshal(&control.Step{Body: &control.Step_Locate{Locate: l}})
 	if err == nil {
 		err = c.link.Send(c.ctx, rank, tagStep, data)
 	}
@@ -206,10 +245,7 @@ func (c *crew) label(id pregel.VertexID) (label uint64, ok bool) {
 	if err == nil {
 		err = c.answer(c.ctx, rank, found)
 	}
-	if err != nil || len(found.Labels) != 1 {
-		return 0, false
-	}
-	return found.Labels[0], true
+	return found, err
 }
 
 // mostNews is how many bytes of news go into a message to the master, about.
@@ -324,6 +360,7 @@ func (j *job) follow(ctx context.Context, t task) error {
 
 // superstep runs a superstep of the partitions here as another worker commands it.
 func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
+	j.log.forget(int(s.Kept))
 	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, j.first, aggregates, j.totals)
 	if err != nil {

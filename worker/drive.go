@@ -21,6 +21,7 @@ import (
 // reports to the master before the last.
 func (j *job) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
 	j.first = int(d.Before.GetSupersteps())
+	j.before = nil // it was not of use
 	if j.session.Link().Rank() == 0 {
 		return j.lead(ctx, t, d, tell)
 	}
@@ -100,13 +101,19 @@ func (j *job) newCrew(d *control.Drive) (*crew, error) {
 	if limit := time.Duration(d.SuperstepLimit); limit > 0 && (o.SuperstepTimeout == 0 || limit < o.SuperstepTimeout) {
 		o.SuperstepTimeout = limit
 	}
-	o.Trace, o.Progress, o.Log, o.Label, o.Late = c, c.progress, c.log, c.label, c.late
+	o.Trace, o.Progress, o.Log, o.Label, o.Name, o.Late = c, c.progress, c.log, c.label, c.name, c.late
 	j.running.Lock()
 	c.kept = j.kept
 	from := j.from
 	j.running.Unlock()
 	if k := c.kept; k != nil {
 		o.Checkpoints, o.Spec, o.Plan = k.keeperOf(c), k.keep.Spec, k.plan
+	}
+	if j.log != nil && j.log.refused == nil {
+		o.Border = j.log.border
+	}
+	if j.asks && o.Checkpoints != nil {
+		o.Checkpoints.Ask() // what was logged before the run went on is gone
 	}
 	if c.driver, err = j.of.Driver(o, facts); err != nil {
 		return nil, err

@@ -96,12 +96,13 @@ func (to *filling) lines(j *job, f *control.Fill) error {
 		}
 		var found, expected string
 		if to.edges != nil {
-			found, expected = to.edges.Set(v, other, line, find)
+			found, expected = to.edges.Set(v, other, &line, find)
 		} else {
+			line.OfID = to.texts.Has(v)
 			found, expected = to.texts.Set(v, line.ID, line.Text, find)
 		}
 		if found != "" {
-			return graphio.LineError(f.File, line.Line, found, expected)
+			return line.Fault(f.File, found, expected)
 		}
 	}
 	if f.Last && to.edges != nil {

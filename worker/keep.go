@@ -64,9 +64,6 @@ func (k *kept) drives() *checkpoint.Keeper {
 	return k.keeper
 }
 
-// stateOfVertex is how many bytes a checkpoint has for a vertex, about, before the first one tells.
-const stateOfVertex = 16
-
 // keeperOf returns what decides, where the run is driven, when checkpoints are taken; nil if none are.
 func (k *kept) keeperOf(c *crew) *checkpoint.Keeper {
 	if k == nil {
@@ -76,7 +73,7 @@ func (k *kept) keeperOf(c *crew) *checkpoint.Keeper {
 	defer k.mu.Unlock()
 	k.crew = c
 	if k.keeper == nil {
-		share := int64(c.graph.N) * stateOfVertex / int64(max(len(c.layout.Workers), 1))
+		share := int64(c.graph.N) * checkpoint.BytesOfVertex / int64(max(len(c.layout.Workers), 1))
 		k.keeper = checkpoint.NewKeeper(k.store, jobspec.Policy(k.keep.When), share,
 			func(text string) { k.driving().log("warning: " + text) }, func(e checkpoint.Event) { k.driving().checkpointed(e) })
 	}
@@ -121,10 +118,19 @@ func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}
+	from := &checkpoint.Reader{Store: s, Manifest: m}
+	if g.Recompute != nil {
+		if from, err = j.recompute(ctx, g.Recompute, from); err != nil {
+			return nil, fmt.Errorf("lost partitions are computed again: %w", err)
+		}
+		m, j.asks = from.Manifest, true
+	}
+	j.before = nil
 	j.session.Begin(m.Own())
-	if err := j.program.Restore(ctx, &checkpoint.Reader{Store: s, Manifest: m}); err != nil {
+	if err := j.program.Restore(ctx, from); err != nil {
 		return nil, err
 	}
+	j.log.begin(m.Own())
 	j.running.Lock()
 	j.from = m
 	if j.kept != nil && j.kept.plan != nil && m.Plan != nil {
@@ -159,5 +165,7 @@ func (c *crew) checkpointed(e checkpoint.Event) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.newsOf().Checkpoint = uint32(e.Superstep)
+	news := c.newsOf()
+	news.Checkpoint, news.CheckpointSeconds = uint32(e.Superstep), e.Copied+e.Wrote
+	c.stored = e.Superstep
 }

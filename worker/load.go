@@ -22,6 +22,7 @@ type localGraph struct {
 	*mem.Refs
 	directory *build.Directory
 	offer     *control.Offer // of a graph of the catalog
+	skipped   []string       // malformed lines that this worker left out
 }
 
 func (g *localGraph) Close() { g.Refs.Close() }
@@ -77,11 +78,14 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	if request.IfAny && !in.Edges.Weighted() {
 		store.Weights = edges.Unweighted
 	}
+	skipped := in.Skipped
 	g, d, err := build.Graph(ctx, group, forBuilding, in, owner, store)
 	if err != nil {
 		return nil, err
 	}
-	return newLocalGraph(g, d), nil
+	loaded := newLocalGraph(g, d)
+	loaded.skipped = skipped
+	return loaded, nil
 }
 
 func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
@@ -132,6 +136,8 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 	report := &control.LoadReport{
 		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
+		Named:   g.directory.Names != nil,
+		Skipped: g.skipped,
 	}
 	if t.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}

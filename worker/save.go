@@ -33,8 +33,10 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	}
 	defer g.Release()
 	rank, ids, labels, first := g.directory.Share()
+	index := snapshot.Index{IDs: ids, Labels: labels, First: first}
+	index.Names, index.FirstName = g.directory.Names.Share()
 	if s.Remove {
-		return &control.SaveReport{}, snapshot.RemoveShare(ctx, place, s.Snapshot, g.Graph, rank)
+		return &control.SaveReport{}, snapshot.RemoveShare(ctx, place, s.Snapshot, g.Graph, rank, index)
 	}
 	if !control.ValidName(s.Snapshot) {
 		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
@@ -44,7 +46,7 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	}
 	threads := x.threads()
 	defer threads.Close()
-	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, snapshot.Index{IDs: ids, Labels: labels, First: first}, snapshot.Options{
+	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, index, snapshot.Options{
 		Team: threads, Progress: func(done, total int64) { t.progress("saving "+s.Graph, done, total) },
 	})
 	if err != nil {

@@ -127,7 +127,7 @@ func (u *underway) tell(r *control.Report) error {
 	}
 	if len(u.told) >= mostTold {
 		if next := u.told[1].GetDrive(); next != nil && next.Checkpoint == 0 {
-			next.Checkpoint = u.told[0].GetDrive().GetCheckpoint()
+			next.Checkpoint, next.CheckpointSeconds = u.told[0].GetDrive().GetCheckpoint(), u.told[0].GetDrive().GetCheckpointSeconds()
 		}
 		u.lost += len(u.told[0].GetDrive().GetRecords())
 		u.told = u.told[1:]

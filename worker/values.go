@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/binary"
@@ -11,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -30,8 +32,8 @@ const (
 // gathering is the stage of a job whose result the master collects.
 const gathering = "gathering the result"
 
-// values emits a line "id value" for every vertex here, and reports its progress. Values that are vertices are emitted as input
-// ids, which the owners of their directory entries know: then all workers do it together.
+// values emits a line "id value" for every vertex here, and reports its progress, or "id<TAB>name<TAB>value" where the input has names for vertices.
+// Values that are vertices are emitted as input ids or names, which other workers know: then all workers do it together.
 func (j *job) values(ctx context.Context, v *control.Values, progress func(stage string, done, total int64), emit func([]byte) error) (err error) {
 	defer func() {
 		switch p := recover().(type) {
@@ -59,8 +61,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
-	if !j.program.Refers() {
-		return j.emitLines(ctx, ids, j.program.Label, o)
+	if !j.program.Refers() && j.graph.directory.Names == nil {
+		return j.emitLines(ctx, ids, plainLine{j.program, j.program.Label}, o)
 	}
 	at := placesOf(j.placements)
 	group, err := at.group(j.session.Link())
@@ -77,42 +79,126 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	return err
 }
 
-// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids.
+// emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids, then all names.
 func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []pregel.VertexID, o *out) error {
 	call := collective.Call{Tag: forLabels, Bytes: batch}
+	batch := j.batch()
 	most := binary.LittleEndian.AppendUint64(nil, uint64((len(ids)+batch-1)/batch))
 	if err := group.Allreduce(ctx, call, most, collective.MaxUint64); err != nil {
 		return err
 	}
-	var line []byte
 	for range binary.LittleEndian.Uint64(most) {
 		some := ids[:min(batch, len(ids))]
 		ids = ids[len(some):]
-		var named []pregel.VertexID
-		for _, id := range some {
-			line = j.program.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
-				if int(v) < j.graph.N { // of others every worker knows
-					named = append(named, v)
-				}
-				return 0
-			})
-		}
-		labels, err := j.graph.directory.Labels(ctx, group, call, named)
+		labels, err := j.labelsOf(ctx, group, call, some)
 		if err != nil {
 			return err
 		}
-		names := &labelled{ids: named, labels: labels}
-		err = j.emitLines(ctx, some, func(v pregel.VertexID) uint64 {
+		label := func(v pregel.VertexID) uint64 {
 			if int(v) >= j.graph.N {
 				return j.program.Label(v)
 			}
-			return names.of(v)
-		}, o)
-		if err != nil {
+			return labels.of(v)
+		}
+		var lines liner = plainLine{j.program, label}
+		if j.graph.directory.Names != nil {
+			names, err := j.namesOf(ctx, group, call, some, labels)
+			if err != nil {
+				return err
+			}
+			lines = namedLine{j.program, label, names}
+		}
+		if err := j.emitLines(ctx, some, lines, o); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// mostNames is about how many bytes the names of a batch may have.
+const mostNames = 64 << 20
+
+// batch is how many vertices' lines are made at a time: so many that the names of all and of as many others fit.
+func (j *job) batch() int {
+	names := j.graph.directory.Names
+	if names == nil {
+		return batch
+	}
+	return max(1, min(batch, mostNames/2/(names.Longest()+1)))
+}
+
+// labelsOf returns the input ids of the vertices that the values of some vertices are.
+func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID) (*labelled, error) {
+	l := &labelled{}
+	if !j.program.Refers() {
+		return l, nil
+	}
+	var line []byte
+	for _, id := range some {
+		line = j.program.AppendAs(line[:0], id, func(v pregel.VertexID) uint64 {
+			if int(v) < j.graph.N { // of others every worker knows
+				l.ids = append(l.ids, v)
+			}
+			return 0
+		})
+	}
+	var err error
+	l.labels, err = j.graph.directory.Labels(ctx, group, call, l.ids)
+	return l, err
+}
+
+// namesOf returns the names of some vertices, and of those that their values are, by input id.
+func (j *job) namesOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID, values *labelled) (map[uint64][]byte, error) {
+	names, wanted := make(map[uint64][]byte, len(some)), []uint64(nil)
+	want := func(label uint64) {
+		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() { // a vertex that was added has no name
+			names[label], wanted = nil, append(wanted, label)
+		}
+	}
+	for _, id := range some {
+		want(j.program.Label(id))
+	}
+	for _, label := range values.labels {
+		want(label)
+	}
+	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
+}
+
+// liner appends the line of a vertex that is here, without the line break.
+type liner interface {
+	line(dst []byte, id pregel.VertexID) []byte
+}
+
+// plainLine is lines of input ids; label returns the one of a value that is a vertex.
+type plainLine struct {
+	program engine.Bound
+	label   func(pregel.VertexID) uint64
+}
+
+func (l plainLine) line(dst []byte, id pregel.VertexID) []byte {
+	dst = append(strconv.AppendUint(dst, l.program.Label(id), 10), ' ')
+	return l.program.AppendAs(dst, id, l.label)
+}
+
+// namedLine is lines of names, each after the input id by which the master puts the lines of all workers in order.
+type namedLine struct {
+	program engine.Bound
+	label   func(pregel.VertexID) uint64
+	names   map[uint64][]byte // by input id
+}
+
+func (l namedLine) name(dst []byte, label uint64) []byte {
+	if name := l.names[label]; name != nil {
+		return append(dst, name...)
+	}
+	return strconv.AppendUint(dst, label, 10)
+}
+
+func (l namedLine) line(dst []byte, id pregel.VertexID) []byte {
+	label := l.program.Label(id)
+	dst = append(strconv.AppendUint(dst, label, 10), '\t')
+	dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return l.name(dst, label) }), '\t')
+	return l.program.AppendNamedAs(dst, id, l.label, l.name)
 }
 
 // labelled has the input ids of vertices.
@@ -198,15 +284,13 @@ func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
 	return nil
 }
 
-// emitLines emits the lines of vertices here; label returns the input id of a value that is a vertex.
-func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, label func(pregel.VertexID) uint64, o *out) error {
+// emitLines emits the lines of vertices here.
+func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, of liner, o *out) error {
 	var lines []byte
 	first := 0 // of the vertices in lines
 	for i, id := range ids {
 		start := len(lines)
-		lines = strconv.AppendUint(lines, j.program.Label(id), 10)
-		lines = append(lines, ' ')
-		lines = j.program.AppendAs(lines, id, label)
+		lines = of.line(lines, id)
 		if err := graphio.CheckLine(lines[start:]); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
 
@@ -66,7 +67,7 @@ func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 
 // pulse makes a heartbeat, which now and then says what the network is like.
 func (s *session) pulse() *control.Heartbeat {
-	h := &control.Heartbeat{MemoryUsed: memoryUsed()}
+	h := &control.Heartbeat{MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process())}
 	if now := s.Now(); now.Sub(s.told) >= often {
 		s.told = now
 		h.Ways = s.executor.network.table(s.executor.seen)

@@ -228,7 +228,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	request := &control.RegisterRequest{
 		Name: w.Name, Instance: w.instance, Incarnation: w.known.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
 		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
-		Programs: jobspec.Programs(w.Build, w.Registry),
+		Programs: jobspec.Programs(w.Build, w.Registry), Budget: budgetOf(mem.Process()),
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

@@ -51,17 +51,37 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
 	superstep := d.c.first + c.Superstep
-	if c.Save = 0; k == nil || !k.Due(superstep) {
+	c.Save = 0
+	due := k != nil && k.Due(superstep)
+	if !due && d.options.Border == nil {
+		return nil
+	}
+	m, err := d.manifest(c)
+	if err != nil {
+		return err
+	}
+	if d.options.Border != nil {
+		d.options.Border(m)
+	}
+	if !due {
 		return nil
 	}
 	c.Save = superstep
+	kept := *m
+	kept.State.Seconds = append([]float64(nil), m.State.Seconds...)
+	k.Expect(&kept, d.c.load.Partitions)
+	return nil
+}
+
+// manifest returns the manifest of the state before the superstep that a command is for, without its parts. The times are the driver's.
+func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	o := &d.c.outcome
 	m := &checkpoint.Manifest{
-		Superstep: superstep, Program: d.program,
+		Format: checkpoint.Format, Superstep: d.c.first + c.Superstep, Program: d.program,
 		Graph: checkpoint.Graph{Name: d.options.Graph, Vertices: d.loadedVertices, Arcs: d.loadedArcs, Grid: d.c.load.Grid.String()},
 		State: checkpoint.State{
 			Phase: c.Phase, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes,
-			Seconds: append([]float64(nil), d.times[max(len(d.times)-c.Superstep, len(d.times)-checkpoint.MaxSeconds):]...),
+			Seconds: d.times[max(len(d.times)-c.Superstep, len(d.times)-checkpoint.MaxSeconds):],
 		},
 		Job: d.options.Spec,
 	}
@@ -70,15 +90,14 @@ func (d *Driver) save(c *Command) error {
 	}
 	var err error
 	if m.State.Aggregates, err = d.c.aggregates.Encode(nil, d.c.totals); err != nil {
-		return fmt.Errorf("%s: a checkpoint: %w", d.name, err)
+		return nil, fmt.Errorf("%s: a checkpoint: %w", d.name, err)
 	}
 	if d.internal != nil {
 		if m.Program.Internal, err = d.internal(); err != nil {
-			return fmt.Errorf("%s: a checkpoint: the program's own state: %w", d.name, err)
+			return nil, fmt.Errorf("%s: a checkpoint: the program's own state: %w", d.name, err)
 		}
 	}
-	k.Expect(m, d.c.load.Partitions)
-	return nil
+	return m, nil
 }
 
 // stored tells the keeper of checkpoints what has become of the partitions' parts.

@@ -17,6 +17,7 @@ type Facts struct {
 	Absent                     int  `json:",omitempty"` // how many of these partitions' vertices have been removed, or are not there yet
 	Ordered                    bool // the result depends on the order of messages
 	Summary                    bool `json:",omitempty"` // reports say more of the values than the aggregators do
+	GroupVertices              bool `json:",omitempty"` // groups of the summary are named by vertices
 
 	Load delivery.Load // of these partitions; Vertices of the whole graph
 	// Ways are, of a program of direction Either, the loads of messages that go one way alone: to out-neighbours, to in-neighbours.

@@ -39,7 +39,9 @@ type Program struct {
 	Sized      bool   // messages are of different sizes
 	Mutates    bool   // it changes the graph
 	Coordinate coordinating
-	Aggregates []kernel.Aggregate
+	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time left; 0 if it does not say so.
+	MaxSupersteps int
+	Aggregates    []kernel.Aggregate
 }
 
 // Options say how a run is driven.
@@ -65,6 +67,8 @@ type Options struct {
 	Log func(line string)
 	// Label returns the input id of a vertex, and whether there is one; nil if nobody knows.
 	Label func(id pregel.VertexID) (uint64, bool)
+	// Name returns what the input calls a vertex by its input id, if it has a name for it; nil if nobody knows.
+	Name func(label uint64) (string, bool)
 	// Trusted says that the program never calls runtime.Goexit.
 	Trusted bool
 	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. If it did
@@ -72,6 +76,9 @@ type Options struct {
 	Before func(ctx context.Context) (Outcome, []float64, error)
 	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
 	Checkpoints *checkpoint.Keeper
+	// Border, if not nil, gets before each superstep the manifest of the state that it begins with, without parts: with copies of that state the run can
+	// go on from there.
+	Border func(m *checkpoint.Manifest)
 	// Room, if not nil, reports whether there is memory for so many messages of a list program that are pushed one by one.
 	Room func(messages int) bool
 	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none. Who walks the plan adds to it.
@@ -86,6 +93,16 @@ type Progress struct {
 	Active, Senders int
 	Scheme          delivery.Scheme
 	Seconds         float64 // of the superstep
+	// MaxSupersteps is how many the run has at most, by its limit and by the program; 0 if nobody knows.
+	MaxSupersteps int
+}
+
+// LeastLimit returns the smaller of two limits of supersteps, of which 0 is none.
+func LeastLimit(a, b int) int {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // Driver drives runs of a program, one after the other.
@@ -93,10 +110,12 @@ type Driver struct {
 	name     string
 	options  Options
 	c        coordinator
+	most     int              // supersteps of a run, by its limit and by the program; 0 if nobody knows
 	recorder *recorder        // nil if nothing is recorded
 	final    trace.Aggregates // of the last run, once asked for
 	// Of the values at the end of the last run, if the program wants that, and the time that it took.
 	summarizes  bool
+	vertexGroup bool // groups of the summary are vertices
 	summary     *trace.Summary
 	summaryTime time.Duration
 
@@ -127,7 +146,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
 	var engine pregel.Engine[struct{}, struct{}]
-	d := &Driver{name: p.Name, options: o, summarizes: first.Summary, c: coordinator{
+	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
 	}}
@@ -170,7 +189,9 @@ func (d *Driver) Refit(facts []*Facts) error {
 }
 
 // Restart replaces the program by another of the same type for the next runs.
-func (d *Driver) Restart(p *Program) { d.c.program = p.Coordinate }
+func (d *Driver) Restart(p *Program) {
+	d.c.program, d.most = p.Coordinate, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
+}
 
 // Aggregates are the program's; they encode cells for other processes.
 func (d *Driver) Aggregates() Aggregates { return d.c.aggregates }
@@ -280,7 +301,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		d.times = append(d.times, seconds)
 		if d.options.Progress != nil {
-			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds})
+			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds, d.most})
 		}
 	}
 	d.took = time.Since(began)
@@ -353,7 +374,7 @@ func (d *Driver) recorded(run func() error) error {
 func (d *Driver) beginning(at time.Time) *trace.Job {
 	return &trace.Job{
 		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices, Arcs: d.c.edges,
-		Partitions: d.c.load.Partitions, Threads: d.options.Threads, Delivery: d.options.Delivery.String(), Began: at,
+		Partitions: d.c.load.Partitions, Threads: d.options.Threads, Delivery: d.options.Delivery.String(), MaxSupersteps: d.most, Began: at,
 	}
 }
 

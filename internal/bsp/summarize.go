@@ -28,8 +28,26 @@ func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
 		}
 		d.summary.Merge(r.Summary)
 	}
+	d.nameSummary()
 	d.summaryTime = time.Since(start)
 	return nil
+}
+
+// nameSummary gives the vertices of the summary the names that the input has for them.
+func (d *Driver) nameSummary() {
+	if d.options.Name == nil {
+		return
+	}
+	for i := range d.summary.Top {
+		one := &d.summary.Top[i]
+		one.Name, _ = d.options.Name(one.Vertex)
+	}
+	if d.summary.Groups != nil && d.vertexGroup {
+		for i := range d.summary.Groups.Largest {
+			one := &d.summary.Groups.Largest[i]
+			one.Name, _ = d.options.Name(one.Group)
+		}
+	}
 }
 
 // SummaryTime is how long it took at the end of the last run to say more of the values than aggregators do.

@@ -213,9 +213,9 @@ type State struct {
 	Seconds    []float64 `json:"seconds"`              // of the supersteps before, the last MaxSeconds of them
 }
 
-// format is the version of manifests and parts that this version writes; it reads all from 1. From 2 on there are plans, and columns of edges have
+// Format is the version of manifests and parts that this version writes; it reads all from 1. From 2 on there are plans, and columns of edges have
 // their direction in their names.
-const format = 2
+const Format = 2
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000

@@ -64,7 +64,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func FuzzManifest(f *testing.F) {
-	m := &Manifest{Format: format, Superstep: 3, Parts: []Stored{{Name: "part-1"}}}
+	m := &Manifest{Format: Format, Superstep: 3, Parts: []Stored{{Name: "part-1"}}}
 	text, err := m.text()
 	if err != nil {
 		f.Fatal(err)
@@ -145,7 +145,7 @@ func TestABrokenCheckpointIsFound(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return m, (&Reader{s, m}).Verify(t.Context())
+		return m, (&Reader{Store: s, Manifest: m}).Verify(t.Context())
 	}
 	if m, err := use(); err != nil || m.Superstep != 2 {
 		t.Fatal(m.Superstep, err)
@@ -274,4 +274,51 @@ type hanging struct{ store.Store }
 func (hanging) Put(ctx context.Context, _ string, _ io.ReaderAt, _ int64) error {
 	<-ctx.Done()
 	return ctx.Err()
+}
+
+// TestFailuresInARow: of checkpoints that cannot be stored, one after the other, the first and the tenth are said, and that they are stored again.
+func TestFailuresInARow(t *testing.T) {
+	place, _ := openDir(t)
+	s := &full{Store: place, full: true}
+	var told []string
+	k := NewKeeper(s, Policy{Every: 1}, 0, func(text string) { told = append(told, text) }, func(Event) {})
+	k.Begin(0)
+	w := NewWriter(s, "run")
+	for superstep := 1; superstep <= 14; superstep++ {
+		if !k.Due(superstep) {
+			t.Fatalf("none is due before superstep %d", superstep)
+		}
+		s.full = superstep <= 12
+		k.Expect(&Manifest{Superstep: superstep}, 1)
+		w.Write(part(superstep, 0, 1, 10))
+		w.Flush()
+		if err := errors.Join(k.Stored(w.Stored()), k.Settle()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.Close()
+	k.Close(false)
+	want := []string{"the checkpoint before superstep 1 was not stored", "10 checkpoints in a row were not stored, the last before superstep 10", "checkpoints are stored again, since the one before superstep 13; 12 in a row were not"}
+	if len(told) != len(want) {
+		t.Fatalf("told: %q", told)
+	}
+	for i := range want {
+		if !strings.HasPrefix(told[i], want[i]) {
+			t.Errorf("told %q, expected %q", told[i], want[i])
+		}
+	}
+}
+
+// TestManifestThatIsCut: it is said that it is cut, and where.
+func TestManifestThatIsCut(t *testing.T) {
+	for data, want := range map[string]string{
+		"":                           "it is empty",
+		`{"checkpoint":{"format":2,`: "it is cut off after 26 bytes",
+		`{"checkpoint":x`:            "it is no manifest of a checkpoint: invalid character",
+		"text":                       "it is no manifest of a checkpoint: invalid character",
+	} {
+		if _, err := parseManifest([]byte(data)); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("of %q: found %v, expected %s", data, err, want)
+		}
+	}
 }

@@ -15,7 +15,7 @@ import (
 
 // commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
 func commit(ctx context.Context, s store.Store, m *Manifest) error {
-	m.Format, m.Created = format, time.Now().UTC()
+	m.Format, m.Created = Format, time.Now().UTC()
 	text, err := m.text()
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func inspect(ctx context.Context, s store.Store, all []Listed, enough int, reads
 			l.Err = present(ctx, s, l.Manifest)
 		}
 		if l.Err == nil && reads {
-			l.Err = (&Reader{s, l.Manifest}).Verify(ctx)
+			l.Err = (&Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
 		if unread := (*UnreadError)(nil); errors.As(l.Err, &unread) {
 			return l.Err
@@ -132,6 +132,9 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 		if _, err := fmt.Sscanf(o.Name, partPrefix+"%d-", &superstep); err == nil && superstep < before && !kept[o.Name] {
 			old = append(old, o.Name)
 		}
+	}
+	if keep == 0 {
+		old = append(old, ownerName) // after all that is its run's
 	}
 	for _, name := range old {
 		if err := s.Delete(ctx, name); err != nil {

@@ -27,8 +27,16 @@ type Policy struct {
 // DefaultMTBF is the mean time between failures that is assumed of a run's machines together.
 const DefaultMTBF = 24 * time.Hour
 
-// bytesASecond is how fast a first checkpoint is assumed to be, before one was measured.
-const bytesASecond = 100e6
+// Before a checkpoint of a run was measured, a vertex is assumed to have BytesOfVertex in it, and a process to store so many bytes a second.
+const (
+	BytesOfVertex = 16
+	bytesASecond  = 100e6
+)
+
+// Estimate is what a first checkpoint of a process is assumed to cost, of so many bytes.
+func Estimate(bytes int64) time.Duration {
+	return time.Duration(float64(bytes) / bytesASecond * float64(time.Second))
+}
 
 // interval returns the time from one checkpoint to the next, when one costs so much.
 func (p *Policy) interval(cost time.Duration) time.Duration {
@@ -46,26 +54,35 @@ func (p *Policy) interval(cost time.Duration) time.Duration {
 // its methods. Make it with NewKeeper.
 type Keeper struct {
 	store  store.Store
+	owner  string // the run, where others may keep checkpoints in the place, too; "" where none does
+	goesOn bool   // the place had checkpoints of the run before
 	policy Policy
 	warn   func(string)
 	news   func(Event)
 	now    func() time.Time
 
-	cost    time.Duration // of the last checkpoint, or the estimate
-	last    time.Time     // when the last one began
-	at      int           // before which superstep
-	pending *Manifest     // whose parts are awaited
-	missing int
-	failed  string // why the pending one will not be
-	row     int    // failures in a row
-	raw     int64
-	asked   atomic.Bool
+	cost      time.Duration // of the last checkpoint, or the estimate
+	last      time.Time     // when the last one began
+	at        int           // before which superstep
+	pending   *Manifest     // whose parts are awaited
+	missing   int
+	failed    string // why the pending one will not be
+	row       int    // failures in a row
+	tell      int    // after how many in a row the next line says so
+	raw       int64
+	asked     atomic.Bool
+	orphans   []string // parts of checkpoints that failed
+	committed bool
+	began     int // Begin's superstep
 
 	ctx    context.Context
 	end    context.CancelFunc
 	work   sync.WaitGroup
 	result chan error // of the commit under way, nil if none is
 }
+
+// firstTold is after how many failures in a row the line about the first one is followed by another one; ten times as many have the next.
+const firstTold = 10
 
 // Event is what happened to a checkpoint.
 type Event struct {
@@ -84,14 +101,20 @@ func NewKeeper(s store.Store, p Policy, estimate int64, warn func(string), news 
 	if p.Keep <= 0 {
 		p.Keep = 2
 	}
-	k := &Keeper{store: s, policy: p, warn: warn, news: news, now: time.Now}
-	k.cost = time.Duration(float64(estimate) / bytesASecond * float64(time.Second))
+	k := &Keeper{store: s, policy: p, warn: warn, news: news, now: time.Now, tell: firstTold}
+	k.cost = Estimate(estimate)
 	k.ctx, k.end = context.WithCancel(context.Background())
 	return k
 }
 
+// Own says that other runs may find the place empty, too: then it has the checkpoints of one of them alone. run is another one for each, and the same, by
+// Owner, for one that goes on in the place, which had checkpoints before. It is called before the run begins.
+func (k *Keeper) Own(run string, goesOn bool) { k.owner, k.goesOn = run, goesOn }
+
 // Begin says that the run begins before a superstep: 0, or that of the checkpoint from which it goes on.
-func (k *Keeper) Begin(superstep int) { k.last, k.at, k.pending, k.row = k.now(), superstep, nil, 0 }
+func (k *Keeper) Begin(superstep int) {
+	k.last, k.at, k.began, k.pending, k.row = k.now(), superstep, superstep, nil, 0
+}
 
 // Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is on its way, the state after it. Any goroutine may call it.
 func (k *Keeper) Ask() { k.asked.Store(true) }
@@ -143,7 +166,7 @@ func (k *Keeper) Stored(all []Stored) error {
 		k.work.Go(func() {
 			ctx, cancel := context.WithTimeout(k.ctx, StoreWithin)
 			defer cancel()
-			result <- commit(ctx, k.store, m)
+			result <- k.commit(ctx, m)
 		})
 	}
 	select {
@@ -153,6 +176,16 @@ func (k *Keeper) Stored(all []Stored) error {
 	default:
 		return nil
 	}
+}
+
+// commit makes stored parts a checkpoint, if the place has none of another run.
+func (k *Keeper) commit(ctx context.Context, m *Manifest) error {
+	if k.owner != "" {
+		if err := claim(ctx, k.store, k.owner, m); err != nil {
+			return err
+		}
+	}
+	return commit(ctx, k.store, m)
 }
 
 // Settle waits for the commit that is under way, if there is one, for as long as a store may take to answer once, and takes how it ended.
@@ -179,14 +212,27 @@ func (k *Keeper) ended(err error) error {
 	if err != nil {
 		e.Failed = err.Error()
 		k.row++
+		for _, p := range m.Parts {
+			if p.Failed == "" {
+				k.orphans = append(k.orphans, p.Name)
+			}
+		}
 		k.news(e)
-		k.warn(fmt.Sprintf("the checkpoint before superstep %d was not stored, and the run goes on: %v", m.Superstep, err))
+		if k.row == 1 {
+			k.warn(fmt.Sprintf("the checkpoint before superstep %d was not stored, and the run goes on: %v", m.Superstep, err))
+		} else if k.row >= k.tell {
+			k.warn(fmt.Sprintf("%d checkpoints in a row were not stored, the last before superstep %d: %v", k.row, m.Superstep, err))
+			k.tell *= 10
+		}
 		if k.policy.Strict && k.row > 1 {
 			return fmt.Errorf("two checkpoints in a row were not stored, the last one because of: %w", err)
 		}
 		return nil
 	}
-	k.row, k.raw = 0, e.Raw
+	if k.row > 1 {
+		k.warn(fmt.Sprintf("checkpoints are stored again, since the one before superstep %d; %d in a row were not", m.Superstep, k.row))
+	}
+	k.row, k.tell, k.raw, k.committed = 0, firstTold, e.Raw, true
 	k.cost = time.Duration((e.Copied + e.Wrote) * float64(time.Second))
 	if k.policy.Every == 0 {
 		e.Interval = k.policy.interval(k.cost).Seconds()
@@ -203,22 +249,40 @@ func (k *Keeper) ended(err error) error {
 	return nil
 }
 
-// Close ends the keeper. A checkpoint whose manifest is on its way may still come to be. Where the run is done, nothing is to go on from, and
-// all its checkpoints are removed.
+// Close ends the keeper. It waits for a manifest that is on its way: a request that is given up may have its effect later, when all else is removed. Where the run is done, nothing is to go on from, and
+// all its checkpoints are removed; so is what a run has left that owns the place and has stored none.
 func (k *Keeper) Close(done bool) {
-	if !done {
-		_ = k.Settle() // the run has ended: it goes on or not for other reasons
-		k.end()
-		k.work.Wait()
-		return
-	}
+	_ = k.Settle() // the run has ended: it goes on or not for other reasons
 	k.end()
 	k.work.Wait()
+	if !done && (k.owner == "" || k.goesOn || k.committed || k.began > 0) {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	if err := Prune(ctx, k.store, 0, math.MaxInt, false); err != nil {
-		k.warn(fmt.Sprintf("the checkpoints of a run that is done stay: %v", err))
+	if err := k.clear(ctx); err != nil {
+		k.warn(fmt.Sprintf("the checkpoints of the run, of which none is of use any more, stay: %v", err))
 	}
+}
+
+// clear removes the checkpoints of the run, and nothing of another one.
+func (k *Keeper) clear(ctx context.Context) error {
+	if k.owner == "" {
+		return Prune(ctx, k.store, 0, math.MaxInt, false)
+	}
+	now, err := Owner(ctx, k.store)
+	if err != nil {
+		return err
+	}
+	if now == k.owner {
+		return Prune(ctx, k.store, 0, math.MaxInt, false)
+	}
+	for _, name := range k.orphans {
+		if err := k.store.Delete(ctx, name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Abandon ends the keeper at once. A checkpoint that is on its way does not come to be, unless its manifest is stored already.

@@ -79,10 +79,22 @@ func sum(data []byte) string {
 	return hex.EncodeToString(h[:])
 }
 
+// notManifest says what is wrong with a text that is no JSON: most are cut off.
+func notManifest(data []byte, err error) error {
+	var syntax *json.SyntaxError
+	if len(data) == 0 {
+		return errors.New("it is empty, and no manifest of a checkpoint")
+	}
+	if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
+		return fmt.Errorf("it is cut off after %d bytes, and no manifest of a checkpoint", len(data))
+	}
+	return fmt.Errorf("it is no manifest of a checkpoint: %w", err)
+}
+
 func parseManifest(data []byte) (*Manifest, error) {
 	var s sealed
 	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
+		return nil, notManifest(data, err)
 	}
 	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, data) { // the checksum is of what is within
 		return nil, errors.New("it is no manifest of a checkpoint, or is broken")
@@ -94,8 +106,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(s.Checkpoint, m); err != nil {
 		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
 	}
-	if m.Format < 1 || m.Format > format {
-		return nil, fmt.Errorf("its format is %d: this version reads 1 to %d", m.Format, format)
+	if m.Format < 1 || m.Format > Format {
+		return nil, fmt.Errorf("its format is %d: this version reads 1 to %d", m.Format, Format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
 		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep, len(m.Parts))
@@ -164,7 +176,7 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 			l.Err = present(ctx, s, l.Manifest)
 		}
 		if l.Err == nil {
-			l.Err = (&Reader{s, l.Manifest}).Verify(ctx)
+			l.Err = (&Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
 		if l.Err == nil {
 			return l.Manifest, nil
@@ -201,10 +213,15 @@ func present(ctx context.Context, s store.Store, m *Manifest) error {
 type Reader struct {
 	store.Store
 	*Manifest
+	// Held are parts that are in memory, by partition; the others are in the store.
+	Held map[int]*Part
 }
 
 // Part reads a part, and returns an error unless it is as it was written.
 func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
+	if p := r.Held[i]; p != nil {
+		return p, nil
+	}
 	want := &r.Parts[i]
 	failed := func(err error) error {
 		return fmt.Errorf("%s/%s: %w", strings.TrimSuffix(r.Store.String(), "/"), want.Name, err)

@@ -76,9 +76,27 @@ func (f *checkpointFlags) check() error {
 	return nil
 }
 
+// ofJob returns what the flags say of when a job of a cluster takes checkpoints, beside what the job said before; nil leaves that to the master.
+func (f *checkpointFlags) ofJob(before *control.KeepWhen, flags *pflag.FlagSet) *control.KeepWhen {
+	if _, ok := changed(flags, []string{"checkpoint-every", "mtbf", "checkpoint-strict"}); !ok {
+		return before
+	}
+	p := jobspec.Policy(before)
+	if flags.Changed("checkpoint-every") || flags.Changed("mtbf") {
+		p.Every, p.Interval, p.MTBF = f.policy.Every, f.policy.Interval, 0
+	}
+	if flags.Changed("mtbf") {
+		p.MTBF = f.policy.MTBF
+	}
+	if flags.Changed("checkpoint-strict") {
+		p.Strict = f.policy.Strict
+	}
+	return jobspec.KeepWhen(p)
+}
+
 // asBefore has a run that goes on take checkpoints as it did before, but for what the flags say.
 func (f *checkpointFlags) asBefore(before *control.KeepWhen, flags *pflag.FlagSet) {
-	if before == nil { // of a cluster's job, whose master says it
+	if before == nil { // of a cluster's job that left it to the master
 		return
 	}
 	p := jobspec.Policy(before)
@@ -121,7 +139,12 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
-	if f.from != nil && f.from.Store.String() == s.String() {
+	owner, err := checkpoint.Owner(ctx, s)
+	if err != nil {
+		return nil, fmt.Errorf("--checkpoint: %w", err)
+	}
+	goesOn := f.from != nil && f.from.Store.String() == s.String()
+	if goesOn {
 		was, err := jobspec.Earlier(f.from.Manifest.Job)
 		if err != nil {
 			return nil, err
@@ -136,6 +159,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 				f.place, old.Name(), old.Superstep)
 		case !errors.Is(err, checkpoint.ErrNone):
 			return nil, fmt.Errorf("--checkpoint: %w", err)
+		case owner != "":
+			return nil, fmt.Errorf("--checkpoint %s: another run is about to store its first checkpoint there, or has ended just then: name another place, or remove what there is by superstep checkpoints remove %[1]s", f.place)
 		}
 	}
 	spec = proto.CloneOf(spec)
@@ -146,6 +171,10 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	}
 	k := &kept{app: a, flags: f, store: s, made: made, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
 	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
+	if !goesOn {
+		owner = rand.Text()
+	}
+	k.keeper.Own(owner, goesOn) // of a place of a version before that has none, nobody
 	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
 	return k, nil
 }

@@ -31,11 +31,15 @@ superstep resume goes on from one.`,
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	about := func(use, short, example string, run func(ctx context.Context, place string) error) *cobra.Command {
-		return &cobra.Command{
-			Use: use + " PLACE", Short: short, Example: "  superstep checkpoints " + example, Args: exactly(1, aPlace),
-			RunE: func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0]) },
+	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON bool) error) *cobra.Command {
+		asJSON := false
+		cmd := &cobra.Command{
+			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
+			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
+			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], asJSON) },
 		}
+		cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		return cmd
 	}
 	cmd.AddCommand(
 		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
@@ -46,17 +50,52 @@ superstep resume goes on from one.`,
 	return cmd
 }
 
-func (a *app) listCheckpoints(ctx context.Context, place string) error {
+// checkpointListed is what is known of a checkpoint.
+type checkpointListed struct {
+	Checkpoint string    `json:"checkpoint"`
+	Program    string    `json:"program,omitempty"`
+	Superstep  int       `json:"superstep"` // before which it was taken
+	Parts      int       `json:"parts"`
+	Bytes      int64     `json:"bytes"`
+	Taken      time.Time `json:"taken,omitzero"`
+	Error      string    `json:"error,omitempty"`
+}
+
+type checkpointsListed struct {
+	Place       string             `json:"place"`
+	Checkpoints []checkpointListed `json:"checkpoints"`
+}
+
+func (l *checkpointsListed) add(c checkpoint.Listed) {
+	r := checkpointListed{Checkpoint: c.Name}
+	if c.Err != nil {
+		r.Error = c.Err.Error()
+	}
+	if m := c.Manifest; m != nil {
+		r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+	}
+	l.Checkpoints = append(l.Checkpoints, r)
+}
+
+func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) error {
 	s, _, err := openPlace(place)
 	if err != nil {
 		return err
 	}
+	defer store.Close(s)
 	all, err := checkpoint.List(ctx, s)
 	if err != nil {
 		return err
 	}
 	if len(all) == 0 {
 		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	}
+	if asJSON {
+		r := checkpointsListed{Place: s.String()}
+		for _, l := range all {
+			r.add(l)
+		}
+		return printValue(a.out, r)
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
@@ -71,16 +110,20 @@ func (a *app) listCheckpoints(ctx context.Context, place string) error {
 	return t.Flush()
 }
 
-func (a *app) showCheckpoint(ctx context.Context, place string) error {
+func (a *app) showCheckpoint(ctx context.Context, place string, asJSON bool) error {
 	s, name, err := openPlace(place)
 	if err != nil {
 		return err
 	}
+	defer store.Close(s)
 	p := a.progress()
 	m, err := checkpoint.Find(ctx, s, name, p.warn)
 	p.done()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		return printValue(a.out, m)
 	}
 	showManifest(a.out, s, m)
 	return nil
@@ -98,16 +141,17 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	}
 }
 
-func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
+func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) error {
 	s, name, err := openPlace(place)
 	if err != nil {
 		return err
 	}
+	defer store.Close(s)
 	all, err := checkpoint.List(ctx, s)
 	if err != nil {
 		return err
 	}
-	looked, broken := 0, 0
+	looked, broken, report := 0, 0, checkpointsListed{Place: s.String()}
 	for _, l := range all {
 		if name != "" && l.Name != name {
 			continue
@@ -119,12 +163,22 @@ func (a *app) verifyCheckpoints(ctx context.Context, place string) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
+		report.add(l)
 		if l.Err != nil {
 			broken++
-			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
-			continue
 		}
-		fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, visible(l.Manifest.Where()), things(len(l.Manifest.Parts), "part", "parts"))
+		switch {
+		case asJSON:
+		case l.Err != nil:
+			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
+		default:
+			fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, visible(l.Manifest.Where()), things(len(l.Manifest.Parts), "part", "parts"))
+		}
+	}
+	if asJSON && looked > 0 {
+		if err := printValue(a.out, report); err != nil {
+			return err
+		}
 	}
 	switch {
 	case looked == 0 && name != "":

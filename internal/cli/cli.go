@@ -166,7 +166,7 @@ pulling them along the receivers' will be faster, and does that.`,
 	a.logFormat = &oneOf{"text", []string{"text", "json"}}
 	root.PersistentFlags().Var(a.logFormat, "log-format", "how logs, warnings and errors are written")
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
-	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(), a.generate(), a.convert(), a.info(), a.ui(), a.algorithms(),
+	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(), a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
 		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
 	return root

@@ -20,6 +20,16 @@ import (
 )
 
 // printJSON prints a message with the names that control.proto has.
+// printValue is printJSON of what is no message.
+func printValue(w io.Writer, v any) error {
+	data, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(w, string(data))
+	return err
+}
+
 func printJSON(w io.Writer, m proto.Message) error {
 	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// columnFile is what --column says: the file whose values a column of the program begins with, and which column of it these
-// are; 0 is all that follows the id, or the ids of an edge.
+// columnFile is what --column says: the file whose values a column of the program begins with, and which column of it these are.
 type columnFile struct {
 	name, path string
-	at         int
+	at         graphio.Column
 }
 
 // splitColumns reads --column NAME=FILE[:N] flags, where N may be a name.
@@ -34,7 +34,7 @@ func splitColumns(flags []string) ([]columnFile, error) {
 		}
 		switch {
 		case !ok || name == "" || c.path == "":
-			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it", f)
+			return nil, usagef("--column %s: expected NAME=FILE, or NAME=FILE:N for column N of it, NAME=FILE:COLUMN of a table", f)
 		case c.path == "-":
 			return nil, usagef("--column %s: it reads files; for standard input use %s=/dev/stdin", f, name)
 		case seen[name]:
@@ -68,12 +68,20 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 	}
 	var program engine.Program
 	if entry, err := c.app.programs.Find(spec.Program); err == nil {
-		if program, err = entry.New(spec.Parameters, nil); err != nil {
+		if program, err = entry.New(jobspec.BeforeLoading(entry.Parameters, spec.Parameters, spec.Source), nil); err != nil {
 			return err
 		}
 		if err := checkColumns(program, files); err != nil {
 			return err
 		}
+	}
+	named, loose := spec.Source != nil && jobspec.MayBeNamed(spec.Source), true
+	if spec.Graph != "" {
+		g, err := c.client.Graph(ctx, spec.Graph)
+		if err != nil {
+			return err
+		}
+		named, loose = g.Named, false
 	}
 	spec.ColumnData = map[string]*control.ColumnData{}
 	for _, f := range files {
@@ -87,15 +95,21 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		}
 		values := 0
 		c.seen.stage("sending column "+f.name, 0, 0)
+		byName := named && (column == nil || !column.OfEdges)
 		id, err := c.client.SendColumn(ctx, func(w io.Writer) (err error) {
-			values, err = engine.CopyLines(ctx, untilInterrupted{w, c.waiting}, column, f.path, f.at)
+			w = untilInterrupted{w, c.waiting}
+			if byName {
+				values, err = engine.CopyNamedLines(ctx, w, column, f.path, f.at, loose)
+			} else {
+				values, err = engine.CopyLines(ctx, w, column, f.path, f.at)
+			}
 			return err
 		})
 		if err != nil {
 			return fmt.Errorf("--column %s: %w", f.name, err)
 		}
 		warnEmpty(c.seen.warn, f, column != nil && column.OfEdges, values)
-		spec.ColumnData[f.name] = &control.ColumnData{Id: id, File: f.path}
+		spec.ColumnData[f.name] = &control.ColumnData{Id: id, File: f.path, Named: byName}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -31,6 +32,7 @@ type inputFlags struct {
 	format               string
 	directed, undirected bool
 	maxExpand            string
+	skip                 skipFlags
 	columns              tableFlags
 }
 
@@ -40,6 +42,7 @@ func (f *inputFlags) define(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
 	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
 	nothing(cmd, "max-expand")
+	f.skip.define(cmd)
 	f.columns.define(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -58,6 +61,9 @@ func (f *inputFlags) words() []string {
 	}
 	if f.maxExpand != "" {
 		all = append(all, "--max-expand "+quoted(f.maxExpand))
+	}
+	if f.skip.bad > 0 {
+		all = append(all, fmt.Sprint("--skip-bad ", f.skip.bad))
 	}
 	return append(all, f.columns.words()...)
 }
@@ -86,6 +92,9 @@ func (f *inputFlags) request(name string) (load.Request, error) {
 	var err error
 	if r.MaxExpand, err = parseBytes(f.maxExpand); err != nil {
 		return r, usagef("--max-expand: %w", err)
+	}
+	if r.SkipBad, err = f.skip.bad, f.skip.check(); err != nil {
+		return r, err
 	}
 	r.Columns, err = f.columns.columns()
 	return r, err
@@ -132,7 +141,7 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) define(cmd *cobra.Command) {
-	f.duplicates = wordFlag(cmd, "duplicates", "what becomes of parallel edges", "keep", "first", "min", "sum", "error")
+	f.duplicates = wordFlag(cmd, "duplicates", "what becomes of parallel edges", graph.DuplicateWords...)
 	f.loops = wordFlag(cmd, "self-loops", "what becomes of edges from a vertex to itself", "keep", "drop")
 	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "make every weight 1")
 }
@@ -162,7 +171,7 @@ func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	threadsFlag(cmd, &f.threads)
 	f.defineGrid(cmd, shape)
 	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way; naive, mirrored are of flat grids, whole, ring of RxC",
-		"auto", "push", "naive", "mirrored", "pull", "whole", "ring")
+		delivery.ChoiceWords...)
 	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
 	cmd.Flags().DurationVar(&f.superstepTimeout, "superstep-timeout", 0, "fail when a superstep takes longer than `TIME`, such as 30s (default: no limit)")
 	nothing(cmd, "superstep-timeout")

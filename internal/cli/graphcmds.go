@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"reflect"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -43,7 +42,7 @@ func (a *app) generate() *cobra.Command {
 				}
 			}
 			request := load.Request{Name: args[0], Weights: weights}
-			return a.copyGraph(cmd.Context(), request, output, format, threads)
+			return a.copyGraph(cmd.Context(), request, output, format, threads, new(skipFlags))
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -78,10 +77,13 @@ func (a *app) convert() *cobra.Command {
 		Use:   "convert IN OUT",
 		Short: "Convert a graph from one format to another",
 		Long: `Convert a graph from one format to another. The formats are told by the names, or by --format and --to:
-snap (.txt), el, wel, mtx, ldbc (.v, .e, .properties) and graph500; .gz or .zst at the end compresses.
+snap (.txt), el, wel, mtx, ldbc (.v, .e, .properties), graph500, csv, tsv, jsonl, parquet, dimacs (.gr, .col),
+metis (.graph), sg and wsg; .gz or .zst at the end compresses text. Adjacency lists, GraphML and lines of Giraph are read.
 What the new format cannot hold is an error, or said in a warning.`,
 		Example: `  superstep convert web.txt.gz web.graph500 --undirected
   superstep convert roads.mtx roads.wel
+  superstep convert social.graphml social.parquet
+  superstep convert follows.csv follows.jsonl --source-column follower --target-column followed
   superstep convert example.v example.el.zst`,
 		Args: exactly(2, "the name of the graph to read and of the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -90,7 +92,7 @@ What the new format cannot hold is an error, or said in a warning.`,
 				return err
 			}
 			request.Weights, request.IfAny = edges.Float64, true
-			return a.copyGraph(cmd.Context(), request, args[1], to, threads)
+			return a.copyGraph(cmd.Context(), request, args[1], to, threads, &input.skip)
 		},
 	}
 	input.define(cmd)
@@ -106,7 +108,7 @@ func formatFlag(cmd *cobra.Command, name string, format *string) {
 }
 
 // copyGraph reads or generates a graph and writes it.
-func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int) error {
+func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int, skip *skipFlags) error {
 	if output == "" {
 		return usagef("--output is missing: the file to write, such as graph.el.gz")
 	}
@@ -114,6 +116,9 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	var err error
 	if o.Format, err = graphio.FormatToWrite(output, format); err != nil {
 		return usageError{err}
+	}
+	if err := apart(r.Name, "OUT", output); err != nil {
+		return err
 	}
 	if err := graphio.Writable(output); err != nil {
 		return err
@@ -132,6 +137,9 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 		return err
 	}
 	defer in.Close()
+	if err := skip.write(ctx, a, in.Skipped); err != nil {
+		return err
+	}
 	o.Team = team
 	o.Progress = func(done, total int64) { progress.stage("writing "+output, done, total) }
 	var warnings []string
@@ -196,32 +204,6 @@ func (a *app) describe(e engine.Registered) {
 		case p.Default != "":
 			text += " (default " + p.Default + ")"
 		}
-		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+valueName(p), text)
-	}
-}
-
-// valueName says in a word what the value of a parameter is.
-func valueName(p engine.Parameter) string {
-	if p.List {
-		p.Type, p.List = strings.TrimPrefix(p.Type, "[]"), false
-		return valueName(p) + ",..."
-	}
-	switch {
-	case p.Words != nil:
-		return strings.Join(p.Words, "|")
-	case p.Type == "vertex":
-		return "VERTEX"
-	case p.Type == "duration":
-		return "TIME"
-	}
-	switch p.Kind {
-	case reflect.Float32, reflect.Float64:
-		return "NUMBER"
-	case reflect.Bool:
-		return "true|false"
-	case reflect.String, reflect.Invalid:
-		return "TEXT"
-	default:
-		return "N"
+		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+p.ValueName(), text)
 	}
 }

@@ -61,7 +61,7 @@ loading.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&l.graph, "graph", "g", "", "the `GRAPH`: a file or snapshot that the workers see, or a generator such as kronecker:scale=18")
+	graphFlag(cmd, &l.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again) or a snapshot that the workers see, or a generator such as kronecker:scale=18")
 	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
@@ -113,6 +113,9 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	case err != nil:
 		return fmt.Errorf("interrupted: graph %s is dropped", name)
 	}
+	if err := l.input.skip.write(ctx, l.app, g.Skipped); err != nil {
+		return err
+	}
 	if l.run.cluster.json {
 		return printJSON(l.app.out, g)
 	}
@@ -123,12 +126,27 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 func (a *app) listGraphs() *cobra.Command {
 	var f clientFlags
 	cmd := &cobra.Command{
-		Use:   "list --master ADDR",
-		Short: "List the graphs of a cluster",
+		Use:   "list [DIR|s3://BUCKET/PREFIX]",
+		Short: "List the graphs of a cluster, or the stored graphs below a place",
+		Long: `List the graphs of a cluster or, with a directory or s3://BUCKET/PREFIX, the snapshots below it, as superstep graphs save makes them. One that is
+damaged is listed with what is wrong, and the status is 1.`,
 		Example: `  superstep graphs list
-  superstep graphs list --json | jq -r '.graphs[].name'`,
-		Args: exactly(0, "no arguments"),
-		RunE: func(cmd *cobra.Command, _ []string) error {
+  superstep graphs list --json | jq -r '.graphs[].name'
+  superstep graphs list graphs/
+  superstep graphs list s3://graphs --json | jq -r '.snapshots[] | select(.vertices > 1e6) | .place'`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return exactly(1, "a place of stored graphs")(cmd, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				if name, ok := changed(cmd.Flags(), []string{"master", "token-file", "tls-cert", "tls-key", "tls-ca", "retry-for"}); ok {
+					return usagef("--%s is of the graphs of a cluster: give it, or a place of stored graphs", name)
+				}
+				return a.listSnapshots(cmd.Context(), args[0], f.json)
+			}
 			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, func(r *control.ListGraphsResponse) string {
 				return control.GraphsText(r.Graphs)
 			})

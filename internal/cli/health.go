@@ -116,7 +116,7 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	word := strings.TrimSpace(string(text))
 	switch {
 	case answer.StatusCode == http.StatusServiceUnavailable:
-		return "", fmt.Errorf("not ready: %.80q", word)
+		return "", fmt.Errorf("not ready: %.300s", visible(word))
 	case word == control.WantsTLS:
 		return "", errors.New("what answers wants TLS: give --tls-ca")
 	case answer.StatusCode != http.StatusOK:

@@ -60,15 +60,17 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	lines := bufio.NewReader(c.stderr)
 	url := c.saysAddress(lines, "the page stays at")
 	for path, want := range map[string]string{
-		"":                      "<title>superstep</title>",
-		"api/v1/about":          `"kind":"run","name":"superstep run wcc -g g.el`,
-		"api/v1/jobs":           `"job":"wcc","program":"wcc","graph":"g.el"`,
-		"api/v1/jobs/1":         `"state":"converged"`,
-		"api/v1/jobs/1/steps/0": `"rows":[{"partition":0`,
-		"api/v1/graphs":         `"name":"g.el","state":"loaded","vertices":3`,
-		"api/v1/workers":        `"threads":`,
-		"api/v1/stages":         `"stage":"reading g.el"`,
-		"metrics":               `superstep_jobs_total{outcome="converged",program="wcc"} 1`,
+		"":                              "<title>superstep</title>",
+		"api/v1/about":                  `"kind":"run","name":"superstep run wcc -g g.el`,
+		"api/v1/jobs":                   `"job":"wcc","program":"wcc","graph":"g.el"`,
+		"api/v1/jobs/1":                 `"state":"converged"`,
+		"api/v1/jobs/1/steps/0":         `"rows":[{"partition":0`,
+		"api/v1/graphs":                 `"name":"g.el","state":"loaded","vertices":3`,
+		"api/v1/workers":                `"threads":`,
+		"api/v1/stages":                 `"stage":"reading g.el"`,
+		"api/v1/jobs/1/result":          "\n20 ",
+		"api/v1/jobs/1/value?vertex=20": `"vertex":"20","values":["`,
+		"metrics":                       `superstep_jobs_total{outcome="converged",program="wcc"} 1`,
 	} {
 		if body := get(t, url+path); !strings.Contains(body, want) {
 			t.Errorf("/%s: found %.300s, expected %s", path, body, want)

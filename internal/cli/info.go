@@ -52,6 +52,9 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			defer in.Close()
+			if err := input.skip.write(cmd.Context(), a, in.Skipped); err != nil {
+				return err
+			}
 			progress.stage("counting "+args[0], 0, 0)
 			s, err := build.Inspect(cmd.Context(), in, team)
 			if err != nil {

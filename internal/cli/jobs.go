@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a cluster (remote).
@@ -28,9 +29,11 @@ type result interface {
 	// write writes a line "id value" for every vertex.
 	write(ctx context.Context, w io.Writer) error
 	// form is how these lines read.
-	form(a *app) lineForm
+	form(a *app) resultlines.Form
 	// figures fills in a report.
 	figures(report *runReport)
+	// offer shows it on the page of this process, if that stays when the run has ended; close comes when the page has ended then.
+	offer()
 	// finished says that it is where it belongs: nothing is to be computed again.
 	finished()
 	close()
@@ -51,8 +54,8 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 	if name, ok := changed(f.flags, []string{"http", "http-linger", "http-token-file"}); ok {
 		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
 	}
-	if name, ok := changed(f.flags, append([]string{"checkpoint"}, ofKeeping...)); ok {
-		return usagef("--%s is of a run in this process: on a cluster superstep master --checkpoints says where they are kept", name)
+	if name, ok := changed(f.flags, []string{"checkpoint", "keep-checkpoints"}); ok {
+		return usagef("--%s is of a run in this process: on a cluster superstep master --checkpoints says where they are kept; a job says by --checkpoint-every when they are taken", name)
 	}
 	if name, ok := changed(f.flags, ofMemory); ok {
 		return usagef("--%s is of a run in this process: on a cluster each worker has its own, superstep worker --%[1]s", name)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -24,6 +24,7 @@ import (
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/ranks"
+	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -83,6 +84,7 @@ func (l *local) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.
 // localResult is of a program that was run in this process.
 type localResult struct {
 	*loaded
+	seen              *observer
 	bound             engine.Bound
 	fields            []engine.Field
 	outcome           *bsp.Outcome
@@ -93,7 +95,7 @@ type localResult struct {
 
 func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool) (_ result, err error) {
 	began := time.Now()
-	r := &localResult{}
+	r := &localResult{seen: l.seen}
 	if r.loaded, err = l.flags.load(ctx, l.seen, spec, spec.Source, gridOf(spec)); err != nil {
 		return nil, err
 	}
@@ -125,9 +127,9 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	o.Trace = &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
 	}}
-	o.Progress = func(p bsp.Progress) { l.seen.superstep(p, int64(o.MaxSupersteps)) }
+	o.Progress = l.seen.superstep
 	keep := &l.flags.keep
-	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*stateOfVertex, l.seen.warn); err != nil {
+	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*checkpoint.BytesOfVertex, l.seen.warn); err != nil {
 		return nil, err
 	}
 	o.From = keep.from
@@ -144,12 +146,10 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	return r, err
 }
 
-// stateOfVertex is how many bytes a checkpoint has for a vertex, about, before the first one tells: a value and a message.
-const stateOfVertex = 16
-
 func (r *localResult) finished() { r.done = r.outcome.Converged }
 
 func (r *localResult) verify(ctx context.Context) error {
+	defer r.in.Close() // which nobody needs any more
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
 	return r.certify(ctx, text, r.outcome.Supersteps, r.outcome.Converged)
 }
@@ -158,12 +158,26 @@ func (r *localResult) verify(ctx context.Context) error {
 const writeEvery = 1 << 16
 
 func (r *localResult) write(ctx context.Context, w io.Writer) error {
-	g, done := r.graph, new(atomic.Int64)
-	n := int(r.bound.IDs())
-	r.progress.stage("writing", 0, int64(n))
-	return graphio.WriteValues(cancellable{ctx, w}, n, r.team, func(dst []byte, i int) []byte {
+	n, done := int64(r.bound.IDs()), new(atomic.Int64)
+	r.progress.stage("writing", 0, n)
+	return r.lines(ctx, w, r.team, func(more int64) { r.progress.stage("writing", done.Add(more), n) })
+}
+
+// offer shows it without the run's threads, which may be at work with it.
+func (r *localResult) offer() {
+	name := r.spec.Program
+	r.seen.offer(name, r.form(r.seen.app), func(ctx context.Context, w io.Writer) error {
+		return bsp.Contain(name, &bsp.NoSuperstep, func() error { return r.lines(ctx, w, nil, func(int64) {}) })
+	})
+}
+
+// lines writes the lines of all vertices by a team, which may be nil, and tells of every writeEvery of them. It may be called by several
+// goroutines with teams of their own, until close.
+func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
+	g := r.graph
+	return graphio.WriteValues(cancellable{ctx, w}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
-			r.progress.stage("writing", done.Add(writeEvery), int64(n))
+			tell(writeEvery)
 		}
 		id := pregel.VertexID(i)
 		if !r.spec.Unsorted && i < g.N { // vertices that were added have the largest input ids
@@ -173,7 +187,7 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 			return dst
 		}
 		if g.Names != nil {
-			dst = append(appendName(dst, g, r.bound.Label(id)), '\t')
+			dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return g.AppendName(dst, r.bound.Label(id)) }), '\t')
 			return r.bound.AppendNamed(dst, id)
 		}
 		dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
@@ -181,16 +195,8 @@ func (r *localResult) write(ctx context.Context, w io.Writer) error {
 	})
 }
 
-func (r *localResult) form(*app) lineForm { return lineForm{r.graph.Names != nil, r.fields} }
-
-// appendName appends the name of a vertex, in quotes if it would not be read as the first field of a line with tabs.
-func appendName(dst []byte, g *graph.Graph, label uint64) []byte {
-	start := len(dst)
-	dst = g.AppendName(dst, label)
-	if name := dst[start:]; name[0] == '"' || bytes.ContainsAny(name, "\t\r\n") {
-		return strconv.AppendQuote(dst[:start], string(name))
-	}
-	return dst
+func (r *localResult) form(*app) resultlines.Form {
+	return resultlines.Form{Named: r.graph.Names != nil, Fields: r.fields}
 }
 
 // cancellable is a writer that fails once a context ends.
@@ -211,6 +217,7 @@ func (r *localResult) figures(p *runReport) {
 	p.Supersteps, p.Converged, p.SuperstepTime = r.outcome.Supersteps, r.outcome.Converged, r.bound.Times()
 	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
 	p.Aggregators = r.bound.Final()
+	p.leftOut(r.in.Skipped)
 	if p.GraphLeft = r.outcome.Left; p.GraphLeft != nil {
 		p.GraphLoaded = &trace.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
 	}

@@ -81,7 +81,7 @@ func (f *memoryFlags) begin(a *app) (end func(), err error) {
 	if b != nil {
 		b.Last = func(err error) {
 			a.notices().say(slog.LevelError, oneLine(err))
-			a.monitor.Load().because(err)
+			a.monitor.Load().starved(err)
 			os.Exit(exitFailed)
 		}
 	}

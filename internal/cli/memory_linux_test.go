@@ -1,6 +1,8 @@
 package cli_test
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -8,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -100,7 +103,7 @@ func TestMemoryOfAStar(t *testing.T) {
 func TestMemoryOfAWorker(t *testing.T) {
 	_, address, _ := startUp(t, "own", "--memory", "192MiB")
 	out, err := exec.Command("own", "run", "hungry", "-q", "--graph", "star:vertices=200000", "--master", address, "--workers", "2").CombinedOutput()
-	if err == nil || !starving.Match(out) {
+	if err == nil || !starving.Match(out) || strings.Contains(string(out), "begins again") || !strings.Contains(string(out), "no other worker has more memory free") {
 		t.Errorf("%v: %s", err, out)
 	}
 	if out, err := exec.Command("own", "run", "count", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
@@ -108,36 +111,187 @@ func TestMemoryOfAWorker(t *testing.T) {
 	}
 }
 
-// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times their limits: frames and the messages of
-// the hub lie in files.
-func TestMemoryOfAStarInACluster(t *testing.T) {
+// TestMemoryOfNames reads a table whose names take more than the limit: they are refused with the numbers, in one process and on a cluster.
+func TestMemoryOfNames(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "names.csv")
+	f, err := os.Create(path)
+	must(t, err)
+	w := bufio.NewWriter(f)
+	fmt.Fprintln(w, "from,to")
+	for i := range 600_000 {
+		fmt.Fprintf(w, "a name of a vertex that is somewhat long: it has number %d,another one that is as long as the first or longer: number %d\n", i*7919%600_000, i)
+	}
+	must(t, w.Flush())
+	must(t, f.Close())
+	words := []string{"run", "wcc", "-q", "--graph", path}
+	// The names have taken the memory: what more is needed for them, or for the next edges, is refused.
+	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are asked for [a-z ]*names[a-z ]*: of the limit of 80\.0 MiB [0-9.]+ MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
+	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill", "off")...).CombinedOutput()
+	if err == nil || !refused.Match(out) || strings.Count(string(out), "\n") != 1 {
+		t.Errorf("%v: %s", err, out)
+	}
+	_, address, _ := startUp(t, "superstep", "--memory", "80MiB", "--spill", "off")
+	out, err = exec.Command("superstep", append(words, "--master", address, "--workers", "2")...).CombinedOutput()
+	if err == nil || !refused.Match(out) {
+		t.Errorf("on a cluster: %v: %s", err, out)
+	}
+	if out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
+		t.Errorf("the next job: %v: %s", err, out)
+	}
+}
+
+// groupedWorkers is a cluster of two workers, each in a control group of its own.
+type groupedWorkers struct {
+	address string
+	workers []*exec.Cmd
+	kills   []func() int
+}
+
+// workersInGroups starts a cluster of a binary whose workers may take so many bytes each.
+func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
+	t.Helper()
 	if mem.SpillDir(os.TempDir()) != nil {
 		t.Skip("the directory for temporary files is in memory")
 	}
-	const limit = 112 << 20
-	_, address := startMaster(t)
-	var workers []*exec.Cmd
-	var kills []func() int
+	// Who waits for the disk of a busy machine may be silent for some seconds.
+	m := exec.Command(binary, "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off", "--lease", "30s")
+	out, err := m.StdoutPipe()
+	must(t, err)
+	must(t, m.Start())
+	t.Cleanup(func() {
+		_ = m.Process.Kill()
+		_ = m.Wait()
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	must(t, err)
+	_, line, _ = strings.Cut(line, "master at ")
+	address, _, ok := strings.Cut(line, ";")
+	if !ok {
+		t.Fatalf("found %q", line)
+	}
+	g := &groupedWorkers{address: address}
 	for i := range 2 {
 		run, killed := memoryGroup(t, limit)
-		w := run("superstep", "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1), "--threads", "1")
+		w := run(binary, "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1), "--threads", "1")
 		must(t, w.Start())
 		t.Cleanup(func() {
 			_ = w.Process.Kill()
 			_ = w.Wait()
 		})
-		workers, kills = append(workers, w), append(kills, killed)
+		g.workers, g.kills = append(g.workers, w), append(g.kills, killed)
 	}
-	words := []string{"superstep", "run", "cdlp", "-q", "--graph", "star:vertices=2000000"}
-	out, err := exec.Command(words[0], append(words[1:], "--master", address, "--workers", "2")...).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") || strings.Contains(string(out), "lost") {
-		t.Errorf("%v: %s", err, out)
+	return g
+}
+
+// run runs a command on both workers.
+func (g *groupedWorkers) run(words ...string) (string, error) {
+	out, err := exec.Command(words[0], append(words[1:], "--master", g.address, "--workers", "2")...).CombinedOutput()
+	return string(out), err
+}
+
+// anonymous returns the most that one of the processes has now that no file has, in bytes.
+func (g *groupedWorkers) anonymous(t *testing.T) (most int64) {
+	t.Helper()
+	for _, w := range g.workers {
+		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Process.Pid))
+		must(t, err)
+		_, rest, _ := strings.Cut(string(data), "RssAnon:")
+		n := int64(0)
+		_, _ = fmt.Sscan(rest, &n)
+		most = max(most, n<<10)
 	}
-	for i, w := range workers {
-		must(t, w.Process.Signal(os.Interrupt))
+	return most
+}
+
+// end ends the workers. None has been killed, and each is the process that was started.
+func (g *groupedWorkers) end(t *testing.T) {
+	t.Helper()
+	for i, w := range g.workers {
+		if err := w.Process.Signal(os.Interrupt); err != nil {
+			t.Errorf("w%d: %v", i+1, err)
+		}
 		_ = w.Wait() // the status is its own matter
-		if n := kills[i](); n != 0 {
+		if n := g.kills[i](); n != 0 {
 			t.Errorf("the kernel killed %d processes of w%d", n, i+1)
 		}
 	}
+}
+
+// TestMemoryOfAStarInACluster computes on two workers in a control group each what takes some times their limits: frames and the messages of
+// the hub lie in files.
+func TestMemoryOfAStarInACluster(t *testing.T) {
+	g := workersInGroups(t, "superstep", 112<<20)
+	out, err := g.run("superstep", "run", "cdlp", "-q", "--graph", "star:vertices=2000000")
+	if err != nil || !strings.Contains(out, "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") || strings.Contains(out, "lost") {
+		t.Errorf("%v: %s", err, out)
+	}
+	g.end(t)
+}
+
+// TestMemoryOfBuilding builds a graph whose ids are far apart on two workers in a control group each, in which what they send each other of the ids
+// has no room: tables, ids and messages are in files.
+func TestMemoryOfBuilding(t *testing.T) {
+	const n = 1_500_000
+	file := filepath.Join(t.TempDir(), "sparse.el")
+	var text []byte
+	for i := range n {
+		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7, (i*7919+13)%n*1000003%100_000_000_000+7)
+	}
+	must(t, os.WriteFile(file, text, 0o600))
+	g := workersInGroups(t, "superstep", 64<<20)
+	out, err := g.run("superstep", "run", "degrees", "-q", "--graph", file)
+	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") || !strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
+		t.Errorf("%v: %s", err, out)
+	}
+	g.end(t)
+}
+
+// TestMemoryOfAllToAll has every vertex send all over the graph, on two workers with 64 MiB each, again and again for as long as SUPERSTEP_MEMORY_SOAK
+// says, once without: the values are those of a run with memory enough, no process takes more than its budget, and none is lost.
+func TestMemoryOfAllToAll(t *testing.T) {
+	const limit = 64 << 20
+	words := []string{"own", "run", "everywhere", "-q", "--graph", "path:vertices=100000"}
+	dir := t.TempDir()
+	want, got := filepath.Join(dir, "want"), filepath.Join(dir, "got")
+	if out, err := exec.Command(words[0], append(words[1:], "--output", want)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	expected, err := os.ReadFile(want)
+	must(t, err)
+	long, _ := time.ParseDuration(os.Getenv("SUPERSTEP_MEMORY_SOAK")) // none is once
+	g := workersInGroups(t, "own", limit)
+	began, runs, most := time.Now(), 0, int64(0)
+	for runs == 0 || time.Since(began) < long {
+		done := make(chan error, 1)
+		go func() {
+			out, err := g.run(append(words, "--output", got)...)
+			if err != nil || strings.Contains(out, "lost") {
+				err = fmt.Errorf("run %d: %w: %s", runs+1, err, out)
+			}
+			done <- err
+		}()
+		look := time.NewTicker(50 * time.Millisecond)
+		for running := true; running; {
+			select {
+			case err := <-done:
+				running = false
+				if err != nil {
+					t.Fatal(err)
+				}
+			case <-look.C:
+				most = max(most, g.anonymous(t))
+			}
+		}
+		look.Stop()
+		found, err := os.ReadFile(got)
+		if must(t, err); !bytes.Equal(found, expected) {
+			t.Fatalf("run %d has other values", runs+1)
+		}
+		runs++
+	}
+	if most > limit {
+		t.Errorf("a process took %s", mem.Text(most))
+	}
+	t.Logf("%d runs in %v; a process took %s at most that is no file's, of %s", runs, time.Since(began).Round(time.Second), mem.Text(most), mem.Text(limit))
+	g.end(t)
 }

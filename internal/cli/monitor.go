@@ -49,6 +49,7 @@ type monitorLine struct {
 	Incarnation         uint64
 	Over                bool   // the worker ends by itself
 	Reason              string // why it ends now
+	Starved             bool   // for want of memory
 }
 
 // startMonitor starts a monitor of this process. It gets no descriptor of the worker's but the pipe.
@@ -95,10 +96,13 @@ func (m *monitor) registered(master string, incarnation uint64) {
 	}
 }
 
-// because says why the worker ends now, by itself and without a word to the master.
-func (m *monitor) because(err error) {
+// starved says that the worker ends now for want of memory, by itself and without a word to the master.
+func (m *monitor) starved(err error) {
 	if m != nil {
-		text, _ := json.Marshal(struct{ Reason string }{oneLine(err)}) // the other fields stay
+		text, _ := json.Marshal(struct { // the other fields stay
+			Reason  string
+			Starved bool
+		}{oneLine(err), true})
 		_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
 	}
 }
@@ -168,13 +172,14 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 			if err != nil || last.Over || last.Incarnation == 0 {
 				return err
 			}
-			reason := cmp.Or(last.Reason, crashReason(string(text)))
+			reason, starved := cmp.Or(last.Reason, crashReason(string(text))), last.Starved
 			if reason == "" {
 				reason = "its process was killed, or called os.Exit"
 				if oomKills() > older {
-					reason = "its process was killed; the kernel killed one for want of memory"
+					reason, starved = "its process was killed; the kernel killed one for want of memory", true
 				}
 			}
+			starved = starved || strings.Contains(reason, "out of memory") // of Go's runtime, or the kernel
 			var who control.Credentials
 			if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
 				return err
@@ -184,7 +189,7 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 					return err
 				}
 			}
-			return report(last.Master, who, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason})
+			return report(last.Master, who, nil, &control.ReportExitRequest{Name: last.Name, Incarnation: last.Incarnation, Reason: reason, Starved: starved})
 		}
 	}
 }

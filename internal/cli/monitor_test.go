@@ -58,7 +58,7 @@ func TestWatchOver(t *testing.T) {
 		{"", ""},
 		{"fatal error: before it was registered\n", ""},
 		{known + "\x00" + `{"Over":true}` + "\n", ""},
-		{known + "\x00" + `{"Reason":"not enough memory"}` + "\n", "not enough memory"},
+		{known + "\x00" + `{"Reason":"not enough memory","Starved":true}` + "\n", "not enough memory"},
 		{known, "its process was killed, or called os.Exit"},
 		{known + overflow, "fatal error: stack overflow, in main.Deep.Compute (deep.go:12)"},
 		{known + mapped, "fatal error: concurrent access to a map, in main.(*Race).Compute.func1 (race.go:9)"},
@@ -70,6 +70,9 @@ func TestWatchOver(t *testing.T) {
 	} {
 		var reason string
 		report := func(master string, who control.Credentials, _ control.Dialer, r *control.ReportExitRequest) error {
+			if strings.HasPrefix(r.Reason, "not enough memory") && !r.Starved || strings.HasPrefix(r.Reason, "fatal error") && r.Starved {
+				t.Errorf("%.200q: reports %v", k.text, r)
+			}
 			if reason = r.Reason; master != "a:1" || who.Token.Secret() != "0123456789abcdef" || r.Name != "w" || r.Incarnation != 7 {
 				t.Errorf("%.200q: reports to %s with %q: %v", k.text, master, who.Token.Secret(), r)
 			}

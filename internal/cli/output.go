@@ -70,7 +70,7 @@ func apart(graph string, flags ...string) error {
 		if other, ok := seen[path]; ok {
 			return usagef("%s and %s are both %s", other, flag, path)
 		}
-		if seen[path] = flag; path == graph {
+		if seen[path] = flag; path == graph && path != graphio.Stdin {
 			return usagef("%s %s would replace the graph", flag, path)
 		}
 	}

@@ -25,7 +25,7 @@ func own() []pregel.Registered {
 		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
 		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
 		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}), superstep.Register("ages", Ages{}),
-		superstep.Register("hungry", pregel.List(Hungry{})),
+		superstep.Register("hungry", pregel.List(Hungry{})), superstep.Register("everywhere", pregel.List(Everywhere{})),
 	}
 }
 
@@ -306,6 +306,25 @@ func (Hungry) Compute(v *vertex, came []int64) {
 	}
 	if v.Superstep() < 2 {
 		v.SendToAllNeighbors(1)
+	}
+	v.VoteToHalt()
+}
+
+// Everywhere has each vertex send to many others, all over the graph, several times over.
+type Everywhere struct {
+	Fan    int64 `param:"fan" default:"32" help:"to how many others"`
+	Rounds int64 `param:"rounds" default:"4" help:"how often"`
+}
+
+func (p Everywhere) Compute(v *vertex, came []int64) {
+	for _, x := range came {
+		v.Set(v.Value() + x)
+	}
+	if int64(v.Superstep()) < p.Rounds {
+		n := uint64(v.NumVertices())
+		for i := range p.Fan {
+			v.Send(pregel.VertexID((uint64(v.ID())+uint64(i+1)*7919*104729)%n), int64(v.ID())+i)
+		}
 	}
 	v.VoteToHalt()
 }

@@ -1,24 +1,23 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
-	"container/heap"
 	"context"
 	"io"
-	"math"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
 type pickFlags struct {
 	top, bottom int
 	where, by   string
+	given       func(name string) bool // whether a flag is on the command line, or nil
 }
 
 func (f *pickFlags) define(cmd *cobra.Command) {
@@ -27,6 +26,7 @@ func (f *pickFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.where, "select", "", "show, or write to --output, only vertices for which a `CONDITION` holds: value>0.1, or 'value>=2 && value<5'; of values with several fields their names, or value2 for the second")
 	cmd.Flags().StringVar(&f.by, "by", "", "the `FIELD` whose value --top and --bottom go by, of values with several fields (default: the first)")
 	nothing(cmd, "top", "bottom", "select", "by")
+	f.given = cmd.Flags().Changed
 }
 
 // wanted reports whether any flag is given.
@@ -35,7 +35,7 @@ func (f *pickFlags) wanted() bool { return f.top != 0 || f.bottom != 0 || f.wher
 // check refuses flags that make no sense.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
-	case f.top < 0 || f.bottom < 0:
+	case f.top < 0 || f.bottom < 0, f.given != nil && (f.top == 0 && f.given("top") || f.bottom == 0 && f.given("bottom")):
 		return nil, usagef("--top and --bottom: expected a number of vertices, 1 or more")
 	case f.by != "" && f.top == 0 && f.bottom == 0:
 		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.by)
@@ -95,36 +95,28 @@ type pick struct {
 	tests []test
 
 	to     io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
-	lines  lineCutter
-	form   lineForm
+	cutter resultlines.Cutter
+	form   resultlines.Form
 	byName string
-	by     int      // the field whose value orders them
-	kept   []picked // a heap: the last of them first
-	seen   int
-}
-
-type picked struct {
-	line  []byte
-	value float64
-	at    int // its place among all lines
+	by     int // the field whose value orders them
+	kept   *resultlines.Top
 }
 
 // save writes what is wanted of what fill writes.
-func (p *pick) save(form lineForm, fill filler) (filler, error) {
+func (p *pick) save(form resultlines.Form, fill filler) (filler, error) {
 	if err := p.resolve(form); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, w io.Writer) error {
-		p.kept, p.lines, p.seen = nil, lineCutter{}, 0
+		p.kept, p.cutter = resultlines.NewTop(p.most, p.least), resultlines.Cutter{}
 		if p.to = w; p.most > 0 {
 			p.to = nil
 		}
 		if err := fill(ctx, p); err != nil {
 			return err
 		}
-		slices.SortFunc(p.kept, p.order)
-		for _, k := range p.kept {
-			if _, err := w.Write(k.line); err != nil {
+		for _, line := range p.kept.Lines() {
+			if _, err := w.Write(line); err != nil {
 				return err
 			}
 		}
@@ -133,13 +125,13 @@ func (p *pick) save(form lineForm, fill filler) (filler, error) {
 }
 
 // resolve finds the fields that are named.
-func (p *pick) resolve(form lineForm) (err error) {
+func (p *pick) resolve(form resultlines.Form) (err error) {
 	p.form = form
-	if p.by, err = form.field("--by", p.byName); err != nil {
+	if p.by, err = fieldOf(form, "--by", p.byName); err != nil {
 		return err
 	}
 	for i := range p.tests {
-		if p.tests[i].field, err = form.field("--select", p.tests[i].name); err != nil {
+		if p.tests[i].field, err = fieldOf(form, "--select", p.tests[i].name); err != nil {
 			return err
 		}
 	}
@@ -147,9 +139,9 @@ func (p *pick) resolve(form lineForm) (err error) {
 }
 
 // field is the place of a field: value is the first, value2 the second.
-func (f lineForm) field(flag, name string) (int, error) {
+func fieldOf(f resultlines.Form, flag, name string) (int, error) {
 	var names []string
-	for i, field := range f.fields {
+	for i, field := range f.Fields {
 		if field.Name == name {
 			return i, nil
 		}
@@ -169,7 +161,7 @@ func (f lineForm) field(flag, name string) (int, error) {
 // Write takes lines, or parts of them.
 func (p *pick) Write(data []byte) (int, error) {
 	var out []byte
-	n, err := p.lines.each(data, func(line []byte) error {
+	n, err := p.cutter.Each(data, func(line []byte) error {
 		keep, err := p.line(line)
 		if keep {
 			out = append(out, line...)
@@ -187,9 +179,8 @@ func (p *pick) Write(data []byte) (int, error) {
 
 // line judges a line, and reports whether it is to be written at once.
 func (p *pick) line(line []byte) (bool, error) {
-	p.seen++
-	_, value := p.form.cut(line)
-	fields := p.form.split(value)
+	_, value := p.form.Cut(line)
+	fields := p.form.Split(value)
 	for _, t := range p.tests {
 		x, err := number(fields, t.field)
 		if err != nil {
@@ -203,19 +194,10 @@ func (p *pick) line(line []byte) (bool, error) {
 		return true, nil
 	}
 	x, err := number(fields, p.by)
-	if err != nil || math.IsNaN(x) {
+	if err != nil {
 		return false, err
 	}
-	k := picked{value: x, at: p.seen}
-	switch {
-	case len(p.kept) < p.most:
-		k.line = bytes.Clone(line)
-		heap.Push(p, k)
-	case p.order(k, p.kept[0]) < 0:
-		k.line = append(p.kept[0].line[:0], line...)
-		p.kept[0] = k
-		heap.Fix(p, 0)
-	}
+	p.kept.Offer(line, x)
 	return false, nil
 }
 
@@ -224,39 +206,9 @@ func number(fields []string, at int) (float64, error) {
 	if at >= len(fields) {
 		return 0, usagef("--select value%d: the values have %s", at+1, things(len(fields), "field", "fields"))
 	}
-	switch fields[at] {
-	case "true":
-		return 1, nil
-	case "false":
-		return 0, nil
-	case "infinity":
-		return math.Inf(1), nil
-	case "-infinity":
-		return math.Inf(-1), nil
-	}
-	x, err := strconv.ParseFloat(fields[at], 64)
-	if err != nil {
+	x, ok := resultlines.Number(fields[at])
+	if !ok {
 		return 0, usagef("--top, --bottom and --select are of numbers: found the value %.80q", fields[at])
 	}
 	return x, nil
-}
-
-// order is the order in which lines are wanted; of equal values the one that comes first in the result.
-func (p *pick) order(a, b picked) int {
-	c := cmp.Compare(b.value, a.value)
-	if p.least {
-		c = -c
-	}
-	return cmp.Or(c, cmp.Compare(a.at, b.at))
-}
-
-func (p *pick) Len() int           { return len(p.kept) }
-func (p *pick) Less(i, j int) bool { return p.order(p.kept[i], p.kept[j]) > 0 }
-func (p *pick) Swap(i, j int)      { p.kept[i], p.kept[j] = p.kept[j], p.kept[i] }
-func (p *pick) Push(x any)         { p.kept = append(p.kept, x.(picked)) }
-
-func (p *pick) Pop() any {
-	last := p.kept[len(p.kept)-1]
-	p.kept = p.kept[:len(p.kept)-1]
-	return last
 }

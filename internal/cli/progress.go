@@ -15,6 +15,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -43,7 +44,7 @@ type step struct {
 	done, total int64  // total is 0 when nobody knows
 	begun       time.Time
 	at          bsp.Progress // of the superstep done last, if there was one
-	stepped     bool
+	left        history.TimeLeft
 }
 
 // progress makes the display of this invocation.
@@ -121,11 +122,12 @@ func (p *progress) ended() {
 	}
 }
 
-// superstep says how far a run is, of a limit or of nobody knows how many, for the display alone: supersteps have records.
-// It is called in the middle of a run, and words nothing.
-func (p *progress) superstep(at bsp.Progress, limit int64) {
+// superstep says how far a run is, of the most supersteps that it may have or of nobody knows how many, for the display alone: supersteps
+// have records. It is called in the middle of a run, and words nothing.
+func (p *progress) superstep(at bsp.Progress) {
 	p.mu.Lock()
-	p.shown.done, p.shown.total, p.shown.at, p.shown.stepped = int64(at.Superstep)+1, limit, at, true
+	p.shown.done, p.shown.total, p.shown.at = int64(at.Superstep)+1, int64(at.MaxSupersteps), at
+	p.shown.left.Add(at.Superstep, at.Seconds, p.now())
 	p.mu.Unlock()
 }
 
@@ -187,30 +189,45 @@ func (s step) line(now time.Time, width int) string {
 	}
 	elapsed := now.Sub(s.begun)
 	parts := []string{s.name}
-	if s.total > 0 {
-		share := min(float64(s.done)/float64(s.total), 1)
+	stepped, share := s.left.Done() > 0, 0.0
+	switch {
+	case stepped && s.at.MaxSupersteps > 0:
+		parts = append(parts, s.bound(now, elapsed >= leftAfter))
+	case s.total > 0:
+		share = min(float64(s.done)/float64(s.total), 1)
 		full := int(share * barWidth)
 		parts = append(parts, "["+strings.Repeat("=", full)+strings.Repeat(" ", barWidth-full)+"]", fmt.Sprintf("%3.0f%%", share*100))
-		if s.done > 0 && elapsed >= rateAfter {
-			parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
-		}
-		if s.done > 0 && s.done < s.total && elapsed >= leftAfter {
-			left := time.Duration(float64(elapsed) * (1 - share) / share)
-			parts = append(parts, left.Round(time.Second).String()+" left")
-		}
-	} else {
+	default:
 		parts = append(parts, elapsed.Truncate(100*time.Millisecond).String())
-		if s.done > 0 && elapsed >= rateAfter {
-			parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
-		}
 	}
-	if s.stepped {
-		parts = append(parts, fmt.Sprintf("superstep %d, %v, %s awake, %s sent", s.at.Superstep, s.at.Scheme, counted(s.at.Active), counted(s.at.Senders)))
+	if s.done > 0 && elapsed >= rateAfter {
+		parts = append(parts, rate(float64(s.done)/elapsed.Seconds()))
+	}
+	if share > 0 && s.done < s.total && elapsed >= leftAfter {
+		left := time.Duration(float64(elapsed) * (1 - share) / share)
+		parts = append(parts, left.Round(time.Second).String()+" left")
+	}
+	if stepped {
+		text := fmt.Sprintf("%v, %s awake, %s sent", s.at.Scheme, counted(s.at.Active), counted(s.at.Senders))
+		if s.at.MaxSupersteps == 0 {
+			text = fmt.Sprintf("superstep %d, %s", s.at.Superstep, text)
+		}
+		parts = append(parts, text)
 	}
 	if s.note != "" {
 		parts = append(parts, s.note)
 	}
 	return runewidth.Truncate(strings.Join(parts, "  "), max(width-1, 0), "…")
+}
+
+// bound says how far a run is of the supersteps that it has at most and, if wanted, the time left, in what a narrow terminal has room for. There is no
+// bar: the run may end before, so that what is left is so much at most.
+func (s step) bound(now time.Time, wantLeft bool) string {
+	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.at.MaxSupersteps)
+	if left := s.left.Seconds(s.at.MaxSupersteps, now); left > 0 && wantLeft {
+		text += ", at most about " + max(time.Duration(left*float64(time.Second)).Round(time.Second), time.Second).String() + " left"
+	}
+	return text
 }
 
 // rate writes so many things a second for people: 12.3 M/s.

@@ -4,6 +4,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/delivery"
 )
 
 func TestProgressLine(t *testing.T) {
@@ -25,6 +28,31 @@ func TestProgressLine(t *testing.T) {
 		test.step.begun = begun
 		if got := test.step.line(begun.Add(test.after), 120); got != test.want {
 			t.Errorf("%+v: line %q, want %q", test.step, got, test.want)
+		}
+	}
+	// Supersteps: how long the rest takes is told by the newest ones, and only where there is a bound.
+	ran := func(limit int, seconds ...float64) step {
+		s := step{name: "running pagerank", begun: begun, at: bsp.Progress{Superstep: len(seconds) - 1, MaxSupersteps: limit, Active: 5, Senders: 6, Scheme: delivery.Pull}}
+		s.done, s.total = int64(len(seconds)), int64(limit)
+		for i, x := range seconds {
+			s.left.Add(i, x, begun.Add(4*time.Second))
+		}
+		return s
+	}
+	const tail = "pull, 5 awake, 6 sent"
+	for _, test := range []struct {
+		step step
+		want string
+	}{
+		{ran(0, 1, 1, 1, 1), "running pagerank  4s  1.0 /s  superstep 3, " + tail},
+		{ran(20, 1, 1), "running pagerank  2 of at most 20 supersteps  0.5 /s  " + tail},
+		{ran(20, 1, 0.5, 0.5, 0.5, 9), "running pagerank  5 of at most 20 supersteps, at most about 8s left  1.2 /s  " + tail},
+		{ran(200, 1, 0.5, 0.5, 0.5, 9), "running pagerank  5 of at most 200 supersteps, at most about 1m38s left  1.2 /s  " + tail},
+		{ran(4, 1, 1, 0.01), "running pagerank  3 of at most 4 supersteps, at most about 1s left  0.8 /s  " + tail},
+		{ran(4, 1, 1, 1, 1), "running pagerank  4 of at most 4 supersteps  1.0 /s  " + tail},
+	} {
+		if got := test.step.line(begun.Add(4*time.Second), 150); got != test.want {
+			t.Errorf("line\n%q, want\n%q", got, test.want)
 		}
 	}
 	wide := step{name: strings.Repeat("x", 100), begun: begun}

@@ -19,6 +19,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
+	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -138,7 +140,7 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) er
 		}
 		r.source = g.Source
 	}
-	if generate.IsGenerator(r.source.GetInput()) {
+	if generate.IsGenerator(r.source.GetInput()) || snapshot.Is(r.source.GetInput()) {
 		return nil
 	}
 	if err := graphio.Present(r.source.GetInput(), graphio.Format(r.source.GetFormat())); err != nil {
@@ -162,7 +164,7 @@ func (r *remoteResult) verify(ctx context.Context) error {
 		return err
 	}
 	r.lines = lines.Bytes()
-	texts, err := l.texts(r.lines)
+	texts, err := l.texts(r.lines, r.form(r.app))
 	if err == nil {
 		err = l.certify(ctx, func(dst []byte, v int) []byte { return append(dst, texts[v]...) }, int(r.job.Supersteps), r.job.Converged)
 	}
@@ -173,12 +175,18 @@ func (r *remoteResult) verify(ctx context.Context) error {
 }
 
 // texts reads a result: the texts of the values, by input vertex.
-func (l *loaded) texts(lines []byte) ([]string, error) {
+func (l *loaded) texts(lines []byte, form resultlines.Form) ([]string, error) {
+	g := l.graph
+	if form.Named != (g.Names != nil) {
+		return nil, &valueError{fmt.Errorf("%s has names for its vertices either here or on the cluster", g.Name)}
+	}
 	labels, values, err := graphio.ReadValues(bytes.NewReader(lines), "the master's answer")
+	if form.Named {
+		labels, values, err = unnamed(lines, form, g.Names.Find)
+	}
 	if err != nil {
 		return nil, &valueError{err}
 	}
-	g := l.graph
 	if len(labels) != g.N {
 		return nil, &valueError{fmt.Errorf("found %d values for %d vertices", len(labels), g.N)}
 	}
@@ -205,8 +213,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-func (r *remoteResult) form(a *app) lineForm {
-	return a.formOf(r.job.Spec.GetProgram(), r.job.Spec.GetParameters())
+func (r *remoteResult) form(a *app) resultlines.Form {
+	return a.formOf(r.job)
 }
 
 // counting shows how much is written.
@@ -230,6 +238,7 @@ func (r *remoteResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
 	p.Aggregators = j.FinalAggregates()
+	p.leftOut(j.Skipped)
 	if p.GraphLeft = j.GraphLeft.Trace(); p.GraphLeft != nil {
 		p.GraphLoaded = &trace.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs}
 	}
@@ -239,6 +248,8 @@ func (r *remoteResult) figures(p *runReport) {
 
 func (r *remoteResult) finished() {}
 
+func (r *remoteResult) offer() {} // it is the master that has a page
+
 func (r *remoteResult) close() {}
 
 // followed is a job of a cluster as it is watched: its figures, and what is shown and recorded of it.
@@ -247,7 +258,7 @@ type followed struct {
 	display *progress
 	id      string
 	whole   bool               // every superstep counts
-	limit   int64              // of supersteps, 0 if there is none; as the job has it
+	most    int                // supersteps, 0 if nobody knows; as the job has it
 	tell    *jobtrace.Observer // what records it
 	missed  uint64             // events that the master no longer had
 	queued  queuedNotice
@@ -291,7 +302,7 @@ func (f *followed) event(e *control.JobEvent) error {
 		if r.Search != "" {
 			break // its search is what is shown
 		}
-		at := bsp.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds}
+		at := bsp.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds, MaxSupersteps: f.most}
 		for _, p := range r.Partitions {
 			at.Active += int(p.Active)
 			at.Senders += int(p.Senders)
@@ -300,14 +311,14 @@ func (f *followed) event(e *control.JobEvent) error {
 			f.times = append(f.times, 0)
 		}
 		f.times[at.Superstep] = r.Seconds // again, if an attempt before had come as far
-		f.display.superstep(at, f.limit)
+		f.display.superstep(at)
 	}
 	return nil
 }
 
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
-	f.limit = int64(j.Spec.GetOptions().GetMaxSupersteps())
+	f.most = int(j.MaxSupersteps)
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
 	}

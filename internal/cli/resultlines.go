@@ -7,85 +7,39 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"io"
-	"strconv"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // filler writes the lines of a result.
 type filler = func(ctx context.Context, w io.Writer) error
 
-// lineForm is how the lines of a result read: "id value", or "name<TAB>value" with tabs between the fields of a value.
-type lineForm struct {
-	named  bool
-	fields []engine.Field
-}
-
 // formOf is the form of the results of a job on a cluster, whose program this one may not have.
-func (a *app) formOf(program string, parameters map[string]string) lineForm {
-	f := lineForm{fields: []engine.Field{{Name: "value"}}}
-	e, err := a.programs.Find(program)
-	if err != nil {
-		return f
-	}
-	if p, err := e.New(parameters, func(uint64) (pregel.VertexID, bool) { return 0, true }); err == nil {
-		f.fields = p.Fields()
-	}
-	return f
+func (a *app) formOf(job *control.Job) resultlines.Form {
+	return jobspec.ResultForm(a.programs, job.GetSpec().GetProgram(), job.GetSpec().GetParameters(), job.GetNamed())
 }
 
-// cut divides a line in a vertex and its value.
-func (f lineForm) cut(line []byte) (vertex, value []byte) {
-	by := []byte{' '}
-	if f.named {
-		by[0] = '\t'
+// columnsOf divides a value in its fields.
+func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
+	values, ok := form.Columns(value)
+	if !ok {
+		return nil, usagef("--output-format: found the value %.80q, expected %s", value, things(len(form.Fields), "field", "fields"))
 	}
-	vertex, value, _ = bytes.Cut(bytes.TrimSuffix(line, []byte{'\n'}), by)
-	return vertex, value
-}
-
-// split divides a value in what is written for its parts.
-func (f lineForm) split(value []byte) []string {
-	if f.named {
-		return strings.Split(string(value), "\t")
-	}
-	return strings.Fields(string(value))
-}
-
-// columns divides a value in its fields, each as it is without the quotes that a line of text needs.
-func (f lineForm) columns(value []byte) ([]string, error) {
-	parts := []string{string(value)}
-	if len(f.fields) > 1 {
-		parts = f.split(value)
-	}
-	if len(parts) != len(f.fields) {
-		return nil, usagef("--output-format: found the value %.80q, expected %s", value, things(len(f.fields), "field", "fields"))
-	}
-	for i, p := range parts {
-		parts[i] = unquoted(p)
-	}
-	return parts, nil
-}
-
-// unquoted is a text without the quotes that lines have around what would not be read as one field.
-func unquoted(text string) string {
-	if strings.HasPrefix(text, `"`) {
-		if plain, err := strconv.Unquote(text); err == nil {
-			return plain
-		}
-	}
-	return text
+	return values, nil
 }
 
 // resultFormat is --output-format: what --output is written as.
 type resultFormat struct{ *oneOf }
 
 func (f *resultFormat) define(cmd *cobra.Command) {
-	f.oneOf = wordFlag(cmd, "output-format", "what --output is written as: text, csv or jsonl; auto: csv or jsonl if FILE ends so, else text", "auto", "text", "csv", "jsonl")
+	f.oneOf = wordFlag(cmd, "output-format", "what --output is written as: text, csv, jsonl or parquet; auto: as FILE ends, else text", "auto", "text", "csv", "jsonl", "parquet")
 }
 
 // of is the format of a file, which auto takes from how its name ends.
@@ -100,16 +54,41 @@ func (f *resultFormat) of(path string) string {
 		return "csv"
 	case strings.HasSuffix(path, ".jsonl"), strings.HasSuffix(path, ".ndjson"):
 		return "jsonl"
+	case strings.HasSuffix(path, ".parquet"), strings.HasSuffix(path, ".pq"):
+		return "parquet"
 	default:
 		return "text"
 	}
 }
 
+// foreignEndings are how names of files end that are no results: of other programs' tables, of graphs and of archives.
+var foreignEndings = []string{
+	".xlsx", ".xls", ".ods", ".json", ".xml", ".html", ".arrow", ".feather", ".orc", ".avro", ".h5", ".hdf5", ".npy", ".npz", ".pkl", ".pickle", ".db", ".sqlite", ".duckdb",
+	".graphml", ".gexf", ".gml", ".mtx", ".sg", ".wsg", ".zip", ".7z", ".rar", ".tar", ".lz4",
+}
+
+// check refuses names of files that would say other than what is in them.
+func (f *resultFormat) check(path string) error {
+	lower := strings.ToLower(path)
+	base := strings.TrimSuffix(strings.TrimSuffix(lower, ".gz"), ".zst")
+	if path != "-" && base != lower && f.of(path) == "parquet" {
+		return usagef("--output %s: Parquet compresses its pages itself: expected a name without %s", path, lower[len(base):])
+	}
+	end := filepath.Ext(base)
+	if f.value == "auto" && slices.Contains(foreignEndings, end) {
+		return usagef("--output %s: %s is not written: expected .txt, .csv, .jsonl or .parquet, or --output-format, which says what is written whatever the name", path, end)
+	}
+	return nil
+}
+
 // save writes what fill writes in the format of a file.
-func (f *resultFormat) save(path string, form lineForm, fill filler) filler {
+func (f *resultFormat) save(path string, form resultlines.Form, fill filler) filler {
 	format := f.of(path)
-	if format == "text" {
+	switch format {
+	case "text":
 		return fill
+	case "parquet":
+		return saveParquet(form, fill)
 	}
 	return func(ctx context.Context, w io.Writer) error {
 		out := &table{form: form}
@@ -117,7 +96,7 @@ func (f *resultFormat) save(path string, form lineForm, fill filler) filler {
 		if format == "csv" {
 			rows := csv.NewWriter(buffer)
 			header := []string{"vertex"}
-			for _, f := range form.fields {
+			for _, f := range form.Fields {
 				header = append(header, f.Name)
 			}
 			if err := rows.Write(header); err != nil {
@@ -144,8 +123,8 @@ func (f *resultFormat) save(path string, form lineForm, fill filler) filler {
 
 // table takes the lines of a result, and writes a row for each.
 type table struct {
-	form   lineForm
-	lines  lineCutter
+	form   resultlines.Form
+	lines  resultlines.Cutter
 	buffer []byte
 	row    func(vertex string, values []string) error
 	end    func()
@@ -153,23 +132,23 @@ type table struct {
 
 // Write takes lines, or parts of them.
 func (t *table) Write(data []byte) (int, error) {
-	return t.lines.each(data, func(line []byte) error {
-		vertex, value := t.form.cut(line)
-		values, err := t.form.columns(value)
+	return t.lines.Each(data, func(line []byte) error {
+		vertex, value := t.form.Cut(line)
+		values, err := columnsOf(t.form, value)
 		if err != nil {
 			return err
 		}
-		return t.row(unquoted(string(vertex)), values)
+		return t.row(resultlines.Unquoted(string(vertex)), values)
 	})
 }
 
 // object is a line of JSON. What is infinite or no number is null, for which JSON has no other word.
 func (t *table) object(vertex string, values []string) []byte {
 	b := append(t.buffer[:0], `{"vertex":`...)
-	b = appendJSON(b, vertex, t.form.named)
-	for i, f := range t.form.fields {
+	b = appendJSON(b, vertex, t.form.Named)
+	for i, f := range t.form.Fields {
 		b = appendJSON(append(b, ','), f.Name, true)
-		b = appendJSON(append(b, ':'), values[i], f.Vertex && t.form.named)
+		b = appendJSON(append(b, ':'), values[i], f.Vertex && t.form.Named)
 	}
 	t.buffer = append(b, '}', '\n')
 	return t.buffer
@@ -193,30 +172,4 @@ func appendJSON(dst []byte, text string, name bool) []byte {
 	e.SetEscapeHTML(false)
 	_ = e.Encode(text) // a string, which is never refused
 	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
-}
-
-// lineCutter puts lines together of the parts that writers are given.
-type lineCutter struct{ rest []byte }
-
-// each calls f for the lines that end in data, with their line breaks, and keeps what is left. A line is f's until it returns.
-func (c *lineCutter) each(data []byte, f func(line []byte) error) (int, error) {
-	n := len(data)
-	for len(data) > 0 {
-		end := bytes.IndexByte(data, '\n')
-		if end < 0 {
-			c.rest = append(c.rest, data...)
-			break
-		}
-		line := data[:end+1]
-		data = data[end+1:]
-		if len(c.rest) > 0 {
-			c.rest = append(c.rest, line...)
-			line = c.rest
-		}
-		if err := f(line); err != nil {
-			return 0, err
-		}
-		c.rest = c.rest[:0]
-	}
-	return n, nil
 }

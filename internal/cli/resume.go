@@ -155,6 +155,7 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 		spec.Rows, spec.Columns = rows, columns
 	}
 	spec.KeepResult = spec.KeepResult || r.run.cluster.detach
+	spec.KeepWhen = r.run.keep.ofJob(spec.KeepWhen, r.run.flags)
 	spec.GoOn, spec.Checkpoints = job.Spec.Checkpoints, ""
 	return r.perform(ctx, spec)
 }

@@ -45,8 +45,8 @@ func (a *app) runProgram() *cobra.Command {
 		Short: "Run a vertex program on a graph",
 		Long: `Run a vertex program on a graph from a file or a generator, in this process or, with --master, on a cluster.
 
-Files: edge lists (.txt, .el, .wel), tables of edges (.csv, .tsv), whose vertices may be names, Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), plain or
-compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
+Files: edge lists (.txt, .el, .wel), tables of edges (.csv, .tsv, .jsonl, .parquet), whose vertices may be names, Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed),
+DIMACS (.gr, .col), METIS (.graph), GraphML, GAPBS (.sg, .wsg) and others (--format), text plain or compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
 and their parameters; "superstep generate --help" lists the generators, whose edges have random weights, uniform in [0,1),
 for a program that wants some (--unit-weights makes them 1).
 
@@ -59,18 +59,21 @@ cancels it; --detach prints the job's name and leaves.`,
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
   superstep run pagerank --graph follows.csv --source-column follower --target-column followed --top 10
   superstep run sssp --graph weighted.wel --undirected -p source=3 --output -
+  superstep run pagerank --graph 'parts/*.csv.gz' --skip-bad 100 --bad-file bad.txt
   superstep run wcc --graph social.el --partitions 4 --trace wcc.jsonl
   superstep run bfs --graph /data/web.el -p source=7 --master 10.0.0.1:7700 --token-file token -o parents.txt
   superstep run pagerank --graph catalog:web --detach
-  mine run groups --graph web.txt.gz --column rank=ranks.txt`,
+  superstep run pagerank --graph catalog:web -p iterations=500 --checkpoint-every 50 --master 10.0.0.1:7700
+  mine run groups --graph web.txt.gz --column rank=ranks.txt
+  mine run groups --graph follows.csv --vertices people.csv --column age=people.csv:age`,
 		Args:              exactly(1, "the name of an algorithm"),
 		ValidArgsFunction: firstOf(a.completeAlgorithm),
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&r.graph, "graph", "g", "", "the `GRAPH`: a file, or a generator such as kronecker:scale=18")
+	graphFlag(cmd, &r.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again), - for standard input, or a generator such as kronecker:scale=18")
 	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `KEY=VALUE`; may be given again")
-	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a column of the algorithm begins with the values in a file: of vertices lines \"id value\", as --output writes it, of edges \"from to value\": `NAME=FILE`, or NAME=FILE:N for column N of it, FILE.v:COLUMN and FILE.e:COLUMN for one that FILE.properties names; may be given again")
+	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a column of the algorithm begins with the values in a file: of vertices lines \"id value\", as --output writes it, of edges \"from to value\": `NAME=FILE`, or NAME=FILE:N for column N of it; NAME=FILE.csv:COLUMN of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN where the ids are not where they usually are; FILE.v:COLUMN and FILE.e:COLUMN for one that FILE.properties names; may be given again")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
@@ -113,10 +116,13 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 			return usagef("--column %s and --output are both %s", c.name, c.path)
 		}
 	}
-	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+	if err := apart(r.graph, "--bad-file", r.input.skip.file, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
 	picked, err := r.pick.check()
+	if err == nil {
+		err = r.format.check(r.output)
+	}
 	if err != nil {
 		return err
 	}
@@ -125,7 +131,12 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		if err != nil {
 			return err
 		}
-		defer computed.close()
+		if seen.lingers() {
+			computed.offer()
+			seen.after(computed.close)
+		} else {
+			defer computed.close()
+		}
 		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value}
 		if r.verify {
 			if err := computed.verify(ctx); err != nil {
@@ -148,6 +159,9 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		}
 		computed.finished()
 		computed.figures(report)
+		if err := r.input.skip.write(ctx, r.app, report.skipped); err != nil {
+			return err
+		}
 		report.WriteTime += time.Since(began).Seconds()
 		seen.done()
 		r.app.reported(r.app.text(path, r.run.json), report, seen.meter.Lines())
@@ -172,6 +186,9 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 	if err := r.run.keep.check(); err != nil {
 		return nil, err
 	}
+	if r.run.onCluster {
+		spec.KeepWhen = r.run.keep.ofJob(nil, r.run.flags)
+	}
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, r.graph, graph.Of); err != nil {
 		return nil, err
 	}
@@ -193,7 +210,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 }
 
 // ofLoading are flags that say how a graph is loaded.
-var ofLoading = []string{"format", "directed", "undirected", "max-expand", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
+var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
 
 // graphSource says what is to be loaded. The workers of a cluster see files under the same name.
 func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bool) (*control.GraphSource, error) {
@@ -208,11 +225,20 @@ func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bo
 		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
 		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
 		SourceColumn: request.Columns.Source, TargetColumn: request.Columns.Target, WeightColumn: request.Columns.Weight,
-		Delimiter: request.Columns.Delimiter, Header: request.Columns.Header, Ids: request.Columns.IDs,
+		SkipBad: uint32(request.SkipBad), Delimiter: request.Columns.Delimiter, Header: request.Columns.Header, Ids: request.Columns.IDs,
+		Vertices: request.Columns.Vertices, VertexColumn: request.Columns.Vertex,
+	}
+	if onCluster && request.SkipBad > mostSkippedThere {
+		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", request.SkipBad, mostSkippedThere)
 	}
 	if onCluster && !generate.IsGenerator(name) {
 		if s.Input, err = graphio.Absolute(name); err != nil {
 			return nil, fmt.Errorf("--graph %s: %w", name, err)
+		}
+	}
+	if onCluster && s.Vertices != "" {
+		if s.Vertices, err = graphio.Absolute(s.Vertices); err != nil {
+			return nil, fmt.Errorf("--vertices %s: %w", s.Vertices, err)
 		}
 	}
 	return s, nil
@@ -246,7 +272,12 @@ type runReport struct {
 	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
 	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"` // both of a program that changes the graph
 	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`
+	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones
+	skipped       []string
 }
+
+// leftOut has the report say which malformed lines were left out.
+func (p *runReport) leftOut(lines []string) { p.skipped, p.SkippedLines = lines, len(lines) }
 
 // reported prints the report of a run, and lines that sum it up.
 func (a *app) reported(w io.Writer, report *runReport, lines []string) {
@@ -287,6 +318,9 @@ func (p *runReport) text(w io.Writer) {
 	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
 		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n", things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
 			counted(loaded.Vertices), counted(loaded.Arcs))
+	}
+	if p.SkippedLines > 0 {
+		fmt.Fprintf(w, "left out: %s\n", things(p.SkippedLines, "malformed line", "malformed lines"))
 	}
 	texts := p.Aggregators.Texts()
 	for _, name := range slices.Sorted(maps.Keys(texts)) {

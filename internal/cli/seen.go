@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
 )
@@ -77,6 +77,7 @@ type observer struct {
 	local  *web.Local
 	server *web.Server
 	spans  *otlp.Exporter // nil if nobody collects them
+	last   []func()       // done when the page has ended
 }
 
 // start makes the observer, which is to be closed, of a run by so many threads of this process, or if there are none of a job on a cluster:
@@ -159,12 +160,25 @@ func (w *observer) interrupted(err error) {
 
 // linger serves on until an interrupt, if that was asked for.
 func (w *observer) linger(ctx context.Context) {
-	if w.server == nil || !w.flags.linger || ctx.Err() != nil {
+	if !w.lingers() || ctx.Err() != nil {
 		return
 	}
 	w.app.notices().say(slog.LevelInfo, "superstep: the run has ended; the page stays at "+w.server.URL+" until an interrupt", "url", w.server.URL)
 	<-ctx.Done()
 }
+
+// lingers reports whether the page stays when the run has ended.
+func (w *observer) lingers() bool { return w.server != nil && w.flags.linger }
+
+// offer lets the page ask for what a run has computed, if the page stays. It is closed by after.
+func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context, to io.Writer) error) {
+	if w.lingers() {
+		w.after(w.local.Offer(job, form, write))
+	}
+}
+
+// after has something done when the page has ended, in the order of the calls.
+func (w *observer) after(f func()) { w.last = append(w.last, f) }
 
 // close ends the page, and sends the last spans. It is idempotent.
 func (w *observer) close() {
@@ -175,137 +189,8 @@ func (w *observer) close() {
 	if w.server != nil {
 		w.server.Close()
 	}
-}
-
-// ui is `superstep ui`.
-func (a *app) ui() *cobra.Command {
-	f := &seeFlags{}
-	cmd := &cobra.Command{
-		Use:   "ui TRACE...",
-		Short: "Show saved traces on a page",
-		Long: `Show what runs wrote with --trace on a page, until an interrupt: their timelines, what was chosen in each superstep and
-why, who waited for whom. Two traces can be compared, superstep by superstep.`,
-		Example: `  superstep ui supersteps.jsonl
-  superstep ui before.jsonl after.jsonl --http 127.0.0.1:8080`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return usagef("ui wants a trace: superstep run --trace FILE writes one")
-			}
-			return nil
-		},
-		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
+	for _, f := range w.last {
+		f()
 	}
-	cmd.Flags().SortFlags = false
-	f.defineHTTP(cmd, "127.0.0.1:0", "serve the page and its API at `ADDR`")
-	return cmd
-}
-
-func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
-	if err := f.check(); err != nil {
-		return err
-	}
-	w := &observer{app: a, flags: f, local: web.NewLocal(web.About{Kind: "file", Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)}
-	progress := a.progress()
-	defer progress.done()
-	for _, name := range files {
-		var to trace.Journal = w.local
-		if len(files) > 1 {
-			to = ofFile{w.local, name}
-		}
-		if err := replay(ctx, name, to, progress); err != nil {
-			if !errors.Is(err, trace.ErrCut) {
-				return err
-			}
-			a.notices().say(slog.LevelWarn, err.Error())
-		}
-	}
-	progress.done()
-	if len(w.local.Jobs()) == 0 {
-		return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
-	}
-	if err := w.serve(nil); err != nil {
-		return err
-	}
-	defer w.close()
-	<-ctx.Done()
-	return nil
-}
-
-// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names. Stages of no
-// job are the file's.
-type ofFile struct {
-	to   trace.Journal
-	file string
-}
-
-func (f ofFile) named(job string) string { return f.file + ": " + job }
-
-func (f ofFile) Begin(j *trace.Job) error {
-	named := *j
-	named.Job = f.named(j.Job)
-	return f.to.Begin(&named)
-}
-
-func (f ofFile) Record(s *trace.Superstep) error {
-	named := *s
-	named.Job = f.named(s.Job)
-	return f.to.Record(&named)
-}
-
-func (f ofFile) End(e *trace.End) error {
-	named := *e
-	named.Job = f.named(e.Job)
-	return f.to.End(&named)
-}
-
-func (f ofFile) Stage(s *trace.Stage) error {
-	named := *s
-	if named.Job = f.file; s.Job != "" {
-		named.Job = f.named(s.Job)
-	}
-	return f.to.Stage(&named)
-}
-
-func (f ofFile) Log(l *trace.Log) error {
-	named := *l
-	if l.Job != "" {
-		named.Job = f.named(l.Job)
-	}
-	return f.to.Log(&named)
-}
-
-// replay reads a trace into a journal.
-func replay(ctx context.Context, name string, to trace.Journal, p *progress) error {
-	if err := readable(name); err != nil {
-		return err
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	in := &metered{ctx: ctx, r: file, tell: func(done int64) { p.stage("reading "+name, done, info.Size()) }}
-	return trace.NewReader(in, name).Play(to)
-}
-
-// metered tells how much was read, and fails once a context ends.
-type metered struct {
-	ctx  context.Context
-	r    io.Reader
-	done int64
-	tell func(done int64)
-}
-
-func (m *metered) Read(p []byte) (int, error) {
-	if m.ctx.Err() != nil {
-		return 0, m.ctx.Err()
-	}
-	n, err := m.r.Read(p)
-	m.done += int64(n)
-	m.tell(m.done)
-	return n, err
+	w.last = nil
 }

@@ -2,7 +2,11 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"path"
+	"strings"
+	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it the snapshot is opened as it is.
@@ -85,7 +90,7 @@ cluster its workers store it, each its partitions: they must all see the place.`
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&c.graph, "graph", "g", "", "the `GRAPH`: a file, a generator such as kronecker:scale=18, or a snapshot")
+	graphFlag(cmd, &c.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again), a generator such as kronecker:scale=18, or a snapshot")
 	cmd.Flags().StringVarP(&c.output, "output", "o", "", "the `PLACE`: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet")
 	c.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
 	c.input.define(cmd)
@@ -132,7 +137,7 @@ func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
 }
 
 // execute builds a graph in this process, and stores it.
-func (c *graphSave) execute(ctx context.Context) error {
+func (c *graphSave) execute(ctx context.Context) (err error) {
 	source, err := graphSource(c.graph, &c.input, &c.store, false)
 	if err != nil {
 		return err
@@ -157,7 +162,12 @@ func (c *graphSave) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer place.Close()
+	defer func() {
+		if err != nil {
+			place.Abandon()
+		}
+		place.Close()
+	}()
 	if err := snapshot.Absent(ctx, place); err != nil { // before the work
 		return err
 	}
@@ -171,6 +181,9 @@ func (c *graphSave) execute(ctx context.Context) error {
 	}
 	defer g.Close()
 	in.Close()
+	if err := c.input.skip.write(ctx, c.app, in.Skipped); err != nil {
+		return err
+	}
 	began := time.Now()
 	m, err := snapshot.Save(ctx, place, g, snapshot.Options{Team: team, Progress: func(done, total int64) { progress.stage("saving", done, total) }})
 	if err != nil {
@@ -181,14 +194,92 @@ func (c *graphSave) execute(ctx context.Context) error {
 	return nil
 }
 
+// snapshotReport is what is known of a stored graph.
+type snapshotReport struct {
+	Name       string `json:"name"`
+	Place      string `json:"place"` // as a graph is named
+	Graph      string `json:"graph,omitempty"`
+	Vertices   int    `json:"vertices"`
+	Edges      int    `json:"edges"` // of the input
+	Arcs       uint64 `json:"arcs"`
+	Directed   bool   `json:"directed"`
+	Weights    string `json:"weights,omitempty"`
+	Partitions int    `json:"partitions"`
+	Grid       string `json:"grid,omitempty"`
+	Bytes      int64  `json:"bytes"`
+	Saved      string `json:"saved,omitempty"`
+	Error      string `json:"error,omitempty"`
+}
+
+func reportSnapshot(name, place string, m *snapshot.Manifest, saved time.Time, err error) snapshotReport {
+	r := snapshotReport{Name: name, Place: place}
+	if !saved.IsZero() {
+		r.Saved = saved.UTC().Format(time.RFC3339)
+	}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	if m != nil {
+		r.Graph, r.Vertices, r.Edges, r.Arcs, r.Directed, r.Weights = m.Graph, m.Vertices, m.Tuples, m.Arcs, m.Directed, m.Weights
+		r.Partitions, r.Grid, r.Bytes = m.Partitions, m.Grid, m.Bytes
+	}
+	return r
+}
+
+// listSnapshots lists the stored graphs below a place.
+func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) error {
+	s, err := store.Existing(place)
+	if err != nil {
+		return err
+	}
+	defer store.Close(s)
+	all, err := snapshot.List(ctx, s)
+	if err != nil {
+		return err
+	}
+	broken := 0
+	list := struct {
+		Place     string           `json:"place"`
+		Snapshots []snapshotReport `json:"snapshots"`
+	}{s.String(), []snapshotReport{}}
+	for _, e := range all {
+		if e.Err != nil {
+			broken++
+		}
+		list.Snapshots = append(list.Snapshots, reportSnapshot(e.Name, e.PlaceOf(s), e.Manifest, e.Saved, e.Err))
+	}
+	switch {
+	case asJSON:
+		err = printValue(a.out, list)
+	case len(all) == 0:
+		_, err = fmt.Fprintln(a.out, "no snapshots")
+	default:
+		t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+		fmt.Fprintln(t, "SNAPSHOT\tVERTICES\tEDGES\tGRID\tSIZE\tSAVED\tGRAPH")
+		for _, r := range list.Snapshots {
+			if r.Error != "" {
+				fmt.Fprintf(t, "%s\tbroken: %s\n", visible(r.Name), visible(r.Error))
+				continue
+			}
+			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", visible(r.Name), r.Vertices, r.Edges, r.Grid, mem.Text(r.Bytes), r.Saved, visible(r.Graph))
+		}
+		err = t.Flush()
+	}
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%s: %s broken", visible(s.String()), things(broken, "snapshot is", "snapshots are"))
+	}
+	return err
+}
+
 func (a *app) verifyGraph() *cobra.Command {
-	threads := 0
+	threads, asJSON := 0, false
 	cmd := &cobra.Command{
-		Use:     "verify DIR|s3://BUCKET/PREFIX/",
-		Short:   "Check every byte of a stored graph",
-		Long:    `Check every byte of a stored graph: the SHA-256 of each file, which opening a snapshot does not look at, and all that opening checks.`,
-		Example: `  superstep graphs verify k22`,
-		Args:    exactly(1, "the place of a snapshot"),
+		Use:   "verify DIR|s3://BUCKET/PREFIX/",
+		Short: "Check every byte of a stored graph",
+		Long:  `Check every byte of a stored graph: the SHA-256 of each file, which opening a snapshot does not look at, and all that opening checks.`,
+		Example: `  superstep graphs verify k22
+  superstep graphs verify s3://graphs/web/ --json`,
+		Args: exactly(1, "the place of a snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			flags := runFlags{threads: threads}
 			team, err := flags.team()
@@ -207,13 +298,21 @@ func (a *app) verifyGraph() *cobra.Command {
 				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 			})
 			if err != nil {
+				progress.done()
+				if asJSON {
+					err = errors.Join(err, printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, err)))
+				}
 				return err
 			}
 			progress.done()
+			if asJSON {
+				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
+			}
 			fmt.Fprintf(a.out, "%s is whole: %s, %s\n", visible(place.String()), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil
 		},
 	}
 	threadsFlag(cmd, &threads)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
 }

@@ -1,28 +1,35 @@
 package cli
 
 import (
+	"bytes"
 	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
-// tableFlags say what the columns of CSV and TSV are.
+// tableFlags say what the columns of tables are: of CSV, TSV, JSON lines and Parquet.
 type tableFlags struct {
 	source, target, weight, delimiter string
+	vertices, vertex                  string
 	header, ids                       *oneOf
 }
 
 func (f *tableFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.source, "source-column", "", "of CSV and TSV: the `COLUMN` that edges begin in, by name or number (default: one with a usual name, or the first)")
-	cmd.Flags().StringVar(&f.target, "target-column", "", "of CSV and TSV: the `COLUMN` that edges end in (default: one with a usual name, or the second)")
-	cmd.Flags().StringVar(&f.weight, "weight-column", "", "of CSV and TSV: the `COLUMN` of weights (default: one with a usual name)")
+	cmd.Flags().StringVar(&f.source, "source-column", "", "of tables: the `COLUMN` that edges begin in, by name or number (default: one with a usual name, or the first)")
+	cmd.Flags().StringVar(&f.target, "target-column", "", "of tables: the `COLUMN` that edges end in (default: one with a usual name, or the second)")
+	cmd.Flags().StringVar(&f.weight, "weight-column", "", "of tables and GraphML: the `COLUMN` of weights (default: one with a usual name)")
 	cmd.Flags().StringVar(&f.delimiter, "delimiter", "", "of CSV: the `CHARACTER` between columns, or the word tab (default: found out)")
+	cmd.Flags().StringVar(&f.vertices, "vertices", "", "of tables: a `FILE` of CSV, TSV or Parquet with a line for each vertex, also for those without edges")
+	cmd.Flags().StringVar(&f.vertex, "vertex-column", "", "the `COLUMN` of ids in the file of --vertices (default: one with a usual name, or the first)")
 	f.header = wordFlag(cmd, "header", "of CSV and TSV: whether the first line has the names of columns", "auto", "yes", "no")
-	f.ids = wordFlag(cmd, "ids", "of CSV and TSV: whether vertices are numbers or names", append([]string{"auto"}, graphio.IDKinds...)...)
-	nothing(cmd, "source-column", "target-column", "weight-column", "delimiter")
+	f.ids = wordFlag(cmd, "ids", "of tables and GraphML: whether vertices are numbers or names", append([]string{"auto"}, graphio.IDKinds...)...)
+	nothing(cmd, "source-column", "target-column", "weight-column", "delimiter", "vertex-column")
 }
 
 // words returns the flags as a command line has them.
@@ -35,6 +42,8 @@ func (f *tableFlags) words() []string {
 		{"delimiter", f.delimiter},
 		{"header", unlessAuto(f.header)},
 		{"ids", unlessAuto(f.ids)},
+		{"vertices", f.vertices},
+		{"vertex-column", f.vertex},
 	} {
 		if flag[1] != "" {
 			all = append(all, "--"+flag[0]+" "+quoted(flag[1]))
@@ -52,7 +61,10 @@ func unlessAuto(f *oneOf) string {
 }
 
 func (f *tableFlags) columns() (graphio.Columns, error) {
-	c := graphio.Columns{Source: f.source, Target: f.target, Weight: f.weight, Delimiter: f.delimiter, IDs: unlessAuto(f.ids)}
+	c := graphio.Columns{Source: f.source, Target: f.target, Weight: f.weight, Delimiter: f.delimiter, IDs: unlessAuto(f.ids), Vertices: f.vertices, Vertex: f.vertex}
+	if f.vertex != "" && f.vertices == "" {
+		return c, usagef("--vertex-column is of the file that --vertices names")
+	}
 	if word := unlessAuto(f.header); word != "" {
 		yes := word == "yes"
 		c.Header = &yes
@@ -75,4 +87,26 @@ func (l *loaded) vertexParameters() (map[string]string, error) {
 		return nil, fmt.Errorf("%s: %w", l.graph.Name, err)
 	}
 	return values, nil
+}
+
+// unnamed reads lines of a result with names: the input ids of the vertices, and the values, with input ids for names.
+func unnamed(lines []byte, form resultlines.Form, find func(name string) (uint64, bool)) (labels []uint64, values []string, err error) {
+	for line := range bytes.Lines(lines) {
+		vertex, value := form.Cut(line)
+		label, ok := find(resultlines.Unquoted(string(vertex)))
+		if !ok {
+			return nil, nil, fmt.Errorf("found a value for %.80q, which is no vertex", vertex)
+		}
+		parts, err := columnsOf(form, value)
+		if err != nil {
+			return nil, nil, err
+		}
+		for i, f := range form.Fields {
+			if id, ok := find(parts[i]); f.Vertex && ok { // else it is none
+				parts[i] = strconv.FormatUint(id, 10)
+			}
+		}
+		labels, values = append(labels, label), append(values, strings.Join(parts, " "))
+	}
+	return labels, values, nil
 }

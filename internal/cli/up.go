@@ -47,6 +47,9 @@ const (
 	restartPause = 500 * time.Millisecond
 )
 
+// masterName is the name of the master's process. Workers are w1, w2 and so on.
+const masterName = "master"
+
 // inputFlag makes masters and workers end with their standard input.
 const inputFlag = "end-with-stdin"
 
@@ -57,8 +60,8 @@ func (a *app) up() *cobra.Command {
 		Short: "Start a cluster on this machine: a master and workers",
 		Long: `Start a cluster on this machine, a master and workers as processes of their own, and run it until an interrupt: then all of
 it ends, and also when this process is killed. What the processes log goes to standard error, each line after the process's
-name. How a process ended is said: a worker is started anew; when it ends more than ` + strconv.Itoa(restartTimes) + ` times in a
-minute, or the master ends, all do, with status 1.
+name. How a process ended is said: a worker is started anew, and with --data the master, too, which goes on with its jobs; when one ends more than ` + strconv.Itoa(restartTimes) + ` times
+in a minute, or the master without --data, all do, with status 1.
 It answers this machine only: superstep master and superstep worker make a cluster of several. With TLS all of it shows one certificate, of the roles
 master, worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
 		Example: `  superstep up
@@ -75,7 +78,7 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().IntVar(&u.workers, "workers", 2, "start `N` workers")
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
-	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps results below `DIR` (default: a directory that goes with it)")
+	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps its state and results below `DIR`, and is started anew when it ends (default: a directory that goes with it)")
 	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them; off is nowhere (default: with --data a directory of it, else off)")
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
 	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
@@ -135,7 +138,14 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	}
 	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", u.said,
 		things(u.workers, "worker", "workers"), things(u.threads, "thread", "threads"))
-	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s\n", u.app.name, u.address)
+	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
+	for i, word := range u.tls.words() {
+		if i%2 == 1 {
+			word = quoted(word)
+		}
+		fmt.Fprint(u.app.out, " ", word)
+	}
+	fmt.Fprintln(u.app.out)
 	return u.keep(ctx)
 }
 
@@ -143,23 +153,8 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
-	args := []string{"master", "--listen", u.listen, "--hold", u.hold.String(), "--running", strconv.Itoa(int(u.running))}
-	args = append(append(args, u.tls.words()...), u.quotas.words()...)
-	if u.data != "" {
-		args = append(args, "--data", u.data)
-	}
-	c := &u.checkpoints
-	if c.place == "" && u.data != "" {
-		c.place = filepath.Join(u.data, "checkpoints") // on this machine workers need no help of the master's
-	}
-	if c.place != "" {
-		args = append(args, "--checkpoints", c.place)
-	}
-	if c.every != "" {
-		args = append(args, "--checkpoint-every", c.every)
-	}
 	first := make(chan string, 1)
-	if err := u.children.start("master", first, args...); err != nil {
+	if err := u.master(u.listen, first); err != nil {
 		return err
 	}
 	select {
@@ -198,6 +193,27 @@ func (u *upCommand) start(ctx context.Context) error {
 	}
 }
 
+// master starts the master, which answers at an address. first gets the line that says so.
+func (u *upCommand) master(listen string, first chan<- string) error {
+	u.starts[masterName] = append(u.starts[masterName], time.Now())
+	args := []string{"master", "--listen", listen, "--hold", u.hold.String(), "--running", strconv.Itoa(int(u.running))}
+	args = append(append(args, u.tls.words()...), u.quotas.words()...)
+	if u.data != "" {
+		args = append(args, "--data", u.data)
+	}
+	c := u.checkpoints
+	if c.place == "" && u.data != "" {
+		c.place = filepath.Join(u.data, "checkpoints") // on this machine workers need no help of the master's
+	}
+	if c.place != "" {
+		args = append(args, "--checkpoints", c.place)
+	}
+	if c.every != "" {
+		args = append(args, "--checkpoint-every", c.every)
+	}
+	return u.children.start(masterName, first, args...)
+}
+
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
@@ -205,15 +221,15 @@ func (u *upCommand) worker(name string) error {
 	return u.children.start(name, nil, append(args, u.tls.words()...)...)
 }
 
-// keep keeps the workers running until an interrupt, or until something cannot be helped.
+// keep keeps the workers, and a master that can go on, running until an interrupt, or until something cannot be helped.
 func (u *upCommand) keep(ctx context.Context) error {
-	again := make(chan string, u.workers)
+	again := make(chan string, u.workers+1)
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case e := <-u.children.ended:
-			if e.name == "master" {
+			if e.name == masterName && u.data == "" {
 				return e
 			}
 			recent := 0
@@ -228,7 +244,11 @@ func (u *upCommand) keep(ctx context.Context) error {
 			u.app.notices().say(slog.LevelWarn, e.Error()+"; starting it again")
 			time.AfterFunc(restartPause, func() { again <- e.name })
 		case name := <-again:
-			if err := u.worker(name); err != nil {
+			start := u.worker
+			if name == masterName {
+				start = func(string) error { return u.master(u.address, nil) }
+			}
+			if err := start(name); err != nil {
 				return err
 			}
 		}

@@ -65,6 +65,24 @@ func startUp(t *testing.T, binary string, flags ...string) (*member, string, map
 	return p, example.FindStringSubmatch(p.said.String())[1], all
 }
 
+// TestUpRestartsTheMaster kills a master that has a directory: another one comes in its place, at the same address, and the workers come to it.
+func TestUpRestartsTheMaster(t *testing.T) {
+	p, address, all := startUp(t, "superstep", "--data", t.TempDir())
+	must(t, syscall.Kill(all[""], syscall.SIGKILL))
+	want := fmt.Sprintf("superstep: warning: master (process %d) ended: signal: killed; starting it again\n", all[""])
+	if !soon(func() bool { return strings.Contains(p.said.String(), want) }) {
+		t.Fatalf("it said %q, expected %q", p.said, want)
+	}
+	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	now := processesOf(t, p.Process.Pid)
+	if now[""] == 0 || now[""] == all[""] || now["w1"] != all["w1"] || now["w2"] != all["w2"] {
+		t.Errorf("found the children %v, before %v", now, all)
+	}
+}
+
 // TestUpRestartsWorkers kills a worker: how it ended is said, and another one comes in its place.
 func TestUpRestartsWorkers(t *testing.T) {
 	p, address, all := startUp(t, "superstep")

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/names"
 )
 
 // certificate checks results by what they must be, apart from the engine that made them.
@@ -30,6 +31,7 @@ type claim struct {
 	values     map[string]string              // the parameters that were given
 	iterations int                            // supersteps but the first
 	columns    []columnFile                   // what columns of vertices began with
+	names      *names.Dictionary              // of the vertices, by input ids, or nil
 	converged  bool
 
 	wrong atomic.Pointer[valueError] // a value that is none
@@ -77,7 +79,7 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns,
+		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns, names: g.Names,
 	}
 	err = certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
@@ -112,16 +114,24 @@ func (c *claim) begins(name string) ([]float64, error) {
 	}
 	all := make([]float64, c.Vertices)
 	file := c.columns[i]
-	err := graphio.ReadColumn(context.Background(), file.path, false, file.at, func(v graphio.Value) (found, expected string) {
-		u, ok := c.Labels.Find(v.ID, c.Vertices)
-		x, err := strconv.ParseFloat(string(v.Text), 64)
-		if !ok || err != nil {
-			return fmt.Sprintf("%d %.80q", v.ID, v.Text), "a vertex and a number"
+	set := func(id uint64, ok bool, vertex string, text []byte) (found, expected string) {
+		x, err := strconv.ParseFloat(string(text), 64)
+		u, known := c.Labels.Find(id, c.Vertices)
+		if !ok || !known || err != nil {
+			return fmt.Sprintf("%s %.80q", vertex, text), "a vertex and a number"
 		}
 		all[u] = x
 		return "", ""
+	}
+	if c.names == nil {
+		return all, graphio.ReadColumn(context.Background(), file.path, false, file.at, func(v *graphio.Value) (found, expected string) {
+			return set(v.ID, true, v.Vertex(0), v.Text)
+		})
+	}
+	return all, graphio.ReadNamedColumn(context.Background(), file.path, file.at, false, func(v graphio.NamedValue) (found, expected string) {
+		id, ok := c.names.Find(string(v.Name))
+		return set(id, ok, fmt.Sprintf("%.80q", v.Name), v.Text)
 	})
-	return all, err
 }
 
 // valueError says that a result is none.

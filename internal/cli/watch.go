@@ -122,10 +122,10 @@ func (a *app) result() *cobra.Command {
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			picked, err := pick.check()
-			if err != nil {
-				return err
+			if err == nil {
+				err = writable(output)
 			}
-			if err := writable(output); err != nil {
+			if err != nil {
 				return err
 			}
 			d := a.progress()
@@ -143,6 +143,12 @@ func (a *app) result() *cobra.Command {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
 			computed := &remoteResult{from: c, progress: d, job: job}
+			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil { // the result is a report: JSON, whatever the file is called
+				return a.save(cmd.Context(), output, 1, computed.write)
+			}
+			if err := format.check(output); err != nil {
+				return err
+			}
 			write, form := computed.write, computed.form(a)
 			if pick.wanted() {
 				if write, err = picked.save(form, write); err != nil {
@@ -168,7 +174,8 @@ func (a *app) logs() *cobra.Command {
 		Use:   "logs JOB --master ADDR",
 		Short: "Print what a job's program has logged",
 		Long: `Print what a job's program has logged (Logf), and how the job went: a line each, with the time and the worker. The
-master keeps the last two thousand events of a job that runs, and two hundred of one that has ended.`,
+master keeps the last two thousand events of a job that runs, and two hundred of one that has ended; with --data it has some 256 KiB of
+each job's log over a restart, and a line says where some is missing.`,
 		Example: `  superstep logs 3f2a-7
   superstep logs 3f2a-7 --follow
   superstep logs 3f2a-7 --json`,
@@ -185,7 +192,7 @@ master keeps the last two thousand events of a job that runs, and two hundred of
 				each = a.printLogJSON
 			}
 			if follow {
-				return c.Follow(cmd.Context(), args[0], each)
+				return c.FollowLogs(cmd.Context(), args[0], each)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
 			defer cancel()

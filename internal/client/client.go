@@ -281,6 +281,15 @@ const steady = 10 * time.Second
 // Follow passes on what happens to a job, from its beginning, until it has ended. An error of each ends it. Patience begins
 // anew when something new was heard, or the connection held for a while: one that breaks at once, again and again, is none.
 func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEvent) error) error {
+	return c.follow(ctx, id, false, each)
+}
+
+// FollowLogs is Follow that begins with what earlier runs of the master have kept of the job's log.
+func (c *Client) FollowLogs(ctx context.Context, id string, each func(*control.JobEvent) error) error {
+	return c.follow(ctx, id, true, each)
+}
+
+func (c *Client) follow(ctx context.Context, id string, logs bool, each func(*control.JobEvent) error) error {
 	after := uint64(0)
 	broke, back := false, false
 	return c.persist(ctx, func(ctx context.Context) (bool, error) {
@@ -303,7 +312,7 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 		}
 		broke = true
 		got, began := false, time.Now()
-		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: after}, func(e *control.JobEvent) error {
+		err := c.watch(ctx, &control.WatchJobRequest{Id: id, After: after, Logs: logs}, func(e *control.JobEvent) error {
 			if e.GetProgress() == nil { // that of progress is the last event's
 				got = got || e.Sequence > after
 				after = e.Sequence
@@ -316,9 +325,9 @@ func (c *Client) Follow(ctx context.Context, id string, each func(*control.JobEv
 	})
 }
 
-// Events passes on what has happened to a job so far.
+// Events passes on what has happened to a job so far, with what earlier runs of the master have kept of its log.
 func (c *Client) Events(ctx context.Context, id string, each func(*control.JobEvent) error) error {
-	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true}, each))
+	return c.Explain(ctx, c.watch(ctx, &control.WatchJobRequest{Id: id, Past: true, Logs: true}, each))
 }
 
 func (c *Client) watch(ctx context.Context, r *control.WatchJobRequest, each func(*control.JobEvent) error) error {

@@ -109,6 +109,15 @@ func (c *Client) Vertices(ctx context.Context, g *control.Graph, progress func(s
 	return labels, nil
 }
 
+// Names returns the input ids of names, and the names of input ids, of a graph's vertices, as far as it has them: at most some hundred at once.
+func (c *Client) Names(ctx context.Context, graph string, names []string, labels []uint64) ([]*control.Name, error) {
+	r, err := ask(ctx, c, c.conn().Cluster.ListVertices, &control.ListVerticesRequest{Graph: graph, Names: names, NamesOf: labels})
+	if err != nil {
+		return nil, err
+	}
+	return r.Names, nil
+}
+
 // ask makes a call that is answered at once. Its error is worded for people.
 func ask[Q, A any](ctx context.Context, c *Client, call func(context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q) (answer *A, err error) {
 	err = c.once(ctx, func(ctx context.Context) error {

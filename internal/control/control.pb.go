@@ -315,7 +315,7 @@ func (x Refusal_Kind) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Refusal_Kind.Descriptor instead.
 func (Refusal_Kind) EnumDescriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13, 0}
+	return file_control_proto_rawDescGZIP(), []int{15, 0}
 }
 
 type PutObjectRequest struct {
@@ -754,6 +754,7 @@ type RegisterRequest struct {
 	Site          string     `protobuf:"bytes,9,opt,name=site,proto3" json:"site,omitempty"`
 	Programs      []*Program `protobuf:"bytes,10,rep,name=programs,proto3" json:"programs,omitempty"`
 	HttpAddress   string     `protobuf:"bytes,11,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"` // where it answers what it counts and whether it is ready; empty: nowhere
+	Budget        *Budget    `protobuf:"bytes,12,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -865,6 +866,175 @@ func (x *RegisterRequest) GetHttpAddress() string {
 	return ""
 }
 
+func (x *RegisterRequest) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
+// Budget is how much memory a worker's process may take, and what it takes, all in bytes (docs/design/memory.md). It is absent where nobody knows.
+type Budget struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Limit         uint64                 `protobuf:"varint,1,opt,name=limit,proto3" json:"limit,omitempty"`
+	Arrays        uint64                 `protobuf:"varint,2,opt,name=arrays,proto3" json:"arrays,omitempty"`   // that arrays take in memory
+	Heap          uint64                 `protobuf:"varint,3,opt,name=heap,proto3" json:"heap,omitempty"`       // that objects on Go's heap take, those that were not yet collected included
+	Spilled       uint64                 `protobuf:"varint,4,opt,name=spilled,proto3" json:"spilled,omitempty"` // that arrays take in files
+	Free          uint64                 `protobuf:"varint,5,opt,name=free,proto3" json:"free,omitempty"`       // that arrays may still take in memory
+	Room          uint64                 `protobuf:"varint,6,opt,name=room,proto3" json:"room,omitempty"`       // that arrays may still take, in memory or in files
+	Files         uint64                 `protobuf:"varint,8,opt,name=files,proto3" json:"files,omitempty"`     // what of room is in files
+	Kinds         []*BudgetKind          `protobuf:"bytes,7,rep,name=kinds,proto3" json:"kinds,omitempty"`      // what arrays and spilled are made of
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Budget) Reset() {
+	*x = Budget{}
+	mi := &file_control_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Budget) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Budget) ProtoMessage() {}
+
+func (x *Budget) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Budget.ProtoReflect.Descriptor instead.
+func (*Budget) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *Budget) GetLimit() uint64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *Budget) GetArrays() uint64 {
+	if x != nil {
+		return x.Arrays
+	}
+	return 0
+}
+
+func (x *Budget) GetHeap() uint64 {
+	if x != nil {
+		return x.Heap
+	}
+	return 0
+}
+
+func (x *Budget) GetSpilled() uint64 {
+	if x != nil {
+		return x.Spilled
+	}
+	return 0
+}
+
+func (x *Budget) GetFree() uint64 {
+	if x != nil {
+		return x.Free
+	}
+	return 0
+}
+
+func (x *Budget) GetRoom() uint64 {
+	if x != nil {
+		return x.Room
+	}
+	return 0
+}
+
+func (x *Budget) GetFiles() uint64 {
+	if x != nil {
+		return x.Files
+	}
+	return 0
+}
+
+func (x *Budget) GetKinds() []*BudgetKind {
+	if x != nil {
+		return x.Kinds
+	}
+	return nil
+}
+
+// BudgetKind is what arrays of one kind take, in bytes.
+type BudgetKind struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Kind          string                 `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"` // loading, graph, columns, messages, frames
+	Memory        uint64                 `protobuf:"varint,2,opt,name=memory,proto3" json:"memory,omitempty"`
+	Spilled       uint64                 `protobuf:"varint,3,opt,name=spilled,proto3" json:"spilled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *BudgetKind) Reset() {
+	*x = BudgetKind{}
+	mi := &file_control_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *BudgetKind) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*BudgetKind) ProtoMessage() {}
+
+func (x *BudgetKind) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use BudgetKind.ProtoReflect.Descriptor instead.
+func (*BudgetKind) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *BudgetKind) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *BudgetKind) GetMemory() uint64 {
+	if x != nil {
+		return x.Memory
+	}
+	return 0
+}
+
+func (x *BudgetKind) GetSpilled() uint64 {
+	if x != nil {
+		return x.Spilled
+	}
+	return 0
+}
+
 // Program is a vertex program that a binary has; the fingerprint is of its code.
 type Program struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -876,7 +1046,7 @@ type Program struct {
 
 func (x *Program) Reset() {
 	*x = Program{}
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +1058,7 @@ func (x *Program) String() string {
 func (*Program) ProtoMessage() {}
 
 func (x *Program) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[9]
+	mi := &file_control_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +1071,7 @@ func (x *Program) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Program.ProtoReflect.Descriptor instead.
 func (*Program) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{9}
+	return file_control_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Program) GetName() string {
@@ -933,7 +1103,7 @@ type RegisterResponse struct {
 
 func (x *RegisterResponse) Reset() {
 	*x = RegisterResponse{}
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -945,7 +1115,7 @@ func (x *RegisterResponse) String() string {
 func (*RegisterResponse) ProtoMessage() {}
 
 func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[10]
+	mi := &file_control_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -958,7 +1128,7 @@ func (x *RegisterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RegisterResponse.ProtoReflect.Descriptor instead.
 func (*RegisterResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{10}
+	return file_control_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *RegisterResponse) GetIncarnation() uint64 {
@@ -1007,14 +1177,15 @@ type ReportExitRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	Incarnation   uint64                 `protobuf:"varint,2,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
-	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"` // a line
+	Reason        string                 `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`    // a line
+	Starved       bool                   `protobuf:"varint,4,opt,name=starved,proto3" json:"starved,omitempty"` // it ended for want of memory, by itself or by the kernel
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ReportExitRequest) Reset() {
 	*x = ReportExitRequest{}
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1026,7 +1197,7 @@ func (x *ReportExitRequest) String() string {
 func (*ReportExitRequest) ProtoMessage() {}
 
 func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[11]
+	mi := &file_control_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1039,7 +1210,7 @@ func (x *ReportExitRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitRequest.ProtoReflect.Descriptor instead.
 func (*ReportExitRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{11}
+	return file_control_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ReportExitRequest) GetName() string {
@@ -1063,6 +1234,13 @@ func (x *ReportExitRequest) GetReason() string {
 	return ""
 }
 
+func (x *ReportExitRequest) GetStarved() bool {
+	if x != nil {
+		return x.Starved
+	}
+	return false
+}
+
 type ReportExitResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -1071,7 +1249,7 @@ type ReportExitResponse struct {
 
 func (x *ReportExitResponse) Reset() {
 	*x = ReportExitResponse{}
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1083,7 +1261,7 @@ func (x *ReportExitResponse) String() string {
 func (*ReportExitResponse) ProtoMessage() {}
 
 func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[12]
+	mi := &file_control_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1096,7 +1274,7 @@ func (x *ReportExitResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReportExitResponse.ProtoReflect.Descriptor instead.
 func (*ReportExitResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{12}
+	return file_control_proto_rawDescGZIP(), []int{14}
 }
 
 // Refusal says why a worker may not register or attach.
@@ -1111,7 +1289,7 @@ type Refusal struct {
 
 func (x *Refusal) Reset() {
 	*x = Refusal{}
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1123,7 +1301,7 @@ func (x *Refusal) String() string {
 func (*Refusal) ProtoMessage() {}
 
 func (x *Refusal) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[13]
+	mi := &file_control_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1136,7 +1314,7 @@ func (x *Refusal) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refusal.ProtoReflect.Descriptor instead.
 func (*Refusal) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{13}
+	return file_control_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Refusal) GetKind() Refusal_Kind {
@@ -1180,7 +1358,7 @@ type FromWorker struct {
 
 func (x *FromWorker) Reset() {
 	*x = FromWorker{}
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1192,7 +1370,7 @@ func (x *FromWorker) String() string {
 func (*FromWorker) ProtoMessage() {}
 
 func (x *FromWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[14]
+	mi := &file_control_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1205,7 +1383,7 @@ func (x *FromWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FromWorker.ProtoReflect.Descriptor instead.
 func (*FromWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{14}
+	return file_control_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *FromWorker) GetIncarnation() uint64 {
@@ -1361,7 +1539,7 @@ type Deliver struct {
 
 func (x *Deliver) Reset() {
 	*x = Deliver{}
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1373,7 +1551,7 @@ func (x *Deliver) String() string {
 func (*Deliver) ProtoMessage() {}
 
 func (x *Deliver) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[15]
+	mi := &file_control_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1386,7 +1564,7 @@ func (x *Deliver) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Deliver.ProtoReflect.Descriptor instead.
 func (*Deliver) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{15}
+	return file_control_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Deliver) GetName() string {
@@ -1438,7 +1616,7 @@ type Progress struct {
 
 func (x *Progress) Reset() {
 	*x = Progress{}
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1450,7 +1628,7 @@ func (x *Progress) String() string {
 func (*Progress) ProtoMessage() {}
 
 func (x *Progress) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[16]
+	mi := &file_control_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1463,7 +1641,7 @@ func (x *Progress) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Progress.ProtoReflect.Descriptor instead.
 func (*Progress) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{16}
+	return file_control_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Progress) GetJob() string {
@@ -1512,7 +1690,7 @@ type Attach struct {
 
 func (x *Attach) Reset() {
 	*x = Attach{}
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1524,7 +1702,7 @@ func (x *Attach) String() string {
 func (*Attach) ProtoMessage() {}
 
 func (x *Attach) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[17]
+	mi := &file_control_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1537,7 +1715,7 @@ func (x *Attach) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attach.ProtoReflect.Descriptor instead.
 func (*Attach) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{17}
+	return file_control_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Attach) GetName() string {
@@ -1572,7 +1750,7 @@ type Offer struct {
 
 func (x *Offer) Reset() {
 	*x = Offer{}
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1584,7 +1762,7 @@ func (x *Offer) String() string {
 func (*Offer) ProtoMessage() {}
 
 func (x *Offer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[18]
+	mi := &file_control_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1597,7 +1775,7 @@ func (x *Offer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Offer.ProtoReflect.Descriptor instead.
 func (*Offer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{18}
+	return file_control_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Offer) GetLoad() *Load {
@@ -1618,13 +1796,14 @@ type Heartbeat struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	MemoryUsed    uint64                 `protobuf:"varint,1,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"` // bytes
 	Ways          []*Way                 `protobuf:"bytes,2,rep,name=ways,proto3" json:"ways,omitempty"`                                // to workers that it has measured
+	Budget        *Budget                `protobuf:"bytes,3,opt,name=budget,proto3" json:"budget,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Heartbeat) Reset() {
 	*x = Heartbeat{}
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1636,7 +1815,7 @@ func (x *Heartbeat) String() string {
 func (*Heartbeat) ProtoMessage() {}
 
 func (x *Heartbeat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[19]
+	mi := &file_control_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1649,7 +1828,7 @@ func (x *Heartbeat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Heartbeat.ProtoReflect.Descriptor instead.
 func (*Heartbeat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{19}
+	return file_control_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Heartbeat) GetMemoryUsed() uint64 {
@@ -1662,6 +1841,13 @@ func (x *Heartbeat) GetMemoryUsed() uint64 {
 func (x *Heartbeat) GetWays() []*Way {
 	if x != nil {
 		return x.Ways
+	}
+	return nil
+}
+
+func (x *Heartbeat) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
 	}
 	return nil
 }
@@ -1680,7 +1866,7 @@ type Way struct {
 
 func (x *Way) Reset() {
 	*x = Way{}
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +1878,7 @@ func (x *Way) String() string {
 func (*Way) ProtoMessage() {}
 
 func (x *Way) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[20]
+	mi := &file_control_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +1891,7 @@ func (x *Way) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Way.ProtoReflect.Descriptor instead.
 func (*Way) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{20}
+	return file_control_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *Way) GetWorker() string {
@@ -1753,7 +1939,7 @@ type Leave struct {
 
 func (x *Leave) Reset() {
 	*x = Leave{}
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1765,7 +1951,7 @@ func (x *Leave) String() string {
 func (*Leave) ProtoMessage() {}
 
 func (x *Leave) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[21]
+	mi := &file_control_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1778,7 +1964,7 @@ func (x *Leave) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Leave.ProtoReflect.Descriptor instead.
 func (*Leave) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{21}
+	return file_control_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Leave) GetReason() string {
@@ -1804,7 +1990,7 @@ type ToWorker struct {
 
 func (x *ToWorker) Reset() {
 	*x = ToWorker{}
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1816,7 +2002,7 @@ func (x *ToWorker) String() string {
 func (*ToWorker) ProtoMessage() {}
 
 func (x *ToWorker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[22]
+	mi := &file_control_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1829,7 +2015,7 @@ func (x *ToWorker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToWorker.ProtoReflect.Descriptor instead.
 func (*ToWorker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{22}
+	return file_control_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ToWorker) GetBody() isToWorker_Body {
@@ -1927,7 +2113,7 @@ type Delivered struct {
 
 func (x *Delivered) Reset() {
 	*x = Delivered{}
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1939,7 +2125,7 @@ func (x *Delivered) String() string {
 func (*Delivered) ProtoMessage() {}
 
 func (x *Delivered) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[23]
+	mi := &file_control_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1952,7 +2138,7 @@ func (x *Delivered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Delivered.ProtoReflect.Descriptor instead.
 func (*Delivered) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{23}
+	return file_control_proto_rawDescGZIP(), []int{25}
 }
 
 // Attached begins a session. The worker frees what it holds of other jobs and graphs: they ended while it was not there.
@@ -1966,7 +2152,7 @@ type Attached struct {
 
 func (x *Attached) Reset() {
 	*x = Attached{}
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1978,7 +2164,7 @@ func (x *Attached) String() string {
 func (*Attached) ProtoMessage() {}
 
 func (x *Attached) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[24]
+	mi := &file_control_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1991,7 +2177,7 @@ func (x *Attached) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Attached.ProtoReflect.Descriptor instead.
 func (*Attached) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{24}
+	return file_control_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *Attached) GetJobs() []string {
@@ -2017,7 +2203,7 @@ type Beat struct {
 
 func (x *Beat) Reset() {
 	*x = Beat{}
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2029,7 +2215,7 @@ func (x *Beat) String() string {
 func (*Beat) ProtoMessage() {}
 
 func (x *Beat) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[25]
+	mi := &file_control_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2042,7 +2228,7 @@ func (x *Beat) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Beat.ProtoReflect.Descriptor instead.
 func (*Beat) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{25}
+	return file_control_proto_rawDescGZIP(), []int{27}
 }
 
 // Goodbye lets a worker go.
@@ -2054,7 +2240,7 @@ type Goodbye struct {
 
 func (x *Goodbye) Reset() {
 	*x = Goodbye{}
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2066,7 +2252,7 @@ func (x *Goodbye) String() string {
 func (*Goodbye) ProtoMessage() {}
 
 func (x *Goodbye) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[26]
+	mi := &file_control_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2079,7 +2265,7 @@ func (x *Goodbye) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goodbye.ProtoReflect.Descriptor instead.
 func (*Goodbye) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{26}
+	return file_control_proto_rawDescGZIP(), []int{28}
 }
 
 // Command is work for a worker. Everything that belongs to a job carries its name and the number of the attempt.
@@ -2113,7 +2299,7 @@ type Command struct {
 
 func (x *Command) Reset() {
 	*x = Command{}
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2311,7 @@ func (x *Command) String() string {
 func (*Command) ProtoMessage() {}
 
 func (x *Command) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[27]
+	mi := &file_control_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2324,7 @@ func (x *Command) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Command.ProtoReflect.Descriptor instead.
 func (*Command) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{27}
+	return file_control_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Command) GetId() uint64 {
@@ -2423,7 +2609,7 @@ type Rejoin struct {
 
 func (x *Rejoin) Reset() {
 	*x = Rejoin{}
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2435,7 +2621,7 @@ func (x *Rejoin) String() string {
 func (*Rejoin) ProtoMessage() {}
 
 func (x *Rejoin) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[28]
+	mi := &file_control_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2448,7 +2634,7 @@ func (x *Rejoin) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rejoin.ProtoReflect.Descriptor instead.
 func (*Rejoin) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{28}
+	return file_control_proto_rawDescGZIP(), []int{30}
 }
 
 // KeepNow has the worker that drives a job take a checkpoint as the next superstep begins. The answer says that it will.
@@ -2460,7 +2646,7 @@ type KeepNow struct {
 
 func (x *KeepNow) Reset() {
 	*x = KeepNow{}
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2472,7 +2658,7 @@ func (x *KeepNow) String() string {
 func (*KeepNow) ProtoMessage() {}
 
 func (x *KeepNow) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[29]
+	mi := &file_control_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2485,7 +2671,7 @@ func (x *KeepNow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepNow.ProtoReflect.Descriptor instead.
 func (*KeepNow) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{29}
+	return file_control_proto_rawDescGZIP(), []int{31}
 }
 
 // Report answers a command; that to Drive comes in several, all but the last with `more`.
@@ -2513,7 +2699,7 @@ type Report struct {
 
 func (x *Report) Reset() {
 	*x = Report{}
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2525,7 +2711,7 @@ func (x *Report) String() string {
 func (*Report) ProtoMessage() {}
 
 func (x *Report) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[30]
+	mi := &file_control_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2538,7 +2724,7 @@ func (x *Report) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Report.ProtoReflect.Descriptor instead.
 func (*Report) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{30}
+	return file_control_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Report) GetId() uint64 {
@@ -2715,7 +2901,7 @@ type Failure struct {
 
 func (x *Failure) Reset() {
 	*x = Failure{}
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2727,7 +2913,7 @@ func (x *Failure) String() string {
 func (*Failure) ProtoMessage() {}
 
 func (x *Failure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[31]
+	mi := &file_control_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2740,7 +2926,7 @@ func (x *Failure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Failure.ProtoReflect.Descriptor instead.
 func (*Failure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{31}
+	return file_control_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Failure) GetMessage() string {
@@ -2802,13 +2988,14 @@ type Panic struct {
 	Method        string                 `protobuf:"bytes,5,opt,name=method,proto3" json:"method,omitempty"`
 	Value         string                 `protobuf:"bytes,6,opt,name=value,proto3" json:"value,omitempty"` // as text
 	Stack         string                 `protobuf:"bytes,7,opt,name=stack,proto3" json:"stack,omitempty"`
+	Name          string                 `protobuf:"bytes,8,opt,name=name,proto3" json:"name,omitempty"` // of the vertex, if the input has names
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Panic) Reset() {
 	*x = Panic{}
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2820,7 +3007,7 @@ func (x *Panic) String() string {
 func (*Panic) ProtoMessage() {}
 
 func (x *Panic) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[32]
+	mi := &file_control_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2833,7 +3020,7 @@ func (x *Panic) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Panic.ProtoReflect.Descriptor instead.
 func (*Panic) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{32}
+	return file_control_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Panic) GetProgram() string {
@@ -2885,6 +3072,13 @@ func (x *Panic) GetStack() string {
 	return ""
 }
 
+func (x *Panic) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
 // Placement says who has a partition.
 type Placement struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -2899,7 +3093,7 @@ type Placement struct {
 
 func (x *Placement) Reset() {
 	*x = Placement{}
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2911,7 +3105,7 @@ func (x *Placement) String() string {
 func (*Placement) ProtoMessage() {}
 
 func (x *Placement) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[33]
+	mi := &file_control_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2924,7 +3118,7 @@ func (x *Placement) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Placement.ProtoReflect.Descriptor instead.
 func (*Placement) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{33}
+	return file_control_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Placement) GetPartition() uint32 {
@@ -2978,14 +3172,17 @@ type GraphSource struct {
 	WeightColumn  string                 `protobuf:"bytes,11,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
 	Delimiter     string                 `protobuf:"bytes,12,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
 	Header        *bool                  `protobuf:"varint,13,opt,name=header,proto3,oneof" json:"header,omitempty"`
-	Ids           string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"` // number, name, or empty
+	Ids           string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"`                                       // number, name, or empty
+	SkipBad       uint32                 `protobuf:"varint,15,opt,name=skip_bad,json=skipBad,proto3" json:"skip_bad,omitempty"`               // how many malformed lines may be left out
+	Vertices      string                 `protobuf:"bytes,16,opt,name=vertices,proto3" json:"vertices,omitempty"`                             // of a table: a table of vertices
+	VertexColumn  string                 `protobuf:"bytes,17,opt,name=vertex_column,json=vertexColumn,proto3" json:"vertex_column,omitempty"` // of that: its column of ids
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GraphSource) Reset() {
 	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2997,7 +3194,7 @@ func (x *GraphSource) String() string {
 func (*GraphSource) ProtoMessage() {}
 
 func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[34]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3010,7 +3207,7 @@ func (x *GraphSource) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
 func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{34}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *GraphSource) GetInput() string {
@@ -3111,6 +3308,27 @@ func (x *GraphSource) GetIds() string {
 	return ""
 }
 
+func (x *GraphSource) GetSkipBad() uint32 {
+	if x != nil {
+		return x.SkipBad
+	}
+	return 0
+}
+
+func (x *GraphSource) GetVertices() string {
+	if x != nil {
+		return x.Vertices
+	}
+	return ""
+}
+
+func (x *GraphSource) GetVertexColumn() string {
+	if x != nil {
+		return x.VertexColumn
+	}
+	return ""
+}
+
 // Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
 type Meet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3123,7 +3341,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3135,7 +3353,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[35]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3148,7 +3366,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{35}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Meet) GetGraph() string {
@@ -3190,7 +3408,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3202,7 +3420,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3215,7 +3433,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Load) GetGraph() string {
@@ -3288,7 +3506,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3518,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3531,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *Save) GetGraph() string {
@@ -3360,7 +3578,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3372,7 +3590,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3385,7 +3603,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -3403,14 +3621,16 @@ type LoadReport struct {
 	Seconds       float64                `protobuf:"fixed64,4,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	Directed      bool                   `protobuf:"varint,5,opt,name=directed,proto3" json:"directed,omitempty"`
 	Weighted      bool                   `protobuf:"varint,6,opt,name=weighted,proto3" json:"weighted,omitempty"`
-	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"` // of the whole graph, as stored
+	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"`      // of the whole graph, as stored
+	Named         bool                   `protobuf:"varint,8,opt,name=named,proto3" json:"named,omitempty"`    // the input has names for its vertices
+	Skipped       []string               `protobuf:"bytes,9,rep,name=skipped,proto3" json:"skipped,omitempty"` // malformed lines that this worker left out; of the whole graph where the reports are summed
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3422,7 +3642,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3435,7 +3655,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3487,6 +3707,20 @@ func (x *LoadReport) GetArcs() uint64 {
 	return 0
 }
 
+func (x *LoadReport) GetNamed() bool {
+	if x != nil {
+		return x.Named
+	}
+	return false
+}
+
+func (x *LoadReport) GetSkipped() []string {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
 // RunOptions say how a program is run; empty fields are the defaults of the command line.
 type RunOptions struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -3505,7 +3739,7 @@ type RunOptions struct {
 
 func (x *RunOptions) Reset() {
 	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3517,7 +3751,7 @@ func (x *RunOptions) String() string {
 func (*RunOptions) ProtoMessage() {}
 
 func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3530,7 +3764,7 @@ func (x *RunOptions) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
 func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RunOptions) GetDelivery() string {
@@ -3596,20 +3830,23 @@ func (x *RunOptions) GetSeed() uint64 {
 	return 0
 }
 
-// Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on.
+// Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on; of a graph with names also
+// for the input ids of these names, and for the names of these input ids.
 type Locate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
 	Labels        []uint64               `protobuf:"varint,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
 	First         uint64                 `protobuf:"varint,3,opt,name=first,proto3" json:"first,omitempty"`
 	Count         uint32                 `protobuf:"varint,4,opt,name=count,proto3" json:"count,omitempty"`
+	Names         []string               `protobuf:"bytes,5,rep,name=names,proto3" json:"names,omitempty"`
+	NamesOf       []uint64               `protobuf:"varint,6,rep,packed,name=names_of,json=namesOf,proto3" json:"names_of,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3621,7 +3858,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3634,7 +3871,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3665,18 +3902,33 @@ func (x *Locate) GetCount() uint32 {
 	return 0
 }
 
-// Located has the vertices that the worker knows, and the input ids of those that are its own, by rising number.
+func (x *Locate) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *Locate) GetNamesOf() []uint64 {
+	if x != nil {
+		return x.NamesOf
+	}
+	return nil
+}
+
+// Located has the vertices that the worker knows, the input ids of those that are its own, by rising number, and the names that it has.
 type Located struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Vertices      []*Vertex              `protobuf:"bytes,1,rep,name=vertices,proto3" json:"vertices,omitempty"`
 	Labels        []uint64               `protobuf:"fixed64,2,rep,packed,name=labels,proto3" json:"labels,omitempty"`
+	Names         []*Name                `protobuf:"bytes,3,rep,name=names,proto3" json:"names,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3688,7 +3940,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3701,7 +3953,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -3718,6 +3970,66 @@ func (x *Located) GetLabels() []uint64 {
 	return nil
 }
 
+func (x *Located) GetNames() []*Name {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+// Name is what the input calls a vertex, which has an input id all the same.
+type Name struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	Label         uint64                 `protobuf:"varint,2,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Name) Reset() {
+	*x = Name{}
+	mi := &file_control_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Name) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Name) ProtoMessage() {}
+
+func (x *Name) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Name.ProtoReflect.Descriptor instead.
+func (*Name) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *Name) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Name) GetLabel() uint64 {
+	if x != nil {
+		return x.Label
+	}
+	return 0
+}
+
 // Vertex is a vertex by its input id, and by its number.
 type Vertex struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3729,7 +4041,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3741,7 +4053,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3754,7 +4066,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -3790,7 +4102,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3802,7 +4114,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3815,7 +4127,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -3888,13 +4200,14 @@ type Keep struct {
 	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`     // is in the names of what is stored: another one of each attempt
 	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`   // the job, for whoever goes on from a checkpoint
 	When          *KeepWhen              `protobuf:"bytes,8,opt,name=when,proto3" json:"when,omitempty"`
+	Log           bool                   `protobuf:"varint,9,opt,name=log,proto3" json:"log,omitempty"` // workers log what their partitions send, so that those that are lost can be computed again by themselves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3906,7 +4219,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3919,7 +4232,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Keep) GetPlace() string {
@@ -3950,6 +4263,13 @@ func (x *Keep) GetWhen() *KeepWhen {
 	return nil
 }
 
+func (x *Keep) GetLog() bool {
+	if x != nil {
+		return x.Log
+	}
+	return false
+}
+
 // KeepWhen says when checkpoints are taken: checkpoint.Policy.
 type KeepWhen struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3963,7 +4283,7 @@ type KeepWhen struct {
 
 func (x *KeepWhen) Reset() {
 	*x = KeepWhen{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3975,7 +4295,7 @@ func (x *KeepWhen) String() string {
 func (*KeepWhen) ProtoMessage() {}
 
 func (x *KeepWhen) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3988,7 +4308,7 @@ func (x *KeepWhen) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KeepWhen.ProtoReflect.Descriptor instead.
 func (*KeepWhen) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *KeepWhen) GetEvery() uint32 {
@@ -4025,13 +4345,14 @@ type GoOn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
 	Manifest      string                 `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
+	Recompute     *Recompute             `protobuf:"bytes,3,opt,name=recompute,proto3" json:"recompute,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4043,7 +4364,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4056,7 +4377,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -4071,6 +4392,290 @@ func (x *GoOn) GetManifest() string {
 		return x.Manifest
 	}
 	return ""
+}
+
+func (x *GoOn) GetRecompute() *Recompute {
+	if x != nil {
+		return x.Recompute
+	}
+	return nil
+}
+
+// Recompute has the lost partitions alone compute again what they had computed since the checkpoint, from what the others had sent them; these go on from
+// their states before a superstep, which the workers hold. docs/design/confined-recovery.md.
+type Recompute struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
+	Lost          []uint32               `protobuf:"varint,2,rep,packed,name=lost,proto3" json:"lost,omitempty"` // partitions, which are at one worker now
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Recompute) Reset() {
+	*x = Recompute{}
+	mi := &file_control_proto_msgTypes[51]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Recompute) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Recompute) ProtoMessage() {}
+
+func (x *Recompute) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[51]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Recompute.ProtoReflect.Descriptor instead.
+func (*Recompute) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{51}
+}
+
+func (x *Recompute) GetSuperstep() uint32 {
+	if x != nil {
+		return x.Superstep
+	}
+	return 0
+}
+
+func (x *Recompute) GetLost() []uint32 {
+	if x != nil {
+		return x.Lost
+	}
+	return nil
+}
+
+// RunLog is what a worker holds of an attempt at a job that has lost another worker, and whether the one that it has prepared will be logged.
+type RunLog struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Epoch         uint32                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`                  // of that attempt; 0 if nothing is held
+	Supersteps    []uint32               `protobuf:"varint,2,rep,packed,name=supersteps,proto3" json:"supersteps,omitempty"` // before which the states of its partitions are held
+	From          uint32                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`                    // the superstep from which on what they sent is held
+	Missing       string                 `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`               // why it is not from an earlier one, if there is a reason
+	Unlogged      string                 `protobuf:"bytes,5,opt,name=unlogged,proto3" json:"unlogged,omitempty"`             // why what was prepared will not be logged
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunLog) Reset() {
+	*x = RunLog{}
+	mi := &file_control_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunLog) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunLog) ProtoMessage() {}
+
+func (x *RunLog) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunLog.ProtoReflect.Descriptor instead.
+func (*RunLog) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *RunLog) GetEpoch() uint32 {
+	if x != nil {
+		return x.Epoch
+	}
+	return 0
+}
+
+func (x *RunLog) GetSupersteps() []uint32 {
+	if x != nil {
+		return x.Supersteps
+	}
+	return nil
+}
+
+func (x *RunLog) GetFrom() uint32 {
+	if x != nil {
+		return x.From
+	}
+	return 0
+}
+
+func (x *RunLog) GetMissing() string {
+	if x != nil {
+		return x.Missing
+	}
+	return ""
+}
+
+func (x *RunLog) GetUnlogged() string {
+	if x != nil {
+		return x.Unlogged
+	}
+	return ""
+}
+
+// LoggedStep is a superstep that lost partitions compute again.
+type LoggedStep struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Superstep     *Superstep             `protobuf:"bytes,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
+	Marks         []*Mark                `protobuf:"bytes,2,rep,name=marks,proto3" json:"marks,omitempty"` // of all partitions
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LoggedStep) Reset() {
+	*x = LoggedStep{}
+	mi := &file_control_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LoggedStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LoggedStep) ProtoMessage() {}
+
+func (x *LoggedStep) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LoggedStep.ProtoReflect.Descriptor instead.
+func (*LoggedStep) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *LoggedStep) GetSuperstep() *Superstep {
+	if x != nil {
+		return x.Superstep
+	}
+	return nil
+}
+
+func (x *LoggedStep) GetMarks() []*Mark {
+	if x != nil {
+		return x.Marks
+	}
+	return nil
+}
+
+// Mark is what a partition reported of a superstep, and reports again.
+type Mark struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
+	Computed      uint64                 `protobuf:"varint,2,opt,name=computed,proto3" json:"computed,omitempty"`
+	Senders       uint64                 `protobuf:"varint,3,opt,name=senders,proto3" json:"senders,omitempty"`
+	SenderEdges   uint64                 `protobuf:"varint,4,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
+	Sends         uint64                 `protobuf:"varint,5,opt,name=sends,proto3" json:"sends,omitempty"`
+	Active        uint64                 `protobuf:"varint,6,opt,name=active,proto3" json:"active,omitempty"`
+	Unfinished    uint64                 `protobuf:"varint,7,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Mark) Reset() {
+	*x = Mark{}
+	mi := &file_control_proto_msgTypes[54]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Mark) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Mark) ProtoMessage() {}
+
+func (x *Mark) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[54]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Mark.ProtoReflect.Descriptor instead.
+func (*Mark) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{54}
+}
+
+func (x *Mark) GetPartition() uint32 {
+	if x != nil {
+		return x.Partition
+	}
+	return 0
+}
+
+func (x *Mark) GetComputed() uint64 {
+	if x != nil {
+		return x.Computed
+	}
+	return 0
+}
+
+func (x *Mark) GetSenders() uint64 {
+	if x != nil {
+		return x.Senders
+	}
+	return 0
+}
+
+func (x *Mark) GetSenderEdges() uint64 {
+	if x != nil {
+		return x.SenderEdges
+	}
+	return 0
+}
+
+func (x *Mark) GetSends() uint64 {
+	if x != nil {
+		return x.Sends
+	}
+	return 0
+}
+
+func (x *Mark) GetActive() uint64 {
+	if x != nil {
+		return x.Active
+	}
+	return 0
+}
+
+func (x *Mark) GetUnfinished() uint64 {
+	if x != nil {
+		return x.Unfinished
+	}
+	return 0
 }
 
 // Fill gives a vertex column of a job's program values of the worker's vertices: blocks as a raw result has them, in pieces, or
@@ -4088,7 +4693,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4100,7 +4705,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4113,7 +4718,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Fill) GetColumn() string {
@@ -4155,14 +4760,15 @@ type PrepareReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
-	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
+	Facts         []byte  `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
+	Log           *RunLog `protobuf:"bytes,3,opt,name=log,proto3" json:"log,omitempty"` // if the run is to be logged
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4174,7 +4780,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4187,7 +4793,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -4200,6 +4806,13 @@ func (x *PrepareReport) GetSeconds() float64 {
 func (x *PrepareReport) GetFacts() []byte {
 	if x != nil {
 		return x.Facts
+	}
+	return nil
+}
+
+func (x *PrepareReport) GetLog() *RunLog {
+	if x != nil {
+		return x.Log
 	}
 	return nil
 }
@@ -4218,7 +4831,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4230,7 +4843,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4243,7 +4856,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -4290,7 +4903,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4302,7 +4915,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4315,7 +4928,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -4369,19 +4982,20 @@ func (x *Outcome) GetGraphLeft() *GraphSize {
 
 // DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
 type DriveReport struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Outcome       *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
-	Records       []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
-	Log           []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                // lines of Coordinate
-	End           *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                // in the last report
-	Checkpoint    uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"` // before which superstep there is a new one; 0 if there is none
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state             protoimpl.MessageState `protogen:"open.v1"`
+	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
+	Records           []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Log               []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                                                        // lines of Coordinate
+	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
+	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
+	CheckpointSeconds float64                `protobuf:"fixed64,6,opt,name=checkpoint_seconds,json=checkpointSeconds,proto3" json:"checkpoint_seconds,omitempty"` // that it took
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4393,7 +5007,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4406,7 +5020,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4444,6 +5058,13 @@ func (x *DriveReport) GetCheckpoint() uint32 {
 	return 0
 }
 
+func (x *DriveReport) GetCheckpointSeconds() float64 {
+	if x != nil {
+		return x.CheckpointSeconds
+	}
+	return 0
+}
+
 // RunEnd is what a run ended with.
 type RunEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4457,7 +5078,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4469,7 +5090,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4482,7 +5103,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -4530,7 +5151,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4542,7 +5163,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4555,7 +5176,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -4642,13 +5263,14 @@ type Superstep struct {
 	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices asked for changes of the graph in the last superstep
 	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
+	Kept          uint32                 `protobuf:"varint,12,opt,name=kept,proto3" json:"kept,omitempty"`           // the superstep that the newest checkpoint is before; 0 is none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4660,7 +5282,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4673,7 +5295,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -4753,6 +5375,13 @@ func (x *Superstep) GetSave() bool {
 	return false
 }
 
+func (x *Superstep) GetKept() uint32 {
+	if x != nil {
+		return x.Kept
+	}
+	return 0
+}
+
 // SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -4764,7 +5393,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4776,7 +5405,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4789,7 +5418,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -4845,7 +5474,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4857,7 +5486,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4870,7 +5499,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -5081,7 +5710,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5722,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5735,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -5145,7 +5774,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5157,7 +5786,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5170,7 +5799,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -5223,7 +5852,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5235,7 +5864,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5248,7 +5877,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -5309,7 +5938,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5321,7 +5950,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5334,7 +5963,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -5400,7 +6029,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5412,7 +6041,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5425,7 +6054,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -5480,7 +6109,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5492,7 +6121,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5505,7 +6134,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -5592,7 +6221,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5604,7 +6233,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5617,7 +6246,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -5657,7 +6286,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5669,7 +6298,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5682,7 +6311,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 // Search makes ready to search from a root.
@@ -5697,7 +6326,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5709,7 +6338,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5722,7 +6351,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Search) GetKernel() string {
@@ -5756,7 +6385,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5768,7 +6397,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5781,7 +6410,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5810,7 +6439,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5822,7 +6451,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5835,7 +6464,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5920,7 +6549,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5932,7 +6561,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5945,7 +6574,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5982,7 +6611,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5994,7 +6623,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6007,7 +6636,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -6041,7 +6670,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6053,7 +6682,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6066,7 +6695,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -6086,7 +6715,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6098,7 +6727,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6111,7 +6740,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -6132,7 +6761,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6144,7 +6773,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6157,7 +6786,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *Values) GetSorted() bool {
@@ -6184,7 +6813,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6196,7 +6825,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6209,7 +6838,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -6237,7 +6866,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6249,7 +6878,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6262,7 +6891,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Cancel) GetReason() string {
@@ -6282,14 +6911,15 @@ func (x *Cancel) GetGraph() string {
 // Drop frees what a job or a graph holds on the worker.
 type Drop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"` // empty: the job's columns
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`                     // empty: the job's columns
+	KeepLog       bool                   `protobuf:"varint,2,opt,name=keep_log,json=keepLog,proto3" json:"keep_log,omitempty"` // what was logged of the job's run stays, for the next attempt
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6301,7 +6931,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6314,7 +6944,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Drop) GetGraph() string {
@@ -6322,6 +6952,13 @@ func (x *Drop) GetGraph() string {
 		return x.Graph
 	}
 	return ""
+}
+
+func (x *Drop) GetKeepLog() bool {
+	if x != nil {
+		return x.KeepLog
+	}
+	return false
 }
 
 type LogLine struct {
@@ -6336,7 +6973,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6348,7 +6985,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6361,7 +6998,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -6411,7 +7048,7 @@ type JobSpec struct {
 	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"`                 // the benchmark, which has its own graph; program is graph500 then
 	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`                 // measurements between the workers, without a graph; program is netbench then
 	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`           // where the job's are kept; the master says so
-	KeepWhen      *KeepWhen              `protobuf:"bytes,30,opt,name=keep_when,json=keepWhen,proto3" json:"keep_when,omitempty"` // in a checkpoint of a run in one process: whoever goes on from it takes them as often
+	KeepWhen      *KeepWhen              `protobuf:"bytes,30,opt,name=keep_when,json=keepWhen,proto3" json:"keep_when,omitempty"` // when checkpoints are taken, if the job says so; in a checkpoint: whoever goes on from it takes them as often
 	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`             // the place of the checkpoints of the job that this one goes on from; the master says so
 	Priority      Priority               `protobuf:"varint,24,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -6420,7 +7057,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6432,7 +7069,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6445,7 +7082,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -6593,6 +7230,7 @@ type ColumnData struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`     // it is lines "LINE ID VALUE" of this file, LINE counting from 1; empty: blocks of a raw result
+	Named         bool                   `protobuf:"varint,5,opt,name=named,proto3" json:"named,omitempty"`  // it is lines "LINE NAME<TAB>VALUE", the name in quotes; of a graph without names it is an input id
 	Values        string                 `protobuf:"bytes,3,opt,name=values,proto3" json:"values,omitempty"` // of blocks: the type of values, as JobSpec has it
 	Load          string                 `protobuf:"bytes,4,opt,name=load,proto3" json:"load,omitempty"`     // of blocks: the load of the graph that has the vertices, as Graph has it
 	unknownFields protoimpl.UnknownFields
@@ -6601,7 +7239,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6613,7 +7251,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6626,7 +7264,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *ColumnData) GetId() string {
@@ -6641,6 +7279,13 @@ func (x *ColumnData) GetFile() string {
 		return x.File
 	}
 	return ""
+}
+
+func (x *ColumnData) GetNamed() bool {
+	if x != nil {
+		return x.Named
+	}
+	return false
 }
 
 func (x *ColumnData) GetValues() string {
@@ -6670,7 +7315,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6682,7 +7327,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6695,7 +7340,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6734,7 +7379,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6746,7 +7391,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6759,7 +7404,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -6775,7 +7420,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6787,7 +7432,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6800,7 +7445,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -6847,7 +7492,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6859,7 +7504,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6872,7 +7517,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -6939,7 +7584,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6951,7 +7596,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6964,7 +7609,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -7021,7 +7666,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7033,7 +7678,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7046,7 +7691,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -7112,6 +7757,9 @@ type Job struct {
 	Checkpoint    uint32                 `protobuf:"varint,31,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                // before which superstep its newest checkpoint is; 0 if it has none
 	Owner         string                 `protobuf:"bytes,33,opt,name=owner,proto3" json:"owner,omitempty"`                                           // who submitted it: the certificate's name, or what stands for one; empty: not known
 	Priority      Priority               `protobuf:"varint,34,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"` // by which it waits now, if it does: the longer it waits, the higher
+	Named         bool                   `protobuf:"varint,35,opt,name=named,proto3" json:"named,omitempty"`                                          // its graph has names for vertices, which its result has
+	Skipped       []string               `protobuf:"bytes,36,rep,name=skipped,proto3" json:"skipped,omitempty"`                                       // malformed lines that were left out of the graph that it brought
+	MaxSupersteps uint64                 `protobuf:"varint,37,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`     // how many it runs at most, by its options and by its program, once that is known; 0: nobody knows
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7119,7 +7767,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7131,7 +7779,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7144,7 +7792,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *Job) GetId() string {
@@ -7378,6 +8026,27 @@ func (x *Job) GetPriority() Priority {
 	return Priority_PRIORITY_UNSPECIFIED
 }
 
+func (x *Job) GetNamed() bool {
+	if x != nil {
+		return x.Named
+	}
+	return false
+}
+
+func (x *Job) GetSkipped() []string {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
+func (x *Job) GetMaxSupersteps() uint64 {
+	if x != nil {
+		return x.MaxSupersteps
+	}
+	return 0
+}
+
 func (x *Job) GetGraph500() *Graph500Result {
 	if x != nil {
 		return x.Graph500
@@ -7397,7 +8066,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7409,7 +8078,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7422,7 +8091,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Aggregator) GetName() string {
@@ -7459,7 +8128,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7471,7 +8140,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7484,7 +8153,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -7518,7 +8187,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7530,7 +8199,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7543,7 +8212,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -7562,7 +8231,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7574,7 +8243,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7587,7 +8256,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -7607,7 +8276,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7619,7 +8288,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7632,7 +8301,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -7658,7 +8327,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7670,7 +8339,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7683,7 +8352,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7698,13 +8367,14 @@ type WatchJobRequest struct {
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	After         uint64                 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	Past          bool                   `protobuf:"varint,3,opt,name=past,proto3" json:"past,omitempty"` // only what has happened so far
+	Logs          bool                   `protobuf:"varint,4,opt,name=logs,proto3" json:"logs,omitempty"` // also what earlier runs of the master have kept: lines of the log and states, of which several may have one number
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7716,7 +8386,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7729,7 +8399,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7749,6 +8419,13 @@ func (x *WatchJobRequest) GetAfter() uint64 {
 func (x *WatchJobRequest) GetPast() bool {
 	if x != nil {
 		return x.Past
+	}
+	return false
+}
+
+func (x *WatchJobRequest) GetLogs() bool {
+	if x != nil {
+		return x.Logs
 	}
 	return false
 }
@@ -7773,7 +8450,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7785,7 +8462,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7798,7 +8475,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7914,7 +8591,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7926,7 +8603,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7939,7 +8616,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7990,7 +8667,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8002,7 +8679,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8015,7 +8692,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -8111,7 +8788,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8123,7 +8800,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8136,7 +8813,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -8156,7 +8833,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8168,7 +8845,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8181,7 +8858,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -8208,7 +8885,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8220,7 +8897,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8233,7 +8910,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8260,7 +8937,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8272,7 +8949,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8285,7 +8962,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -8311,7 +8988,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8323,7 +9000,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8336,7 +9013,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -8358,7 +9035,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8370,7 +9047,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8383,7 +9060,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -8432,14 +9109,16 @@ type Graph struct {
 	Progress      *Progress              `protobuf:"bytes,14,opt,name=progress,proto3" json:"progress,omitempty"` // of a load that is under way, over all workers
 	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
 	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`       // who had it loaded, as Job has it
+	Skipped       []string               `protobuf:"bytes,19,rep,name=skipped,proto3" json:"skipped,omitempty"`   // malformed lines that were left out
 	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // another if the graph is loaded anew, when vertices may have other numbers
+	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`      // the input has names for its vertices
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8451,7 +9130,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8464,7 +9143,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Graph) GetName() string {
@@ -8579,11 +9258,25 @@ func (x *Graph) GetOwner() string {
 	return ""
 }
 
+func (x *Graph) GetSkipped() []string {
+	if x != nil {
+		return x.Skipped
+	}
+	return nil
+}
+
 func (x *Graph) GetLoad() string {
 	if x != nil {
 		return x.Load
 	}
 	return ""
+}
+
+func (x *Graph) GetNamed() bool {
+	if x != nil {
+		return x.Named
+	}
+	return false
 }
 
 type ListGraphsRequest struct {
@@ -8594,7 +9287,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8606,7 +9299,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8619,7 +9312,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 type ListGraphsResponse struct {
@@ -8631,7 +9324,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8643,7 +9336,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8656,7 +9349,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -8675,7 +9368,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8687,7 +9380,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8700,7 +9393,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -8719,7 +9412,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8731,7 +9424,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8744,7 +9437,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -8764,7 +9457,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8776,7 +9469,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8789,7 +9482,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8816,7 +9509,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8828,7 +9521,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8841,7 +9534,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8863,13 +9556,15 @@ type ListVerticesRequest struct {
 	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
 	First         uint64                 `protobuf:"varint,2,opt,name=first,proto3" json:"first,omitempty"` // number
 	Count         uint32                 `protobuf:"varint,3,opt,name=count,proto3" json:"count,omitempty"`
+	Names         []string               `protobuf:"bytes,4,rep,name=names,proto3" json:"names,omitempty"`                            // whose input ids are wanted too; those that no vertex has are left out
+	NamesOf       []uint64               `protobuf:"varint,5,rep,packed,name=names_of,json=namesOf,proto3" json:"names_of,omitempty"` // input ids whose names are wanted too
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8881,7 +9576,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8894,7 +9589,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8918,16 +9613,31 @@ func (x *ListVerticesRequest) GetCount() uint32 {
 	return 0
 }
 
+func (x *ListVerticesRequest) GetNames() []string {
+	if x != nil {
+		return x.Names
+	}
+	return nil
+}
+
+func (x *ListVerticesRequest) GetNamesOf() []uint64 {
+	if x != nil {
+		return x.NamesOf
+	}
+	return nil
+}
+
 type ListVerticesResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Labels        []uint64               `protobuf:"fixed64,1,rep,packed,name=labels,proto3" json:"labels,omitempty"` // by number, from the first on
+	Names         []*Name                `protobuf:"bytes,2,rep,name=names,proto3" json:"names,omitempty"`            // in any order
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8939,7 +9649,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8952,12 +9662,19 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
 	if x != nil {
 		return x.Labels
+	}
+	return nil
+}
+
+func (x *ListVerticesResponse) GetNames() []*Name {
+	if x != nil {
+		return x.Names
 	}
 	return nil
 }
@@ -8980,13 +9697,14 @@ type Worker struct {
 	HttpAddress   string                 `protobuf:"bytes,14,opt,name=http_address,json=httpAddress,proto3" json:"http_address,omitempty"`
 	Excluded      bool                   `protobuf:"varint,15,opt,name=excluded,proto3" json:"excluded,omitempty"` // another worker cannot be reached from it, or it from there: it gets no work until that is over
 	Ways          []*Way                 `protobuf:"bytes,16,rep,name=ways,proto3" json:"ways,omitempty"`
+	Budget        *Budget                `protobuf:"bytes,17,opt,name=budget,proto3" json:"budget,omitempty"` // by its last heartbeat
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8998,7 +9716,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9011,7 +9729,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *Worker) GetName() string {
@@ -9126,6 +9844,13 @@ func (x *Worker) GetWays() []*Way {
 	return nil
 }
 
+func (x *Worker) GetBudget() *Budget {
+	if x != nil {
+		return x.Budget
+	}
+	return nil
+}
+
 type BackupRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -9134,7 +9859,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9146,7 +9871,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9159,7 +9884,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{120}
 }
 
 type BackupChunk struct {
@@ -9171,7 +9896,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9183,7 +9908,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9196,7 +9921,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9214,7 +9939,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9226,7 +9951,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9239,7 +9964,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{122}
 }
 
 type ListWorkersResponse struct {
@@ -9251,7 +9976,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9263,7 +9988,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9276,7 +10001,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -9294,7 +10019,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9306,7 +10031,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9319,7 +10044,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{124}
 }
 
 type StatusResponse struct {
@@ -9337,13 +10062,14 @@ type StatusResponse struct {
 	WorkersLost   uint64                 `protobuf:"varint,11,opt,name=workers_lost,json=workersLost,proto3" json:"workers_lost,omitempty"`       // since the start
 	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
 	Quotas        []*QuotaUse            `protobuf:"bytes,13,rep,name=quotas,proto3" json:"quotas,omitempty"`                                     // where there are some: by owner
+	Stragglers    uint64                 `protobuf:"varint,14,opt,name=stragglers,proto3" json:"stragglers,omitempty"`                            // moves of jobs away from workers that were slow, since the start
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9355,7 +10081,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9368,7 +10094,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -9462,6 +10188,13 @@ func (x *StatusResponse) GetQuotas() []*QuotaUse {
 	return nil
 }
 
+func (x *StatusResponse) GetStragglers() uint64 {
+	if x != nil {
+		return x.Stragglers
+	}
+	return 0
+}
+
 // QuotaUse is how much an owner has of what its quota allows; a quota of 0 is none.
 type QuotaUse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -9479,7 +10212,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9491,7 +10224,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9504,7 +10237,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{119}
+	return file_control_proto_rawDescGZIP(), []int{126}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -9575,13 +10308,14 @@ type JobRecord struct {
 	Placements          []*Placement           `protobuf:"bytes,7,rep,name=placements,proto3" json:"placements,omitempty"`                                               // of the attempt under way
 	Driving             bool                   `protobuf:"varint,8,opt,name=driving,proto3" json:"driving,omitempty"`                                                    // the workers run it by themselves: its program, after the phases of a plan
 	UsedMilliseconds    uint64                 `protobuf:"varint,9,opt,name=used_milliseconds,json=usedMilliseconds,proto3" json:"used_milliseconds,omitempty"`          // that it has taken so far, of what its owner's quota allows
+	Stragglers          []*Placement           `protobuf:"bytes,10,rep,name=stragglers,proto3" json:"stragglers,omitempty"`                                              // workers that it has moved away from because they were slow
 	unknownFields       protoimpl.UnknownFields
 	sizeCache           protoimpl.SizeCache
 }
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9593,7 +10327,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9606,7 +10340,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{120}
+	return file_control_proto_rawDescGZIP(), []int{127}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -9672,6 +10406,13 @@ func (x *JobRecord) GetUsedMilliseconds() uint64 {
 	return 0
 }
 
+func (x *JobRecord) GetStragglers() []*Placement {
+	if x != nil {
+		return x.Stragglers
+	}
+	return nil
+}
+
 // GraphRecord is a graph of the catalog as the next run of the master finds it.
 type GraphRecord struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -9687,7 +10428,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9699,7 +10440,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9712,7 +10453,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{121}
+	return file_control_proto_rawDescGZIP(), []int{128}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9768,7 +10509,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9780,7 +10521,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9825,7 +10566,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[131]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9837,7 +10578,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[131]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9850,7 +10591,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 0}
+	return file_control_proto_rawDescGZIP(), []int{61, 0}
 }
 
 type Step_Ready struct {
@@ -9861,7 +10602,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[132]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9873,7 +10614,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[132]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9886,7 +10627,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54, 1}
+	return file_control_proto_rawDescGZIP(), []int{61, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -9921,7 +10662,7 @@ const file_control_proto_rawDesc = "" +
 	"\aversion\x18\x03 \x01(\tR\aversion\")\n" +
 	"\x13DeleteObjectRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"\x16\n" +
-	"\x14DeleteObjectResponse\"\xdc\x02\n" +
+	"\x14DeleteObjectResponse\"\x92\x03\n" +
 	"\x0fRegisterRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1a\n" +
 	"\binstance\x18\x02 \x01(\tR\binstance\x12 \n" +
@@ -9934,7 +10675,22 @@ const file_control_proto_rawDesc = "" +
 	"\x04site\x18\t \x01(\tR\x04site\x129\n" +
 	"\bprograms\x18\n" +
 	" \x03(\v2\x1d.superstep.control.v1.ProgramR\bprograms\x12!\n" +
-	"\fhttp_address\x18\v \x01(\tR\vhttpAddress\"?\n" +
+	"\fhttp_address\x18\v \x01(\tR\vhttpAddress\x124\n" +
+	"\x06budget\x18\f \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\xda\x01\n" +
+	"\x06Budget\x12\x14\n" +
+	"\x05limit\x18\x01 \x01(\x04R\x05limit\x12\x16\n" +
+	"\x06arrays\x18\x02 \x01(\x04R\x06arrays\x12\x12\n" +
+	"\x04heap\x18\x03 \x01(\x04R\x04heap\x12\x18\n" +
+	"\aspilled\x18\x04 \x01(\x04R\aspilled\x12\x12\n" +
+	"\x04free\x18\x05 \x01(\x04R\x04free\x12\x12\n" +
+	"\x04room\x18\x06 \x01(\x04R\x04room\x12\x14\n" +
+	"\x05files\x18\b \x01(\x04R\x05files\x126\n" +
+	"\x05kinds\x18\a \x03(\v2 .superstep.control.v1.BudgetKindR\x05kinds\"R\n" +
+	"\n" +
+	"BudgetKind\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x16\n" +
+	"\x06memory\x18\x02 \x01(\x04R\x06memory\x12\x18\n" +
+	"\aspilled\x18\x03 \x01(\x04R\aspilled\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xf3\x01\n" +
@@ -9944,11 +10700,12 @@ const file_control_proto_rawDesc = "" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"a\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\"{\n" +
 	"\x11ReportExitRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\x14\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\x12\x18\n" +
+	"\astarved\x18\x04 \x01(\bR\astarved\"\x14\n" +
 	"\x12ReportExitResponse\"\xaf\x02\n" +
 	"\aRefusal\x126\n" +
 	"\x04kind\x18\x01 \x01(\x0e2\".superstep.control.v1.Refusal.KindR\x04kind\x12\x12\n" +
@@ -9994,11 +10751,12 @@ const file_control_proto_rawDesc = "" +
 	"\x06offers\x18\x03 \x03(\v2\x1b.superstep.control.v1.OfferR\x06offers\"q\n" +
 	"\x05Offer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x128\n" +
-	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"[\n" +
+	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"\x91\x01\n" +
 	"\tHeartbeat\x12\x1f\n" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
 	"memoryUsed\x12-\n" +
-	"\x04ways\x18\x02 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\xa7\x01\n" +
+	"\x04ways\x18\x02 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\x124\n" +
+	"\x06budget\x18\x03 \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\xa7\x01\n" +
 	"\x03Way\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12(\n" +
 	"\x10bytes_per_second\x18\x02 \x01(\x01R\x0ebytesPerSecond\x12#\n" +
@@ -10069,7 +10827,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04step\x18\x06 \x01(\tR\x04step\x12\x10\n" +
 	"\x03run\x18\a \x01(\bR\x03run\x12\x16\n" +
 	"\x06absent\x18\b \x01(\bR\x06absent\x12\x16\n" +
-	"\x06unread\x18\t \x01(\bR\x06unreadJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xb1\x01\n" +
+	"\x06unread\x18\t \x01(\bR\x06unreadJ\x04\b\x02\x10\x03J\x04\b\x03\x10\x04\"\xc5\x01\n" +
 	"\x05Panic\x12\x18\n" +
 	"\aprogram\x18\x01 \x01(\tR\aprogram\x12\x1c\n" +
 	"\tsuperstep\x18\x02 \x01(\x05R\tsuperstep\x12\x16\n" +
@@ -10077,13 +10835,14 @@ const file_control_proto_rawDesc = "" +
 	"\x05known\x18\x04 \x01(\bR\x05known\x12\x16\n" +
 	"\x06method\x18\x05 \x01(\tR\x06method\x12\x14\n" +
 	"\x05value\x18\x06 \x01(\tR\x05value\x12\x14\n" +
-	"\x05stack\x18\a \x01(\tR\x05stack\"\x91\x01\n" +
+	"\x05stack\x18\a \x01(\tR\x05stack\x12\x12\n" +
+	"\x04name\x18\b \x01(\tR\x04name\"\x91\x01\n" +
 	"\tPlacement\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12 \n" +
 	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\x12\x12\n" +
-	"\x04site\x18\x05 \x01(\tR\x04site\"\xcb\x03\n" +
+	"\x04site\x18\x05 \x01(\tR\x04site\"\xa7\x04\n" +
 	"\vGraphSource\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06format\x18\x02 \x01(\tR\x06format\x12\x1f\n" +
@@ -10103,7 +10862,10 @@ const file_control_proto_rawDesc = "" +
 	"\rweight_column\x18\v \x01(\tR\fweightColumn\x12\x1c\n" +
 	"\tdelimiter\x18\f \x01(\tR\tdelimiter\x12\x1b\n" +
 	"\x06header\x18\r \x01(\bH\x01R\x06header\x88\x01\x01\x12\x10\n" +
-	"\x03ids\x18\x0e \x01(\tR\x03idsB\v\n" +
+	"\x03ids\x18\x0e \x01(\tR\x03ids\x12\x19\n" +
+	"\bskip_bad\x18\x0f \x01(\rR\askipBad\x12\x1a\n" +
+	"\bvertices\x18\x10 \x01(\tR\bvertices\x12#\n" +
+	"\rvertex_column\x18\x11 \x01(\tR\fvertexColumnB\v\n" +
 	"\t_directedB\t\n" +
 	"\a_header\"w\n" +
 	"\x04Meet\x12\x14\n" +
@@ -10131,7 +10893,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06remove\x18\x05 \x01(\bR\x06remove\"(\n" +
 	"\n" +
 	"SaveReport\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xba\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xea\x01\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -10140,7 +10902,9 @@ const file_control_proto_rawDesc = "" +
 	"\aseconds\x18\x04 \x01(\x01R\aseconds\x12\x1a\n" +
 	"\bdirected\x18\x05 \x01(\bR\bdirected\x12\x1a\n" +
 	"\bweighted\x18\x06 \x01(\bR\bweighted\x12\x12\n" +
-	"\x04arcs\x18\a \x01(\x04R\x04arcs\"\xa0\x02\n" +
+	"\x04arcs\x18\a \x01(\x04R\x04arcs\x12\x14\n" +
+	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
+	"\askipped\x18\t \x03(\tR\askipped\"\xa0\x02\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -10154,15 +10918,21 @@ const file_control_proto_rawDesc = "" +
 	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
 	" \x01(\bR\x05trace\x12\x12\n" +
-	"\x04seed\x18\v \x01(\x04R\x04seed\"b\n" +
+	"\x04seed\x18\v \x01(\x04R\x04seed\"\x93\x01\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +
 	"\x05first\x18\x03 \x01(\x04R\x05first\x12\x14\n" +
-	"\x05count\x18\x04 \x01(\rR\x05count\"[\n" +
+	"\x05count\x18\x04 \x01(\rR\x05count\x12\x14\n" +
+	"\x05names\x18\x05 \x03(\tR\x05names\x12\x19\n" +
+	"\bnames_of\x18\x06 \x03(\x04R\anamesOf\"\x8d\x01\n" +
 	"\aLocated\x128\n" +
 	"\bvertices\x18\x01 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\x12\x16\n" +
-	"\x06labels\x18\x02 \x03(\x06R\x06labels\".\n" +
+	"\x06labels\x18\x02 \x03(\x06R\x06labels\x120\n" +
+	"\x05names\x18\x03 \x03(\v2\x1a.superstep.control.v1.NameR\x05names\"0\n" +
+	"\x04Name\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\x04R\x05label\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
 	"\x02id\x18\x02 \x01(\x04R\x02id\"\xe6\x03\n" +
@@ -10183,29 +10953,57 @@ const file_control_proto_rawDesc = "" +
 	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"|\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\x8e\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
 	"\x04spec\x18\a \x01(\fR\x04spec\x122\n" +
-	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04whenJ\x04\b\x03\x10\a\"h\n" +
+	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04when\x12\x10\n" +
+	"\x03log\x18\t \x01(\bR\x03logJ\x04\b\x03\x10\a\"h\n" +
 	"\bKeepWhen\x12\x14\n" +
 	"\x05every\x18\x01 \x01(\rR\x05every\x12\x1a\n" +
 	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x12\n" +
 	"\x04mtbf\x18\x03 \x01(\x03R\x04mtbf\x12\x16\n" +
-	"\x06strict\x18\x04 \x01(\bR\x06strict\"8\n" +
+	"\x06strict\x18\x04 \x01(\bR\x06strict\"w\n" +
 	"\x04GoOn\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
-	"\bmanifest\x18\x02 \x01(\tR\bmanifest\"\x94\x01\n" +
+	"\bmanifest\x18\x02 \x01(\tR\bmanifest\x12=\n" +
+	"\trecompute\x18\x03 \x01(\v2\x1f.superstep.control.v1.RecomputeR\trecompute\"=\n" +
+	"\tRecompute\x12\x1c\n" +
+	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x12\n" +
+	"\x04lost\x18\x02 \x03(\rR\x04lost\"\x88\x01\n" +
+	"\x06RunLog\x12\x14\n" +
+	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x1e\n" +
+	"\n" +
+	"supersteps\x18\x02 \x03(\rR\n" +
+	"supersteps\x12\x12\n" +
+	"\x04from\x18\x03 \x01(\rR\x04from\x12\x18\n" +
+	"\amissing\x18\x04 \x01(\tR\amissing\x12\x1a\n" +
+	"\bunlogged\x18\x05 \x01(\tR\bunlogged\"}\n" +
+	"\n" +
+	"LoggedStep\x12=\n" +
+	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepR\tsuperstep\x120\n" +
+	"\x05marks\x18\x02 \x03(\v2\x1a.superstep.control.v1.MarkR\x05marks\"\xcb\x01\n" +
+	"\x04Mark\x12\x1c\n" +
+	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
+	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x18\n" +
+	"\asenders\x18\x03 \x01(\x04R\asenders\x12!\n" +
+	"\fsender_edges\x18\x04 \x01(\x04R\vsenderEdges\x12\x14\n" +
+	"\x05sends\x18\x05 \x01(\x04R\x05sends\x12\x16\n" +
+	"\x06active\x18\x06 \x01(\x04R\x06active\x12\x1e\n" +
+	"\n" +
+	"unfinished\x18\a \x01(\x04R\n" +
+	"unfinished\"\x94\x01\n" +
 	"\x04Fill\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
 	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
-	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"?\n" +
+	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"o\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\"\x95\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05facts\x12.\n" +
+	"\x03log\x18\x03 \x01(\v2\x1c.superstep.control.v1.RunLogR\x03log\"\x95\x01\n" +
 	"\x05Drive\x12\x14\n" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
@@ -10221,7 +11019,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
-	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\xe9\x01\n" +
+	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\x98\x02\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
 	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
@@ -10229,7 +11027,8 @@ const file_control_proto_rawDesc = "" +
 	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\rR\n" +
-	"checkpoint\"\xaf\x01\n" +
+	"checkpoint\x12-\n" +
+	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\"\xaf\x01\n" +
 	"\x06RunEnd\x12/\n" +
 	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
@@ -10242,7 +11041,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
 	"\x03End\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xa2\x02\n" +
+	"\x04body\"\xb6\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -10255,7 +11054,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
 	"\tsummarize\x18\n" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
-	"\x04save\x18\v \x01(\bR\x04save\"v\n" +
+	"\x04save\x18\v \x01(\bR\x04save\x12\x12\n" +
+	"\x04kept\x18\f \x01(\rR\x04kept\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
@@ -10381,9 +11181,10 @@ const file_control_proto_rawDesc = "" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
 	"\x06Cancel\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05graph\x18\x02 \x01(\tR\x05graph\"\x1c\n" +
+	"\x05graph\x18\x02 \x01(\tR\x05graph\"7\n" +
 	"\x04Drop\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\"w\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x19\n" +
+	"\bkeep_log\x18\x02 \x01(\bR\akeepLog\"w\n" +
 	"\aLogLine\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
@@ -10423,11 +11224,12 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a_\n" +
 	"\x0fColumnDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
-	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"\\\n" +
+	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"r\n" +
 	"\n" +
 	"ColumnData\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04file\x18\x02 \x01(\tR\x04file\x12\x16\n" +
+	"\x04file\x18\x02 \x01(\tR\x04file\x12\x14\n" +
+	"\x05named\x18\x05 \x01(\bR\x05named\x12\x16\n" +
 	"\x06values\x18\x03 \x01(\tR\x06values\x12\x12\n" +
 	"\x04load\x18\x04 \x01(\tR\x04load\"c\n" +
 	"\x11SendColumnRequest\x12\x0e\n" +
@@ -10463,7 +11265,8 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xde\t\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb5\n" +
+	"\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -10506,7 +11309,10 @@ const file_control_proto_rawDesc = "" +
 	"checkpoint\x18\x1f \x01(\rR\n" +
 	"checkpoint\x12\x14\n" +
 	"\x05owner\x18! \x01(\tR\x05owner\x12:\n" +
-	"\bpriority\x18\" \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x12@\n" +
+	"\bpriority\x18\" \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x12\x14\n" +
+	"\x05named\x18# \x01(\bR\x05named\x12\x18\n" +
+	"\askipped\x18$ \x03(\tR\askipped\x12%\n" +
+	"\x0emax_supersteps\x18% \x01(\x04R\rmaxSupersteps\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -10525,11 +11331,12 @@ const file_control_proto_rawDesc = "" +
 	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12,\n" +
 	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\"K\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\"_\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
-	"\x04past\x18\x03 \x01(\bR\x04past\"\xfd\x02\n" +
+	"\x04past\x18\x03 \x01(\bR\x04past\x12\x12\n" +
+	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xfd\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
 	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
@@ -10579,7 +11386,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xb2\x04\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xe2\x04\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -10599,8 +11406,10 @@ const file_control_proto_rawDesc = "" +
 	"\bweighted\x18\r \x01(\bR\bweighted\x12:\n" +
 	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\x12\x12\n" +
 	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\x12\x14\n" +
-	"\x05owner\x18\x11 \x01(\tR\x05owner\x12\x12\n" +
-	"\x04load\x18\x10 \x01(\tR\x04load\"\x13\n" +
+	"\x05owner\x18\x11 \x01(\tR\x05owner\x12\x18\n" +
+	"\askipped\x18\x13 \x03(\tR\askipped\x12\x12\n" +
+	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
+	"\x05named\x18\x12 \x01(\bR\x05named\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +
 	"\x12ListGraphsResponse\x123\n" +
 	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
@@ -10613,13 +11422,16 @@ const file_control_proto_rawDesc = "" +
 	"\x05place\x18\x02 \x01(\tR\x05place\"I\n" +
 	"\x11SaveGraphResponse\x12\x1a\n" +
 	"\bmanifest\x18\x01 \x01(\fR\bmanifest\x12\x18\n" +
-	"\aseconds\x18\x02 \x01(\x01R\aseconds\"W\n" +
+	"\aseconds\x18\x02 \x01(\x01R\aseconds\"\x88\x01\n" +
 	"\x13ListVerticesRequest\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05first\x18\x02 \x01(\x04R\x05first\x12\x14\n" +
-	"\x05count\x18\x03 \x01(\rR\x05count\".\n" +
+	"\x05count\x18\x03 \x01(\rR\x05count\x12\x14\n" +
+	"\x05names\x18\x04 \x03(\tR\x05names\x12\x19\n" +
+	"\bnames_of\x18\x05 \x03(\x04R\anamesOf\"`\n" +
 	"\x14ListVerticesResponse\x12\x16\n" +
-	"\x06labels\x18\x01 \x03(\x06R\x06labels\"\xfc\x03\n" +
+	"\x06labels\x18\x01 \x03(\x06R\x06labels\x120\n" +
+	"\x05names\x18\x02 \x03(\v2\x1a.superstep.control.v1.NameR\x05names\"\xb2\x04\n" +
 	"\x06Worker\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x127\n" +
 	"\x05state\x18\x02 \x01(\x0e2!.superstep.control.v1.WorkerStateR\x05state\x12\x16\n" +
@@ -10638,14 +11450,15 @@ const file_control_proto_rawDesc = "" +
 	"memoryUsed\x12!\n" +
 	"\fhttp_address\x18\x0e \x01(\tR\vhttpAddress\x12\x1a\n" +
 	"\bexcluded\x18\x0f \x01(\bR\bexcluded\x12-\n" +
-	"\x04ways\x18\x10 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\"\x0f\n" +
+	"\x04ways\x18\x10 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\x124\n" +
+	"\x06budget\x18\x11 \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\x0f\n" +
 	"\rBackupRequest\"!\n" +
 	"\vBackupChunk\x12\x12\n" +
 	"\x04data\x18\x01 \x01(\fR\x04data\"\x14\n" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\x84\x04\n" +
+	"\rStatusRequest\"\xa4\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -10661,7 +11474,10 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\x04R\rrefusedTokens\x12!\n" +
 	"\fworkers_lost\x18\v \x01(\x04R\vworkersLost\x12\x14\n" +
 	"\x05stale\x18\f \x01(\x04R\x05stale\x126\n" +
-	"\x06quotas\x18\r \x03(\v2\x1e.superstep.control.v1.QuotaUseR\x06quotas\"\x99\x02\n" +
+	"\x06quotas\x18\r \x03(\v2\x1e.superstep.control.v1.QuotaUseR\x06quotas\x12\x1e\n" +
+	"\n" +
+	"stragglers\x18\x0e \x01(\x04R\n" +
+	"stragglers\"\x99\x02\n" +
 	"\bQuotaUse\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
 	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +
@@ -10670,7 +11486,7 @@ const file_control_proto_rawDesc = "" +
 	"\fqueued_quota\x18\x05 \x01(\rR\vqueuedQuota\x12#\n" +
 	"\rrunning_quota\x18\x06 \x01(\rR\frunningQuota\x12,\n" +
 	"\x12result_bytes_quota\x18\a \x01(\x04R\x10resultBytesQuota\x12,\n" +
-	"\x12time_quota_seconds\x18\b \x01(\x01R\x10timeQuotaSeconds\"\xd3\x02\n" +
+	"\x12time_quota_seconds\x18\b \x01(\x01R\x10timeQuotaSeconds\"\x94\x03\n" +
 	"\tJobRecord\x12+\n" +
 	"\x03job\x18\x01 \x01(\v2\x19.superstep.control.v1.JobR\x03job\x12\x16\n" +
 	"\x06number\x18\x02 \x01(\x04R\x06number\x12\x10\n" +
@@ -10682,7 +11498,11 @@ const file_control_proto_rawDesc = "" +
 	"placements\x18\a \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x18\n" +
 	"\adriving\x18\b \x01(\bR\adriving\x12+\n" +
-	"\x11used_milliseconds\x18\t \x01(\x04R\x10usedMilliseconds\"\xf5\x01\n" +
+	"\x11used_milliseconds\x18\t \x01(\x04R\x10usedMilliseconds\x12?\n" +
+	"\n" +
+	"stragglers\x18\n" +
+	" \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
+	"stragglers\"\xf5\x01\n" +
 	"\vGraphRecord\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x12\x12\n" +
 	"\x04rows\x18\x02 \x01(\rR\x04rows\x12\x18\n" +
@@ -10761,7 +11581,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 130)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 137)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -10777,323 +11597,341 @@ var file_control_proto_goTypes = []any{
 	(*DeleteObjectRequest)(nil),        // 11: superstep.control.v1.DeleteObjectRequest
 	(*DeleteObjectResponse)(nil),       // 12: superstep.control.v1.DeleteObjectResponse
 	(*RegisterRequest)(nil),            // 13: superstep.control.v1.RegisterRequest
-	(*Program)(nil),                    // 14: superstep.control.v1.Program
-	(*RegisterResponse)(nil),           // 15: superstep.control.v1.RegisterResponse
-	(*ReportExitRequest)(nil),          // 16: superstep.control.v1.ReportExitRequest
-	(*ReportExitResponse)(nil),         // 17: superstep.control.v1.ReportExitResponse
-	(*Refusal)(nil),                    // 18: superstep.control.v1.Refusal
-	(*FromWorker)(nil),                 // 19: superstep.control.v1.FromWorker
-	(*Deliver)(nil),                    // 20: superstep.control.v1.Deliver
-	(*Progress)(nil),                   // 21: superstep.control.v1.Progress
-	(*Attach)(nil),                     // 22: superstep.control.v1.Attach
-	(*Offer)(nil),                      // 23: superstep.control.v1.Offer
-	(*Heartbeat)(nil),                  // 24: superstep.control.v1.Heartbeat
-	(*Way)(nil),                        // 25: superstep.control.v1.Way
-	(*Leave)(nil),                      // 26: superstep.control.v1.Leave
-	(*ToWorker)(nil),                   // 27: superstep.control.v1.ToWorker
-	(*Delivered)(nil),                  // 28: superstep.control.v1.Delivered
-	(*Attached)(nil),                   // 29: superstep.control.v1.Attached
-	(*Beat)(nil),                       // 30: superstep.control.v1.Beat
-	(*Goodbye)(nil),                    // 31: superstep.control.v1.Goodbye
-	(*Command)(nil),                    // 32: superstep.control.v1.Command
-	(*Rejoin)(nil),                     // 33: superstep.control.v1.Rejoin
-	(*KeepNow)(nil),                    // 34: superstep.control.v1.KeepNow
-	(*Report)(nil),                     // 35: superstep.control.v1.Report
-	(*Failure)(nil),                    // 36: superstep.control.v1.Failure
-	(*Panic)(nil),                      // 37: superstep.control.v1.Panic
-	(*Placement)(nil),                  // 38: superstep.control.v1.Placement
-	(*GraphSource)(nil),                // 39: superstep.control.v1.GraphSource
-	(*Meet)(nil),                       // 40: superstep.control.v1.Meet
-	(*Load)(nil),                       // 41: superstep.control.v1.Load
-	(*Save)(nil),                       // 42: superstep.control.v1.Save
-	(*SaveReport)(nil),                 // 43: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),                 // 44: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),                 // 45: superstep.control.v1.RunOptions
-	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
-	(*Located)(nil),                    // 47: superstep.control.v1.Located
-	(*Vertex)(nil),                     // 48: superstep.control.v1.Vertex
-	(*Prepare)(nil),                    // 49: superstep.control.v1.Prepare
-	(*Keep)(nil),                       // 50: superstep.control.v1.Keep
-	(*KeepWhen)(nil),                   // 51: superstep.control.v1.KeepWhen
-	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
-	(*Fill)(nil),                       // 53: superstep.control.v1.Fill
-	(*PrepareReport)(nil),              // 54: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                      // 55: superstep.control.v1.Drive
-	(*Outcome)(nil),                    // 56: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 57: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 58: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 59: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),            // 62: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),                  // 63: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),                // 64: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                      // 65: superstep.control.v1.Times
-	(*Peer)(nil),                       // 66: superstep.control.v1.Peer
-	(*Exchange)(nil),                   // 67: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),              // 68: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 69: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 70: superstep.control.v1.Construct
-	(*Search)(nil),                     // 71: superstep.control.v1.Search
-	(*Judge)(nil),                      // 72: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 73: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 74: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 75: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 76: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 77: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 78: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 79: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 80: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 81: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 82: superstep.control.v1.LogLine
-	(*JobSpec)(nil),                    // 83: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),                 // 84: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),          // 85: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 86: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),                   // 87: superstep.control.v1.Netbench
-	(*Graph500)(nil),                   // 88: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),             // 89: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 90: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 91: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 92: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 93: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 94: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 95: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 96: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 97: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 98: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 99: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 100: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),            // 101: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),         // 102: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 103: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 104: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 105: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 106: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 107: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 108: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 109: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 110: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 111: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 112: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 113: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 114: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 115: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 116: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 117: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 118: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 119: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 120: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 121: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 122: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 123: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 124: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 125: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 126: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 127: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 128: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 129: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 130: superstep.control.v1.Step.Ready
-	nil,                                // 131: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                                // 132: superstep.control.v1.JobSpec.InputsEntry
-	nil,                                // 133: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                                // 134: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil),      // 135: google.protobuf.Timestamp
+	(*Budget)(nil),                     // 14: superstep.control.v1.Budget
+	(*BudgetKind)(nil),                 // 15: superstep.control.v1.BudgetKind
+	(*Program)(nil),                    // 16: superstep.control.v1.Program
+	(*RegisterResponse)(nil),           // 17: superstep.control.v1.RegisterResponse
+	(*ReportExitRequest)(nil),          // 18: superstep.control.v1.ReportExitRequest
+	(*ReportExitResponse)(nil),         // 19: superstep.control.v1.ReportExitResponse
+	(*Refusal)(nil),                    // 20: superstep.control.v1.Refusal
+	(*FromWorker)(nil),                 // 21: superstep.control.v1.FromWorker
+	(*Deliver)(nil),                    // 22: superstep.control.v1.Deliver
+	(*Progress)(nil),                   // 23: superstep.control.v1.Progress
+	(*Attach)(nil),                     // 24: superstep.control.v1.Attach
+	(*Offer)(nil),                      // 25: superstep.control.v1.Offer
+	(*Heartbeat)(nil),                  // 26: superstep.control.v1.Heartbeat
+	(*Way)(nil),                        // 27: superstep.control.v1.Way
+	(*Leave)(nil),                      // 28: superstep.control.v1.Leave
+	(*ToWorker)(nil),                   // 29: superstep.control.v1.ToWorker
+	(*Delivered)(nil),                  // 30: superstep.control.v1.Delivered
+	(*Attached)(nil),                   // 31: superstep.control.v1.Attached
+	(*Beat)(nil),                       // 32: superstep.control.v1.Beat
+	(*Goodbye)(nil),                    // 33: superstep.control.v1.Goodbye
+	(*Command)(nil),                    // 34: superstep.control.v1.Command
+	(*Rejoin)(nil),                     // 35: superstep.control.v1.Rejoin
+	(*KeepNow)(nil),                    // 36: superstep.control.v1.KeepNow
+	(*Report)(nil),                     // 37: superstep.control.v1.Report
+	(*Failure)(nil),                    // 38: superstep.control.v1.Failure
+	(*Panic)(nil),                      // 39: superstep.control.v1.Panic
+	(*Placement)(nil),                  // 40: superstep.control.v1.Placement
+	(*GraphSource)(nil),                // 41: superstep.control.v1.GraphSource
+	(*Meet)(nil),                       // 42: superstep.control.v1.Meet
+	(*Load)(nil),                       // 43: superstep.control.v1.Load
+	(*Save)(nil),                       // 44: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 45: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 46: superstep.control.v1.LoadReport
+	(*RunOptions)(nil),                 // 47: superstep.control.v1.RunOptions
+	(*Locate)(nil),                     // 48: superstep.control.v1.Locate
+	(*Located)(nil),                    // 49: superstep.control.v1.Located
+	(*Name)(nil),                       // 50: superstep.control.v1.Name
+	(*Vertex)(nil),                     // 51: superstep.control.v1.Vertex
+	(*Prepare)(nil),                    // 52: superstep.control.v1.Prepare
+	(*Keep)(nil),                       // 53: superstep.control.v1.Keep
+	(*KeepWhen)(nil),                   // 54: superstep.control.v1.KeepWhen
+	(*GoOn)(nil),                       // 55: superstep.control.v1.GoOn
+	(*Recompute)(nil),                  // 56: superstep.control.v1.Recompute
+	(*RunLog)(nil),                     // 57: superstep.control.v1.RunLog
+	(*LoggedStep)(nil),                 // 58: superstep.control.v1.LoggedStep
+	(*Mark)(nil),                       // 59: superstep.control.v1.Mark
+	(*Fill)(nil),                       // 60: superstep.control.v1.Fill
+	(*PrepareReport)(nil),              // 61: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                      // 62: superstep.control.v1.Drive
+	(*Outcome)(nil),                    // 63: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 64: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 65: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 66: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 67: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 68: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),            // 69: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),                  // 70: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),                // 71: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                      // 72: superstep.control.v1.Times
+	(*Peer)(nil),                       // 73: superstep.control.v1.Peer
+	(*Exchange)(nil),                   // 74: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),              // 75: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 76: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 77: superstep.control.v1.Construct
+	(*Search)(nil),                     // 78: superstep.control.v1.Search
+	(*Judge)(nil),                      // 79: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 80: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 81: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 82: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 83: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 84: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 85: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 86: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 87: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 88: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 89: superstep.control.v1.LogLine
+	(*JobSpec)(nil),                    // 90: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),                 // 91: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),          // 92: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 93: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),                   // 94: superstep.control.v1.Netbench
+	(*Graph500)(nil),                   // 95: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),             // 96: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 97: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 98: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 99: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 100: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 101: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 102: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 103: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 104: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 105: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 106: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 107: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),            // 108: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),         // 109: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 110: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 111: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 112: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 113: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 114: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 115: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 116: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 117: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 118: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 119: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 120: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 121: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 122: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 123: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 124: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 125: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 126: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 127: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 128: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 129: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 130: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 131: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 132: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 133: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 134: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 135: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 136: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 137: superstep.control.v1.Step.Ready
+	nil,                                // 138: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                                // 139: superstep.control.v1.JobSpec.InputsEntry
+	nil,                                // 140: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                                // 141: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil),      // 142: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	127, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
-	14,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
-	4,   // 2: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
-	22,  // 3: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
-	24,  // 4: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
-	35,  // 5: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
-	26,  // 6: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	82,  // 7: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
-	21,  // 8: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
-	20,  // 9: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	79,  // 10: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
-	23,  // 11: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	41,  // 12: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	44,  // 13: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
-	25,  // 14: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
-	29,  // 15: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
-	30,  // 16: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
-	32,  // 17: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
-	31,  // 18: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
-	28,  // 19: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	41,  // 20: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	49,  // 21: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	78,  // 22: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	80,  // 23: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	81,  // 24: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	46,  // 25: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	68,  // 26: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	40,  // 27: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	75,  // 28: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	76,  // 29: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	53,  // 30: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	55,  // 31: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	42,  // 32: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
-	33,  // 33: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
-	34,  // 34: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	52,  // 35: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
-	36,  // 36: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	44,  // 37: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	54,  // 38: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	47,  // 39: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	73,  // 40: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	77,  // 41: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	57,  // 42: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	43,  // 43: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
-	37,  // 44: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
-	38,  // 45: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	39,  // 46: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	38,  // 47: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	48,  // 48: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	128, // 49: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	45,  // 50: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	38,  // 51: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	48,  // 52: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	50,  // 53: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	51,  // 54: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
-	48,  // 55: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	56,  // 56: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	63,  // 57: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	56,  // 58: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	101, // 59: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	58,  // 60: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	56,  // 61: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	92,  // 62: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 63: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 64: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	129, // 65: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	130, // 66: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	62,  // 67: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	65,  // 68: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	66,  // 69: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	67,  // 70: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	64,  // 71: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	69,  // 72: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	70,  // 73: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	71,  // 74: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	72,  // 75: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	88,  // 76: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	38,  // 77: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	48,  // 78: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	45,  // 79: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	48,  // 80: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	74,  // 81: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	87,  // 82: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	38,  // 83: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	38,  // 84: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	135, // 85: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	131, // 86: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	39,  // 87: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	45,  // 88: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	132, // 89: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	133, // 90: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	88,  // 91: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	87,  // 92: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	51,  // 93: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 94: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	90,  // 95: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	90,  // 96: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	74,  // 97: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	83,  // 98: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 99: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	135, // 100: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	135, // 101: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	135, // 102: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	37,  // 103: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	92,  // 104: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 105: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 106: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	89,  // 107: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	83,  // 108: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	91,  // 109: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	135, // 110: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	91,  // 111: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	101, // 112: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	82,  // 113: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	21,  // 114: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	100, // 115: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	135, // 116: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	62,  // 117: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	134, // 118: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	63,  // 119: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	39,  // 120: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	39,  // 121: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 122: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	38,  // 123: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	21,  // 124: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	108, // 125: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	3,   // 126: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	25,  // 127: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	117, // 128: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	117, // 129: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	108, // 130: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	91,  // 131: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	135, // 132: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	124, // 133: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	91,  // 134: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	38,  // 135: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	41,  // 136: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 137: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	44,  // 138: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	84,  // 139: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 140: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	16,  // 141: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 142: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 143: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 144: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 145: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	93,  // 146: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	94,  // 147: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	95,  // 148: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	97,  // 149: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	98,  // 150: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	104, // 151: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	85,  // 152: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	105, // 153: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	107, // 154: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	109, // 155: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	111, // 156: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	112, // 157: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	113, // 158: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	115, // 159: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	118, // 160: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	102, // 161: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	120, // 162: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	122, // 163: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	15,  // 164: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	17,  // 165: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 166: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 167: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 168: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 169: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	91,  // 170: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	91,  // 171: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	96,  // 172: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	91,  // 173: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	99,  // 174: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	91,  // 175: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	86,  // 176: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	106, // 177: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	108, // 178: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	110, // 179: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	108, // 180: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	108, // 181: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	114, // 182: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	116, // 183: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	119, // 184: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	103, // 185: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	121, // 186: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	123, // 187: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	164, // [164:188] is the sub-list for method output_type
-	140, // [140:164] is the sub-list for method input_type
-	140, // [140:140] is the sub-list for extension type_name
-	140, // [140:140] is the sub-list for extension extendee
-	0,   // [0:140] is the sub-list for field type_name
+	134, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
+	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
+	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
+	4,   // 4: superstep.control.v1.Refusal.kind:type_name -> superstep.control.v1.Refusal.Kind
+	24,  // 5: superstep.control.v1.FromWorker.attach:type_name -> superstep.control.v1.Attach
+	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
+	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
+	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
+	89,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
+	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
+	86,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
+	43,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	46,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	27,  // 16: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
+	14,  // 17: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
+	31,  // 18: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
+	32,  // 19: superstep.control.v1.ToWorker.beat:type_name -> superstep.control.v1.Beat
+	34,  // 20: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
+	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
+	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
+	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	52,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	85,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	87,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	88,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	48,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	75,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	42,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	82,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	83,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	60,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	62,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	44,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	35,  // 36: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
+	36,  // 37: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
+	55,  // 38: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
+	38,  // 39: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
+	46,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	61,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	49,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	80,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	84,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	64,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	45,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
+	40,  // 48: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
+	41,  // 49: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
+	40,  // 50: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	51,  // 51: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	50,  // 52: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	135, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	47,  // 54: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
+	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	54,  // 58: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
+	56,  // 59: superstep.control.v1.GoOn.recompute:type_name -> superstep.control.v1.Recompute
+	67,  // 60: superstep.control.v1.LoggedStep.superstep:type_name -> superstep.control.v1.Superstep
+	59,  // 61: superstep.control.v1.LoggedStep.marks:type_name -> superstep.control.v1.Mark
+	51,  // 62: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	57,  // 63: superstep.control.v1.PrepareReport.log:type_name -> superstep.control.v1.RunLog
+	63,  // 64: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	70,  // 65: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	63,  // 66: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	108, // 67: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	65,  // 68: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	63,  // 69: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	99,  // 70: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	67,  // 71: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	48,  // 72: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	136, // 73: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	137, // 74: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	69,  // 75: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	72,  // 76: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	73,  // 77: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	74,  // 78: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	71,  // 79: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	76,  // 80: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	77,  // 81: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	78,  // 82: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	79,  // 83: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	95,  // 84: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	40,  // 85: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	51,  // 86: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	47,  // 87: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	51,  // 88: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	81,  // 89: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	94,  // 90: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	40,  // 91: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 92: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	142, // 93: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	138, // 94: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	41,  // 95: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	47,  // 96: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	139, // 97: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	140, // 98: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	95,  // 99: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	94,  // 100: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	54,  // 101: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 102: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	97,  // 103: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	97,  // 104: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	81,  // 105: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	90,  // 106: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 107: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	142, // 108: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	142, // 109: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	142, // 110: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	39,  // 111: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	99,  // 112: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	70,  // 113: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 114: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	96,  // 115: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	90,  // 116: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	98,  // 117: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	142, // 118: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	98,  // 119: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	108, // 120: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	89,  // 121: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 122: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	107, // 123: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	142, // 124: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	69,  // 125: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	141, // 126: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	70,  // 127: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	41,  // 128: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 129: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 130: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 131: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 132: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	115, // 133: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 134: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 135: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 136: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 137: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	124, // 138: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	124, // 139: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	115, // 140: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	98,  // 141: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	142, // 142: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	131, // 143: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	98,  // 144: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 145: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 146: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 147: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 148: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 149: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	91,  // 150: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 151: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 152: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 153: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 154: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 155: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 156: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	100, // 157: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	101, // 158: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	102, // 159: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	104, // 160: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	105, // 161: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	111, // 162: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	92,  // 163: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	112, // 164: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	114, // 165: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	116, // 166: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	118, // 167: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	119, // 168: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	120, // 169: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	122, // 170: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	125, // 171: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	109, // 172: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	127, // 173: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	129, // 174: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 175: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 176: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 177: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 178: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 179: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 180: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	98,  // 181: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	98,  // 182: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	103, // 183: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	98,  // 184: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	106, // 185: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	98,  // 186: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	93,  // 187: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	113, // 188: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	115, // 189: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	117, // 190: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	115, // 191: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	115, // 192: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	121, // 193: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	123, // 194: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	126, // 195: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	110, // 196: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	128, // 197: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	130, // 198: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	175, // [175:199] is the sub-list for method output_type
+	151, // [151:175] is the sub-list for method input_type
+	151, // [151:151] is the sub-list for extension type_name
+	151, // [151:151] is the sub-list for extension extendee
+	0,   // [0:151] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -11101,7 +11939,7 @@ func file_control_proto_init() {
 	if File_control_proto != nil {
 		return
 	}
-	file_control_proto_msgTypes[14].OneofWrappers = []any{
+	file_control_proto_msgTypes[16].OneofWrappers = []any{
 		(*FromWorker_Attach)(nil),
 		(*FromWorker_Heartbeat)(nil),
 		(*FromWorker_Report)(nil),
@@ -11111,14 +11949,14 @@ func file_control_proto_init() {
 		(*FromWorker_Deliver)(nil),
 		(*FromWorker_Values)(nil),
 	}
-	file_control_proto_msgTypes[22].OneofWrappers = []any{
+	file_control_proto_msgTypes[24].OneofWrappers = []any{
 		(*ToWorker_Attached)(nil),
 		(*ToWorker_Beat)(nil),
 		(*ToWorker_Command)(nil),
 		(*ToWorker_Goodbye)(nil),
 		(*ToWorker_Delivered)(nil),
 	}
-	file_control_proto_msgTypes[27].OneofWrappers = []any{
+	file_control_proto_msgTypes[29].OneofWrappers = []any{
 		(*Command_Load)(nil),
 		(*Command_Prepare)(nil),
 		(*Command_Values)(nil),
@@ -11136,7 +11974,7 @@ func file_control_proto_init() {
 		(*Command_KeepNow)(nil),
 		(*Command_GoOn)(nil),
 	}
-	file_control_proto_msgTypes[30].OneofWrappers = []any{
+	file_control_proto_msgTypes[32].OneofWrappers = []any{
 		(*Report_Load)(nil),
 		(*Report_Prepare)(nil),
 		(*Report_Located)(nil),
@@ -11145,20 +11983,20 @@ func file_control_proto_init() {
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[34].OneofWrappers = []any{}
-	file_control_proto_msgTypes[54].OneofWrappers = []any{
+	file_control_proto_msgTypes[36].OneofWrappers = []any{}
+	file_control_proto_msgTypes[61].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[63].OneofWrappers = []any{
+	file_control_proto_msgTypes[70].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[94].OneofWrappers = []any{
+	file_control_proto_msgTypes[101].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -11171,7 +12009,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   130,
+			NumMessages:   137,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -135,7 +135,7 @@ func (s *GraphSize) Trace() *trace.GraphSize {
 func NewPanic(e *pregel.ProgramError) *Panic {
 	return &Panic{
 		Program: Text(e.Program, maxPanic), Superstep: int32(e.Superstep), Vertex: e.Vertex, Known: e.Known, Method: e.Method,
-		Value: Text(fmt.Sprint(e.Value), maxPanic), Stack: Text(e.Stack, maxPanic),
+		Value: Text(fmt.Sprint(e.Value), maxPanic), Stack: Text(e.Stack, maxPanic), Name: Text(e.Name, maxPanic),
 	}
 }
 
@@ -146,6 +146,7 @@ const maxPanic = MaxText
 func (p *Panic) Err() *pregel.ProgramError {
 	return &pregel.ProgramError{
 		Program: p.Program, Superstep: int(p.Superstep), Vertex: p.Vertex, Known: p.Known, Method: p.Method, Value: p.Value, Stack: p.Stack,
+		Name: p.Name,
 	}
 }
 

@@ -1,6 +1,7 @@
 package control
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,10 +20,10 @@ func StatusText(s *StatusResponse) string {
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(t, "\nno workers: start one with superstep worker --master ADDR")
 	} else {
-		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tSITE\tDATA\tHEARD\tINCARNATION\t")
+		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\tINCARNATION\t")
 	}
 	for _, w := range s.Workers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Memory)), dash(w.Site), dash(w.DataAddress),
+		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), dash(w.Site), dash(w.DataAddress),
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
 	networkTable(t, s.Workers)
@@ -39,6 +40,22 @@ func StatusText(s *StatusResponse) string {
 	}
 	_ = t.Flush()
 	return trimLines(b.String())
+}
+
+// Limit returns how many bytes of memory a worker may take, or had free at the start where it has no budget.
+func (w *Worker) Limit() uint64 { return cmp.Or(w.Budget.GetLimit(), w.Memory) }
+
+// heldText says what of its budget a worker's arrays and Go's heap hold, and what is in files.
+func (w *Worker) heldText() string {
+	b := w.Budget
+	if b == nil {
+		return "-"
+	}
+	text := mem.Text(int64(b.Arrays + b.Heap))
+	if b.Spilled > 0 {
+		text += ", " + mem.Text(int64(b.Spilled)) + " in files"
+	}
+	return text
 }
 
 func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {

@@ -26,6 +26,20 @@ func TestPrioritiesOfJobs(t *testing.T) {
 	}
 }
 
+// TestMemoryOfStatus: what workers may take and hold; one without a budget has what was free at its start.
+func TestMemoryOfStatus(t *testing.T) {
+	text := StatusText(&StatusResponse{Workers: []*Worker{
+		{Name: "a", Memory: 4 << 30},
+		{Name: "b", Memory: 4 << 30, Budget: &Budget{Limit: 64 << 20, Arrays: 30 << 20, Heap: 2 << 20, Spilled: 5 << 20}},
+		{Name: "c", Memory: 4 << 30, Budget: &Budget{Limit: 64 << 20, Heap: 2 << 20}},
+	}})
+	for _, want := range []string{" 4.0 GiB   -                           -", " 64.0 MiB  32.0 MiB, 5.0 MiB in files  -", " 64.0 MiB  2.0 MiB                     -"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("found\n%s\nexpected %q", text, want)
+		}
+	}
+}
+
 // TestQuotasOfStatus: what owners have, of what they may.
 func TestQuotasOfStatus(t *testing.T) {
 	text := StatusText(&StatusResponse{Quotas: []*QuotaUse{

@@ -49,6 +49,9 @@ const (
 
 var choices = []string{"auto", "push", "naive", "mirrored", "pull", "beamer", "whole", "ring"}
 
+// ChoiceWords are the choices that users are offered, of which ParseChoice reads some more; the first is usual.
+var ChoiceWords = []string{"auto", "push", "naive", "mirrored", "pull", "whole", "ring"}
+
 // Valid reports whether there is such a choice.
 func (c Choice) Valid() bool { return int(c) < len(choices) }
 

@@ -40,12 +40,15 @@ type Input struct {
 	Vertices int
 	// Labels maps vertices to input ids; the zero value is the identity.
 	Labels Labels
-	// Names are what the input calls its vertices, by their input ids, if it has names; else nil.
+	// Names are what the input calls its vertices, by their input ids, if it has names; else nil. Of one of several ranks they are those of its
+	// range of the input ids: the ranges of all ranks follow one another. Naming Texts has others.
 	Names *names.Dictionary
 	// Directed says whether tuples are arcs.
 	Directed bool
 	// Account says, for people, what was understood of the input: one line each.
 	Account []string
+	// Skipped are the malformed lines that were left out, in order: where each is, and what is wrong with it.
+	Skipped []string
 	// Free releases the memory behind Edges, when it is not nil.
 	Free func()
 }

@@ -1,6 +1,10 @@
 package edges
 
-import "math/bits"
+import (
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/mem"
+)
 
 // Labels maps the numbers of input vertices to the ids they have in the input, rising. The zero value maps every number to itself.
 type Labels struct {
@@ -36,6 +40,25 @@ func (l Labels) Find(id uint64, n int) (uint64, bool) {
 	return search(l.ids, id, 0, uint64(len(l.ids)))
 }
 
+// Labelled returns a list whose endpoints are the labels of those of a list.
+func Labelled(list List, labels Labels) List { return labelled{list, labels} }
+
+type labelled struct {
+	List
+	labels Labels
+}
+
+// Read is List.Read.
+func (l labelled) Read(i int, b *Block) error {
+	if err := l.List.Read(i, b); err != nil {
+		return err
+	}
+	for j := range b.N {
+		b.U[j], b.V[j] = l.labels.Of(b.U[j]), l.labels.Of(b.V[j])
+	}
+	return nil
+}
+
 // search finds an id among ids[lo:hi], or where it would be.
 func search(ids []uint64, id, lo, hi uint64) (uint64, bool) {
 	end := hi
@@ -61,7 +84,7 @@ type Index struct {
 }
 
 // NewIndex makes an index of ids, rising and distinct, fewer than 2^32.
-func NewIndex(ids []uint64) *Index {
+func NewIndex(arena *mem.Arena, ids []uint64) *Index {
 	x := &Index{ids: ids}
 	if len(ids) == 0 {
 		return x
@@ -69,7 +92,7 @@ func NewIndex(ids []uint64) *Index {
 	x.base = ids[0]
 	last := ids[len(ids)-1] - x.base
 	x.shift = uint(max(bits.Len64(last)-bits.Len(uint(len(ids))), 0))
-	x.starts = make([]uint32, last>>x.shift+1)
+	x.starts = mem.Make[uint32](arena, int(last>>x.shift+1))
 	high := 0
 	for i, id := range ids {
 		for ; high <= int((id-x.base)>>x.shift); high++ {

@@ -39,7 +39,7 @@ func TestIndex(t *testing.T) {
 		}
 		slices.Sort(ids)
 		ids = slices.Compact(ids)
-		x := NewIndex(ids)
+		x := NewIndex(nil, ids)
 		try := []uint64{0, 1, base, base - 1, math.MaxUint64, rng.Uint64()}
 		for _, id := range ids {
 			try = append(try, id, id+1, id-1)

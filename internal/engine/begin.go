@@ -38,6 +38,7 @@ func (r *runner[V, M]) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
+	r.ranges.fulls, r.ranges.on = 0, false
 	clear(r.grids.announced)
 	r.clearProperties()
 	r.failure.Store(nil)

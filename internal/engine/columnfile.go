@@ -38,11 +38,16 @@ func NewColumnText(p *Prefilled, partitions int) (*ColumnText, error) {
 	return c, nil
 }
 
+// Has reports whether a vertex here has its value.
+func (c *ColumnText) Has(id pregel.VertexID) bool {
+	return bitmap.Get(c.seen[int(uint64(id)%c.partitions)], uint32(uint64(id)/c.partitions))
+}
+
 // Set sets the value of a vertex here, which has the input id label. It returns what is wrong, if anything, as found and expected; a vertex
 // that has its value already is.
 func (c *ColumnText) Set(id pregel.VertexID, label uint64, text []byte, find Find) (found, expected string) {
 	partition, i := int(uint64(id)%c.partitions), uint32(uint64(id)/c.partitions)
-	if bitmap.Get(c.seen[partition], i) {
+	if c.Has(id) {
 		return fmt.Sprintf("vertex %d again", label), "every vertex once"
 	}
 	bitmap.Set(c.seen[partition], i)
@@ -58,25 +63,36 @@ func readable(c kernel.Property) error {
 	return nil
 }
 
-// ReadFile sets the values that a file has, as results are written, in one of its columns; 0 is all that follows the id, or the ids of an
-// edge. It returns how many these are. The graph is in this process as a whole. A vertex that the file does not name keeps its zero, but all
+// ReadFile sets the values that a file has, as results are written, in one of its columns. It returns how many these are. Vertices of a graph with names are called by their names there; ends of edges but those in a
+// table, and values that are vertices, by their input ids. The graph is in this process as a whole. A vertex that the file does not name keeps its zero, but all
 // edges have values; what is not in the graph is an error, and so is a vertex that is named twice.
-func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, column int) (values int, err error) {
-	vertex := func(id uint64) (v pregel.VertexID, found, expected string) {
-		v, ok := g.Find(id)
-		if !ok {
-			return v, fmt.Sprintf("vertex %d", id), "one of " + g.Name
+func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, column graphio.Column) (values int, err error) {
+	vertex := func(v *graphio.Value, end int) (id pregel.VertexID, found, expected string) {
+		label, ok := [2]uint64{v.ID, v.To}[end], true
+		if name := v.Names[end]; name != nil && g.Names != nil {
+			label, ok = g.Names.Find(string(name))
 		}
-		return v, "", ""
+		if ok {
+			id, ok = g.Find(label)
+		}
+		if !ok {
+			return id, "vertex " + v.Vertex(end), "one of " + g.Name
+		}
+		return id, "", ""
+	}
+	if !p.OfEdges && g.Names != nil && column.Name == "" {
+		return p.readNamed(ctx, g, path, column)
 	}
 	if !p.OfEdges {
 		to, err := NewColumnText(p, len(g.Parts))
 		if err != nil {
 			return 0, err
 		}
-		err = graphio.ReadColumn(ctx, path, false, column, func(v graphio.Value) (found, expected string) {
-			id, found, expected := vertex(v.ID)
-			if found == "" {
+		err = graphio.ReadColumn(ctx, path, false, column, func(v *graphio.Value) (found, expected string) {
+			id, found, expected := vertex(v, 0)
+			if v.OfID = found != "" || to.Has(id); found == "" && v.OfID {
+				return "vertex " + v.Vertex(0) + " again", "every vertex once"
+			} else if found == "" {
 				found, expected = to.Set(id, v.ID, v.Text, g.Find)
 			}
 			return found, expected
@@ -87,13 +103,13 @@ func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, c
 	if err != nil {
 		return 0, err
 	}
-	err = graphio.ReadColumn(ctx, path, true, column, func(v graphio.Value) (found, expected string) {
-		from, found, expected := vertex(v.ID)
-		if found != "" {
+	err = graphio.ReadColumn(ctx, path, true, column, func(v *graphio.Value) (found, expected string) {
+		from, found, expected := vertex(v, 0)
+		if v.OfID = found != ""; v.OfID {
 			return found, expected
 		}
-		other, found, expected := vertex(v.To)
-		if found == "" {
+		other, found, expected := vertex(v, 1)
+		if v.OfID = found != ""; found == "" {
 			found, expected = to.Set(from, other, v, g.Find)
 		}
 		return found, expected
@@ -107,20 +123,26 @@ func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, c
 	return to.Count, nil
 }
 
-// ParseColumnLine parses what CopyLines has written, a line without its end: "LINE ID VALUE", or of edges "LINE FROM TO VALUE". The
+// ParseColumnLine parses what CopyLines has written, a line without its end: "PLACE ID VALUE", or of edges "PLACE FROM TO VALUE", where PLACE is LINE:COLUMN:COLUMN, those of the ids and of the value. The
 // value's text is part of it.
 func ParseColumnLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	number, rest, _ := bytes.Cut(text, []byte(" "))
 	id, value, ok := bytes.Cut(rest, []byte(" "))
-	line, err := strconv.Atoi(string(number))
-	v = graphio.Value{Line: line, Text: value}
-	v.ID, ok = wholeOf(id, ok && err == nil)
-	form := "LINE ID VALUE"
+	v = graphio.Value{Text: value}
+	for i, to := range []*int{&v.Line, &v.IDAt, &v.At} {
+		var part []byte
+		part, number, _ = bytes.Cut(number, []byte(":"))
+		n, err := strconv.ParseUint(string(part), 10, 62)
+		ok = ok && err == nil && (i < 2 || len(number) == 0)
+		*to = int(n)
+	}
+	v.ID, ok = wholeOf(id, ok)
+	form := "PLACE ID VALUE"
 	if ofEdges {
 		value = bytes.TrimLeft(value, " \t") // a line as the file has it, of a property that the sender does not know
 		end := max(bytes.IndexAny(value, " \t"), 0)
 		v.To, ok = wholeOf(value[:end], ok)
-		v.Text, form = value[min(end+1, len(value)):], "LINE FROM TO VALUE"
+		v.Text, form = value[min(end+1, len(value)):], "PLACE FROM TO VALUE"
 	}
 	if !ok {
 		return graphio.Value{}, fmt.Errorf("found %.80q for a line of a column, expected %s", text, form)
@@ -136,8 +158,8 @@ func wholeOf(text []byte, ok bool) (uint64, bool) {
 
 // CopyLines writes the values that a file has for a property as lines that ParseColumnLine parses, and returns how many these are. It refuses
 // what is no value of the property, if that is known and not nil; of the graph it knows nothing. Of a property that is not known it reads what follows the
-// first id, which serves edges if column is 0.
-func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string, column int) (lines int, err error) {
+// first id, which serves edges if no column is given.
+func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string, column graphio.Column) (lines int, err error) {
 	var scratch reflect.Value
 	if c != nil {
 		if err := readable(*c); err != nil {
@@ -149,13 +171,21 @@ func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
 	ofEdges := c != nil && c.OfEdges
 	var broken error // of w
-	err = graphio.ReadColumn(ctx, path, ofEdges, column, func(v graphio.Value) (found, expected string) {
+	err = graphio.ReadColumn(ctx, path, ofEdges, column, func(v *graphio.Value) (found, expected string) {
 		if c != nil {
 			if found, expected = misfitOf(setValue(scratch, v.Text, anyone)); found != "" {
 				return found, expected
 			}
 		}
+		for end := range v.Names {
+			if v.Names[end] != nil && [2]uint64{v.ID, v.To}[end] == graphio.NoNumber {
+				v.OfID = true
+				return "vertex " + v.Vertex(end), "a number: names are not sent to a cluster yet"
+			}
+		}
 		line = strconv.AppendInt(line[:0], int64(v.Line), 10)
+		line = strconv.AppendInt(append(line, ':'), int64(v.IDAt), 10)
+		line = strconv.AppendInt(append(line, ':'), int64(v.At), 10)
 		line = strconv.AppendUint(append(line, ' '), v.ID, 10)
 		if ofEdges {
 			line = strconv.AppendUint(append(line, ' '), v.To, 10)

@@ -125,6 +125,10 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		}
 		r.pulling = append(r.pulling, &r.pulls[i])
 	}
+	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
+	if err := r.beginRanges(many); err != nil {
+		return err
+	}
 	phase := r.timed(&r.report.Times.Traverse)
 	defer func() {
 		phase.end()
@@ -137,7 +141,6 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		r.makeInbox()
 		defer r.inbox.Has.Clear()
 	}
-	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 	r.beginEarly(many)
 	return errors.Join(r.run(many, r.ownChunks(), r.tasks.pull), r.early.err)
 }
@@ -163,13 +166,18 @@ func (r *runner[V, M]) pullTask(worker int) {
 func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 	in := &t.in
 	t.Block.In = in
-	walked, inbox := 0, r.command.Sends
+	walked, inbox, ranges := 0, r.command.Sends, &r.ranges
 	for w := lo; w < hi; w++ {
 		open := ^r.finished[w]
 		received := uint64(0)
 		if inbox {
 			if received = r.inbox.Has.Words[w] & open; received != 0 {
 				*in = [64]M(r.inbox.Msg[w<<6:])
+			}
+		}
+		if ranges.on {
+			if received = ranges.of.Bits[w] & open; received != 0 {
+				*in = [64]M(ranges.sums[w<<6:])
 			}
 		}
 		for _, p := range r.pulling {

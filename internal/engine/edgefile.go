@@ -61,13 +61,14 @@ func NewEdgeText(p *Prefilled, g *graph.Graph) (*EdgeText, error) {
 
 // Set sets the value of the edge between two vertices, at those of its ends that are here. It returns what is wrong, if anything, as found and
 // expected.
-func (t *EdgeText) Set(from, to pregel.VertexID, v graphio.Value, find Find) (found, expected string) {
+func (t *EdgeText) Set(from, to pregel.VertexID, v *graphio.Value, find Find) (found, expected string) {
 	if found, expected := misfitOf(setValue(t.scratch, v.Text, find)); found != "" {
 		return found, expected
 	}
 	if from == to && t.graph.Options.DropLoops {
 		return "", ""
 	}
+	v.OfID = true // if anything is wrong
 	t.Count++
 	parts := uint64(len(t.graph.Parts))
 	for _, end := range []struct {
@@ -90,7 +91,7 @@ func (t *EdgeText) Set(from, to pregel.VertexID, v graphio.Value, find Find) (fo
 }
 
 // put sets a value in the list of a vertex.
-func (t *EdgeText) put(partition int, way edgeWay, at, other pregel.VertexID, v graphio.Value) (found, expected string) {
+func (t *EdgeText) put(partition int, way edgeWay, at, other pregel.VertexID, v *graphio.Value) (found, expected string) {
 	lo, hi := way.Row(uint32(uint64(at) / uint64(len(t.graph.Parts))))
 	list := way.Adj[lo:hi]
 	first := sort.Search(len(list), func(i int) bool { return way.ID(list[i]) >= uint64(other) })
@@ -100,17 +101,17 @@ func (t *EdgeText) put(partition int, way edgeWay, at, other pregel.VertexID, v 
 	had := sort.Search(n, func(i int) bool { return !bitmap.Get(seen, begin+way.Offset+uint32(i)) })
 	switch {
 	case n == 0:
-		return fmt.Sprintf("an edge from %d to %d", v.ID, v.To), "one of " + t.graph.Name
+		return fmt.Sprintf("an edge from %s to %s", v.Vertex(0), v.Vertex(1)), "one of " + t.graph.Name
 	case had == n && n == 1 && t.merged():
 		if first := values.Index(int(begin + way.Offset)); t.graph.Options.Duplicates != graph.FirstDuplicate && !first.Equal(t.scratch) {
-			return fmt.Sprintf("another value of the edge from %d to %d", v.ID, v.To),
+			return fmt.Sprintf("another value of the edge from %s to %s", v.Vertex(0), v.Vertex(1)),
 				fmt.Sprintf("the same of parallel edges that were merged by --duplicates %v", t.graph.Options.Duplicates)
 		}
 		return "", ""
 	case had == n:
-		return fmt.Sprintf("the edge from %d to %d again", v.ID, v.To), fmt.Sprintf("as many as %s has, which is %d", t.graph.Name, n)
+		return fmt.Sprintf("the edge from %s to %s again", v.Vertex(0), v.Vertex(1)), fmt.Sprintf("as many as %s has, which is %d", t.graph.Name, n)
 	case had == 0 && !way.alike(begin, n):
-		return fmt.Sprintf("one of parallel edges from %d to %d with other weights", v.ID, v.To),
+		return fmt.Sprintf("one of parallel edges from %s to %s with other weights", v.Vertex(0), v.Vertex(1)),
 			"one edge, as --duplicates first, min and sum make of them: which one a value is of is not known"
 	}
 	place := begin + way.Offset + uint32(had)

@@ -27,6 +27,9 @@ type Program interface {
 	// Type is the program's type, of which Restart wants another; Plan is what runs before it, or nil.
 	Type() reflect.Type
 	Plan() *Plan
+	// MaxSupersteps is how many supersteps a run has at most, by the program and by the limit of the user, which is 0 if there is none; 0 if
+	// that is not known.
+	MaxSupersteps(limit int) (int, error)
 	// Mutates reports whether the program, or a phase of its plan, changes the graph.
 	Mutates() bool
 	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
@@ -74,6 +77,9 @@ type Bound interface {
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
 	Restore(ctx context.Context, from *checkpoint.Reader) error
 	bsp.Partitions
+	// Recomputable and CopyTo are for partitions that are computed again: see Recompute.
+	Recomputable() error
+	CopyTo(b *checkpoint.Borders, superstep int) error
 	Aggregates() bsp.Aggregates
 
 	Own() []int
@@ -83,6 +89,7 @@ type Bound interface {
 	Append(dst []byte, id pregel.VertexID) []byte
 	AppendNamed(dst []byte, id pregel.VertexID) []byte
 	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
+	AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name func(dst []byte, label uint64) []byte) []byte
 	Any(id pregel.VertexID) any
 	// What has become of the vertices: see Job.
 	IDs() uint64
@@ -118,6 +125,14 @@ func (e *erased[V, M]) Name() string { return programName(e.program) }
 
 func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
 func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
+
+func (e *erased[V, M]) MaxSupersteps(limit int) (int, error) {
+	own, err := e.methods.bound()
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", e.Name(), err)
+	}
+	return bsp.LeastLimit(own, limit), nil
+}
 
 // Properties are the program's columns.
 func (e *erased[V, M]) Properties() []kernel.Property { return e.methods.properties }
@@ -224,7 +239,7 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 func (m *methods[V, M]) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
-		Mutates: m.mutates(), Types: m.keptTypes(deterministic), Internal: m.internal(),
+		Mutates: m.mutates(), Types: m.keptTypes(deterministic), Internal: m.internal(), MaxSupersteps: m.maxSupersteps,
 	}
 	if m.combiner != nil {
 		p.Combiner = m.combiner.String()
@@ -282,6 +297,11 @@ func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
 
 // AppendNamed is Append with vertices under their names, if the input has some. Where the program writes ids itself they stay ids.
 func (j *Job[V, M]) AppendNamed(dst []byte, id pregel.VertexID) []byte {
-	start := len(dst)
-	return quote(j.text(dst, id, j.Label, j.graph), start)
+	return j.AppendNamedAs(dst, id, j.Label, j.graph.AppendName)
+}
+
+// vertexName is what the input calls a vertex by its input id, if it has names and they are in this process.
+func (j *Job[V, M]) vertexName(label uint64) string {
+	name, _ := j.graph.NameOf(label)
+	return name
 }

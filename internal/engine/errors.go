@@ -41,6 +41,7 @@ func (r *runner[V, M]) recover(t *thread[V, M]) {
 	e := bsp.NewProgramError(r.job.name, v, r.command.Superstep)
 	if at != pregel.None {
 		e.Vertex, e.Known = r.label(at), true
+		e.Name = r.job.vertexName(e.Vertex)
 	}
 	r.failure.CompareAndSwap(nil, e)
 	r.stop.Store(true)

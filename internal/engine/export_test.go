@@ -100,3 +100,23 @@ func DecodeRequests(b []byte) {
 	nothing, _ := newRequestCodec[struct{}]()
 	nothing.decode(b, nil, all)
 }
+
+// CutSenders has full pulls of sums go by ranges of senders that are cut before these slots, however small the graph is; with none, by whole lists.
+func (j *Job[V, M]) CutSenders(cuts ...uint32) {
+	for _, r := range j.runners {
+		r.ranges = senderRanges[M]{cuts: cuts}
+		if len(cuts) == 0 {
+			r.ranges = senderRanges[M]{cuts: []uint32{}, of: r.layout.Blocks[0].Pull.ByReceiver}
+		}
+	}
+}
+
+// ByRanges reports whether the last pull of every partition went by ranges of senders.
+func (j *Job[V, M]) ByRanges() bool {
+	for _, r := range j.runners {
+		if !r.ranges.on {
+			return false
+		}
+	}
+	return true
+}

@@ -9,12 +9,21 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
-// Facts are what a driver needs of the job's partitions before the first superstep.
+// Facts are what a driver needs of the job's partitions before the first superstep. Rates are measured once, and not on a state that was taken up: that
+// would not stay as it is.
 func (j *Job[V, M]) Facts() *bsp.Facts {
 	f := j.facts()
-	f.Rates = j.runners[0].measure()
+	f.Rates = j.measured()
 	f.Rates.Alpha, f.Rates.Beta, f.Rates.Gap = j.options.Alpha, j.options.Beta, j.options.Gap
 	return f
+}
+
+func (j *Job[V, M]) measured() delivery.Rates {
+	if j.rates == nil {
+		rates := j.runners[0].measure()
+		j.rates = &rates
+	}
+	return *j.rates
 }
 
 // facts are Facts without the rates, which cost some milliseconds to measure.
@@ -31,7 +40,7 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
 		},
-		Summary: j.summarizes(), Standing: j.standing,
+		Summary: j.summarizes(), GroupVertices: j.methods.group.byVertex != nil, Standing: j.standing,
 	}
 	if r.back != nil {
 		f.Ways = []delivery.Load{f.Load, f.Load}

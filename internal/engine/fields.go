@@ -10,15 +10,16 @@ import (
 
 // Field is one of the fields that a vertex's value is written as.
 type Field struct {
-	Name   string // such as hub, in_degree; "value" where a value has no fields
-	Vertex bool   // it is a vertex
+	Name   string       // such as hub, in_degree; "value" where a value has no fields
+	Vertex bool         // it is a vertex
+	Kind   reflect.Kind // of a number or a truth value that is written plainly; Invalid of what is text
 }
 
 // Fields are those of a type's exported fields that are numbers, truth values and vertices, if it is a struct of such alone; every other
 // value is one field, its whole text.
 func (e *erased[V, M]) Fields() []Field {
 	t := reflect.TypeFor[V]()
-	whole := []Field{{"value", t == reflect.TypeFor[pregel.VertexID]()}}
+	whole := []Field{fieldOf("value", t)}
 	if e.methods.output != nil || e.methods.naming != nil {
 		return []Field{{Name: "value"}}
 	}
@@ -34,9 +35,18 @@ func (e *erased[V, M]) Fields() []Field {
 		if k := f.Type.Kind(); k < reflect.Bool || k > reflect.Float64 || textual(f.Type) {
 			return whole
 		}
-		fields = append(fields, Field{snake(f.Name), f.Type == reflect.TypeFor[pregel.VertexID]()})
+		fields = append(fields, fieldOf(snake(f.Name), f.Type))
 	}
 	return fields
+}
+
+// fieldOf is the field of a name and a type.
+func fieldOf(name string, t reflect.Type) Field {
+	f := Field{Name: name, Vertex: t == reflect.TypeFor[pregel.VertexID]()}
+	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Float64 && !textual(t) {
+		f.Kind = k
+	}
+	return f
 }
 
 // snake writes a field's name as columns are named: InDegree is in_degree, URLCount is url_count.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -42,7 +43,8 @@ type Job[V, M any] struct {
 	driver  *bsp.Driver // nil if other processes have partitions
 	phases  phases      // of the program's plan, which the driver runs before it
 	process processStats
-	seconds float64 // of the last run
+	seconds float64         // of the last run
+	rates   *delivery.Rates // once they are measured
 	// standing is where the partitions stand that go on from a checkpoint, until the run begins.
 	standing *bsp.Standing
 

@@ -14,10 +14,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// vertexBFS and vertexPageRank are the programs in their vertex form alone.
+// vertexBFS and vertexPageRank are the programs in their vertex form alone; vertexWCC has labels alone, without the search.
 type (
 	vertexBFS      algorithms.BFS
 	vertexPageRank algorithms.PageRank
+	vertexWCC      struct{}
 )
 
 func (vertexBFS) Combiner() pregel.Combiner[id]   { return algorithms.BFS{}.Combiner() }
@@ -38,6 +39,20 @@ func (p vertexPageRank) Coordinate(c *pregel.Coordinator)        { algorithms.Pa
 func (p vertexPageRank) Init(v *pregel.Vertex[float64, float64]) { algorithms.PageRank(p).Init(v) }
 func (p vertexPageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 	algorithms.PageRank(p).Compute(v, sum)
+}
+
+func (vertexWCC) Combiner() pregel.Combiner[id]                { return algorithms.WCC{}.Combiner() }
+func (vertexWCC) Direction() pregel.Direction                  { return pregel.Both }
+func (vertexWCC) Monotone()                                    {}
+func (vertexWCC) Resend(v *pregel.Vertex[id, id])              { algorithms.WCC{}.Resend(v) }
+func (p vertexWCC) Compute(v *pregel.Vertex[id, id], least id) { algorithms.WCC{}.Compute(v, least) }
+
+func (p vertexWCC) Init(v *pregel.Vertex[id, id]) {
+	v.Set(v.ID())
+	v.SendToAllNeighbors(v.ID())
+	if v.VoteToHalt(); v.ID() == 0 {
+		v.Finish()
+	}
 }
 
 type id = pregel.VertexID

@@ -64,6 +64,11 @@ type Options struct {
 	Parts       *checkpoint.Writer
 	Checkpoints *checkpoint.Keeper
 	Spec        []byte
+	// Borders, if not nil, gets a copy of the state of each partition before each superstep, so that partitions which are not lost need not be
+	// computed again when others are (see Recompute).
+	Borders *checkpoint.Borders
+	// Border, where the run is driven, is bsp.Options.Border.
+	Border func(m *checkpoint.Manifest)
 	// Plan is how far the plan is that the run is a part of, for its checkpoints, or nil.
 	Plan *checkpoint.Plan
 	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
@@ -76,6 +81,8 @@ type Options struct {
 	Log func(line string)
 	// Label returns the input id of a vertex, and whether there is one, for a driver in a process without the graph.
 	Label func(id pregel.VertexID) (uint64, bool)
+	// Name returns what the input calls a vertex by its input id, if it has a name for it, for a driver in a process without the graph.
+	Name func(label uint64) (string, bool)
 }
 
 // driver returns the options of a driver on a graph, which is nil where other processes have it.
@@ -83,10 +90,10 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Border: o.Border, Spec: o.Spec, Plan: o.Plan,
 	}
 	if g != nil {
-		s.Graph = g.Name
+		s.Graph, s.Name = g.Name, g.NameOf
 	}
 	if o.Team != nil {
 		s.Threads = o.Team.Size()

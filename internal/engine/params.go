@@ -61,6 +61,45 @@ func parameter(f reflect.StructField, i int) Parameter {
 	return p
 }
 
+// ValueName says in a word what the value of a parameter is, as help texts and forms have it.
+func (p Parameter) ValueName() string {
+	if p.List {
+		p.Type, p.List = strings.TrimPrefix(p.Type, "[]"), false
+		return p.ValueName() + ",..."
+	}
+	switch {
+	case p.Words != nil:
+		return strings.Join(p.Words, "|")
+	case p.Type == "vertex":
+		return "VERTEX"
+	case p.Type == "duration":
+		return "TIME"
+	}
+	switch p.Kind {
+	case reflect.Float32, reflect.Float64:
+		return "NUMBER"
+	case reflect.Bool:
+		return "true|false"
+	case reflect.String, reflect.Invalid:
+		return "TEXT"
+	default:
+		return "N"
+	}
+}
+
+// ParameterError is what is wrong with a parameter. Its text names the parameter, too.
+type ParameterError struct {
+	Name string
+	Err  error
+}
+
+func (e *ParameterError) Error() string { return e.Err.Error() }
+func (e *ParameterError) Unwrap() error { return e.Err }
+
+func wrong(parameter, format string, args ...any) error {
+	return &ParameterError{parameter, fmt.Errorf(format, args...)}
+}
+
 // Check reports whether values are known parameters with text of the right form, and none is missing. It needs no graph.
 func Check(params []Parameter, values map[string]string) error {
 	known := map[string]Parameter{}
@@ -73,22 +112,22 @@ func Check(params []Parameter, values map[string]string) error {
 		p, ok := known[name]
 		if !ok {
 			if len(names) == 0 {
-				return fmt.Errorf("parameter %q: there are no parameters", name)
+				return wrong(name, "parameter %q: there are no parameters", name)
 			}
-			return fmt.Errorf("parameter %q: expected one of %s", name, strings.Join(names, ", "))
+			return wrong(name, "parameter %q: expected one of %s", name, strings.Join(names, ", "))
 		}
 		if p.Words != nil && !slices.Contains(p.Words, text) {
-			return fmt.Errorf("parameter %s: found %q, expected one of %s", name, text, strings.Join(p.Words, ", "))
+			return wrong(name, "parameter %s: found %q, expected one of %s", name, text, strings.Join(p.Words, ", "))
 		}
 		if p.Type == "vertex" {
 			if _, err := strconv.ParseUint(text, 10, 64); err != nil {
-				return fmt.Errorf("parameter %s: found %q, expected the id of a vertex", name, text)
+				return wrong(name, "parameter %s: found %q, expected the id of a vertex", name, text)
 			}
 		}
 	}
 	for _, p := range params {
 		if _, ok := values[p.Name]; p.Required && !ok {
-			return fmt.Errorf("parameter %s is missing: %s", p.Name, p.Help)
+			return wrong(p.Name, "parameter %s is missing: %s", p.Name, p.Help)
 		}
 	}
 	return nil
@@ -109,13 +148,13 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 			}
 		}
 		if err := set(v.Field(p.field), text, find); err != nil {
-			return fmt.Errorf("parameter %s: %w", p.Name, err)
+			return wrong(p.Name, "parameter %s: %w", p.Name, err)
 		}
 		if given && p.NotZero && isZero(v.Field(p.field)) {
 			if p.List {
-				return fmt.Errorf("parameter %s: found an empty list, expected one or more", p.Name)
+				return wrong(p.Name, "parameter %s: found an empty list, expected one or more", p.Name)
 			}
-			return fmt.Errorf("parameter %s: found %q, expected a number other than 0", p.Name, text)
+			return wrong(p.Name, "parameter %s: found %q, expected a number other than 0", p.Name, text)
 		}
 	}
 	return nil

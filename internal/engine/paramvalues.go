@@ -130,6 +130,9 @@ func vertex(text string, find func(uint64) (pregel.VertexID, bool)) (pregel.Vert
 	return id, nil
 }
 
+// SplitNames returns the elements of a list of names, as of strings.
+func SplitNames(text string) []string { return splitList(text, true) }
+
 // splitList returns the elements of a list; with escapes, those of strings.
 func splitList(text string, escapes bool) []string {
 	switch {

@@ -40,7 +40,9 @@ type (
 	Before                   interface{ BeforeSuperstep(w *pregel.Worker) }
 	After                    interface{ AfterSuperstep(w *pregel.Worker) }
 	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
+	Resending[V, M any]      interface{ Resend(v *pregel.Vertex[V, M]) }
 	Planned                  interface{ Plan() pregel.Plan }
+	Bounded                  interface{ MaxSupersteps() int }
 	Mutating                 interface{ Mutations() pregel.Mutations }
 	Resolving[V any]         interface {
 		Resolve(r pregel.Resolution[V]) (V, bool)
@@ -63,6 +65,7 @@ type methods[V, M any] struct {
 	combiner    pregel.Combiner[M]
 	init        Initializing[V, M]
 	block       BlockComputing[V, M]
+	resend      Resending[V, M]
 	initial     Starting[V]
 	sources     Sourced
 	coordinate  Coordinating
@@ -78,12 +81,15 @@ type methods[V, M any] struct {
 	group       grouping[V]
 	validating  Validating
 	judging     Judging
+	bounded     Bounded
 	monotone    bool
 	nonNegative bool
 	direction   pregel.Direction
 	aggregates  []kernel.Aggregate
 	properties  []kernel.Property
 	plan        *Plan // that runs first, or nil
+	// maxSupersteps is what bounded says once validate has asked, or 0.
+	maxSupersteps int
 }
 
 // inspect finds a program's optional methods. One with a known name and another signature is an error.
@@ -108,8 +114,10 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	var errs []error
 	find(value, "Validate", &m.validating, &errs)
 	find(value, "ValidateGraph", &m.judging, &errs)
+	find(value, "MaxSupersteps", &m.bounded, &errs)
 	find(value, "Init", &m.init, &errs)
 	find(value, "ComputeBlock", &m.block, &errs)
+	find(value, "Resend", &m.resend, &errs)
 	find(value, "Initial", &m.initial, &errs)
 	find(value, "Sources", &m.sources, &errs)
 	find(value, "Coordinate", &m.coordinate, &errs)
@@ -157,6 +165,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
 	case m.mutations != nil && m.block != nil:
 		return nil, fmt.Errorf("%s: a program that changes the graph has no ComputeBlock, in which no vertex asks", name)
+	case m.mutations != nil && m.resend != nil:
+		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
 	case m.mutations == nil && m.resolving != nil:
 		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the method Mutations() pregel.Mutations is missing", name)
 	case (m.initial == nil) != (m.sources == nil):
@@ -222,7 +232,6 @@ func Inner[V, M any](p pregel.Program[V, M]) any {
 	return p
 }
 
-// validate refuses parameters that make no sense.
 // alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
 func (m *methods[V, M]) alike(other *methods[V, M]) bool {
 	if (m.combiner == nil) != (other.combiner == nil) || m.combiner != nil && m.combiner.String() != other.combiner.String() {
@@ -233,11 +242,29 @@ func (m *methods[V, M]) alike(other *methods[V, M]) bool {
 	return slices.EqualFunc(m.aggregates, other.aggregates, number) && slices.EqualFunc(m.properties, other.properties, column)
 }
 
-func (m *methods[V, M]) validate() error {
-	if m.validating == nil {
-		return nil
+// validate refuses parameters that make no sense.
+func (m *methods[V, M]) validate() (err error) {
+	if m.validating != nil {
+		err = validated(m.validating, programName(m.program))
 	}
-	return validated(m.validating, programName(m.program))
+	if err == nil {
+		m.maxSupersteps, err = m.bound()
+	}
+	return err
+}
+
+// bound returns how many supersteps the program says that it runs at most, 0 if it does not say so. Its parameters make sense.
+func (m *methods[V, M]) bound() (most int, err error) {
+	if m.bounded == nil {
+		return 0, nil
+	}
+	err = bsp.Contain(programName(m.program), &bsp.NoSuperstep, func() error {
+		if most = m.bounded.MaxSupersteps(); most < 0 {
+			return fmt.Errorf("method MaxSupersteps returns %d, want how many there are at most, or 0 if that is not known", most)
+		}
+		return nil
+	})
+	return most, err
 }
 
 // fits refuses a graph that the program cannot run on.

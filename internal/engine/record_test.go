@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // journal keeps what a run tells. fail makes it refuse the record of a superstep.
@@ -129,5 +130,50 @@ func TestTheEndSaysWhy(t *testing.T) {
 		if len(j.ended) != 1 || j.ended[0].Outcome != c.outcome || (j.ended[0].Error != "") != (c.outcome == trace.Failed) {
 			t.Errorf("%s: ended %+v", c.outcome, j.ended)
 		}
+	}
+}
+
+// limited is a search that says how many supersteps it runs at most.
+type limited struct {
+	algorithms.BFS
+	most int
+}
+
+func (p limited) MaxSupersteps() int { return p.most }
+
+// TestTheLimitOfSuperstepsIsTold: the smaller one of the user's and the program's, in the journal and in the progress.
+func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
+	for _, c := range []struct{ users, programs, want int }{{0, 0, 0}, {50, 0, 50}, {0, 60, 60}, {50, 60, 50}, {60, 50, 50}} {
+		told := -1
+		j := journal{}
+		o := engine.Options{MaxSupersteps: c.users, Trace: &j, Progress: func(p bsp.Progress) { told = p.MaxSupersteps }}
+		job, err := engine.NewJob(kronecker(t, 2), limited{most: c.programs}, o)
+		check(t, err)
+		defer job.Close()
+		_, err = job.Run(t.Context())
+		check(t, err)
+		if told != c.want || len(j.begun) != 1 || j.begun[0].MaxSupersteps != c.want {
+			t.Errorf("limits %d and %d: told %d, begun %+v", c.users, c.programs, told, j.begun)
+		}
+		check(t, job.Restart(limited{most: 1}))
+		_, err = job.Run(t.Context())
+		check(t, err)
+		if want := 1; told != want || len(j.begun) != 2 || j.begun[1].MaxSupersteps != want {
+			t.Errorf("limits %d and 1: told %d, begun %+v", c.users, told, j.begun)
+		}
+		erased, err := engine.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: c.programs}))
+		check(t, err)
+		if most, err := erased.MaxSupersteps(c.users); most != c.want || err != nil {
+			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
+		}
+	}
+	const text = "limited: method MaxSupersteps returns -1, want how many there are at most, or 0 if that is not known"
+	if _, err := engine.NewJob(kronecker(t, 2), limited{most: -1}, engine.Options{}); err == nil || err.Error() != text {
+		t.Errorf("the error is %v, want %s", err, text)
+	}
+	erased, err := engine.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1}))
+	check(t, err)
+	if _, err := erased.MaxSupersteps(5); err == nil || err.Error() != text {
+		t.Errorf("the error is %v, want %s", err, text)
 	}
 }

@@ -117,10 +117,10 @@ func TestSharesAreAJob(t *testing.T) {
 				g := s.load(t, 4, edges.Unweighted)
 				sameInShares(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 5}, owners)
 				sameInShares(t, g, algorithms.BFSLevels{Source: 0}, owners)
-				sameInShares(t, g, algorithms.WCC{}, owners)
+				sameInShares(t, g, vertexWCC{}, owners)
 				grid := s.loadAs(t, twoByTwo, edges.Unweighted)
 				sameInShares(t, grid, algorithms.BFS{Source: 0}, owners)
-				sameInShares(t, grid, algorithms.WCC{}, owners)
+				sameInShares(t, grid, vertexWCC{}, owners)
 			})
 		}
 	}

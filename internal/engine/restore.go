@@ -2,15 +2,12 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"reflect"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
@@ -30,6 +27,7 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 			return fmt.Errorf("%s: its own state: %w", j.name, err)
 		}
 	}
+	j.measured() // not later
 	held, err := j.readGraph(ctx, from)
 	if err != nil {
 		return err
@@ -69,7 +67,7 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 	j.standing = &bsp.Standing{Superstep: from.Superstep}
 	for _, r := range restored {
 		if !r.begins {
-			if err := r.end(); err != nil {
+			if err := r.end(from.Superstep); err != nil {
 				return fmt.Errorf("the checkpoint before superstep %d: %w", from.Superstep, err)
 			}
 		}
@@ -121,20 +119,6 @@ type restoring[V, M any] struct {
 	begins  bool // it is before the first superstep of a phase: values and messages are those of the beginning
 	values  int  // that have come
 	columns []restoringColumn
-}
-
-// restoringColumn is what was sent to all neighbours.
-type restoringColumn struct {
-	present []uint64
-	pieces  []piece
-}
-
-// piece is what of a part's messages belongs to the partition.
-type piece struct {
-	data []byte
-	n    int
-	from []uint32 // places among the part's messages
-	to   []uint32 // their senders, here
 }
 
 func (r *runner[V, M]) restore(parts int) *restoring[V, M] {
@@ -227,48 +211,20 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 	return set, nil
 }
 
-// takeColumn notes what vertices sent to all their neighbours; the messages go to the kernel when all parts are there.
-func (r *restoring[V, M]) takeColumn(p *checkpoint.Part, i int) error {
-	c, suffix := &r.columns[i], ""
-	if i > 0 {
-		suffix = ofBack
-	}
-	sent, err := bitsOf(p, sectionSent+suffix)
-	if err != nil {
-		return err
-	}
-	if best, size := r.runner.columns[i].best(); best != nil {
-		data, _ := p.Section(sectionBest + suffix)
-		if len(data) != p.Vertices*size {
-			return fmt.Errorf("%w: %d bytes for the best messages of %d vertices", errState, len(data), p.Vertices)
-		}
-		r.each(p, func(k int, local uint32) { copy(best[int(local)*size:(int(local)+1)*size], data[k*size:]) })
-	}
-	piece := piece{n: bitmap.Count(sent)}
-	piece.data, _ = p.Section(sectionMessages + suffix)
-	r.each(p, func(k int, local uint32) {
-		if bitmap.Get(sent, uint32(k)) {
-			bitmap.Set(c.present, local)
-			piece.to = append(piece.to, local)
-			piece.from = append(piece.from, uint32(k))
-		}
-	})
-	// From the senders' places in the part to those of their messages.
-	ranks := bitmap.Rank(sent, make([]uint32, len(sent)))
-	for i, k := range piece.from {
-		piece.from[i] = ranks.Of(k)
-	}
-	c.pieces = append(c.pieces, piece)
-	return nil
-}
-
 // end gives the kernels the messages, and counts.
-func (r *restoring[V, M]) end() error {
+func (r *restoring[V, M]) end(superstep int) error {
 	if r.values != r.part.Owned {
 		return fmt.Errorf("%w: the values of %d vertices of partition %d, expected %d", errState, r.values, r.part.Index, r.part.Owned)
 	}
+	lacks := false
 	for i, c := range r.runner.columns {
 		if err := c.restore(&r.columns[i]); err != nil {
+			return fmt.Errorf("messages: %w", err)
+		}
+		lacks = lacks || r.columns[i].lacks
+	}
+	if lacks {
+		if err := r.sendAgain(superstep); err != nil {
 			return fmt.Errorf("messages: %w", err)
 		}
 	}
@@ -307,91 +263,4 @@ func (r *restoring[V, M]) stands(s *bsp.Standing) {
 		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
 		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.print(),
 	})
-}
-
-// restore makes messages those that were sent in the superstep before.
-func (c *column[M]) restore(from *restoringColumn) error {
-	n := bitmap.Count(from.present)
-	c.write.Clear()
-	for w, word := range from.present {
-		if word != 0 {
-			c.write.Words[w] = word
-			c.write.Mark(w)
-		}
-	}
-	size := c.kernel.Traits().Bytes
-	if size == 0 || n == 0 {
-		return nil
-	}
-	ranks := bitmap.Rank(from.present, make([]uint32, len(from.present)))
-	packed := kernel.Packed{N: n}
-	var sample kernel.Packed // which tells how the kernel keeps messages
-	c.kernel.PackNext(bitmap.NewFrontier(make([]uint64, len(c.write.Words))), bitmap.NewList(nil), &sample)
-	if sample.Ref == nil {
-		packed.Raw = make([]byte, n*size)
-		for _, p := range from.pieces {
-			if len(p.data) != p.n*size {
-				return fmt.Errorf("%w: %d bytes for %d messages of %d", errState, len(p.data), p.n, size)
-			}
-			for i, at := range p.from {
-				to := int(ranks.Of(p.to[i]))
-				copy(packed.Raw[to*size:(to+1)*size], p.data[int(at)*size:])
-			}
-		}
-	} else {
-		t := reflect.TypeOf(sample.Ref)
-		all := reflect.MakeSlice(t, n, n)
-		for _, p := range from.pieces {
-			some, err := unpackBlocks(p.data, t, p.n)
-			if err != nil {
-				return err
-			}
-			for i, at := range p.from {
-				all.Index(int(ranks.Of(p.to[i]))).Set(some.Index(int(at)))
-			}
-		}
-		packed.Ref = all.Interface()
-	}
-	c.kernel.Unpack(&packed, from.present, 0) // into the side that is read
-	c.kernel.Swap()
-	return nil
-}
-
-// takeSends takes the messages to the partition's vertices: they are sent from here to here.
-func (r *restoring[V, M]) takeSends(p *checkpoint.Part) error {
-	to, _ := p.Section(sectionTo)
-	from, _ := p.Section(sectionFrom)
-	data, _ := p.Section(sectionSends)
-	n := len(to) / 8
-	messages, err := unpackSlice[M](data, n)
-	o := r.threads[0].outbox
-	switch {
-	case err != nil:
-		return err
-	case len(to)%8 != 0, o.KeepSenders && len(from) != len(to):
-		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", errState, len(to), len(from))
-	}
-	of, own := uint64(r.part.Of), r.part.Index
-	for i, m := range messages {
-		id := binary.LittleEndian.Uint64(to[8*i:])
-		if id >= r.changing.ids {
-			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.changing.ids)
-		}
-		if r.of == r.part.Of { // as it was
-			q := id % of
-			o.To[q], o.Msg[q] = append(o.To[q], uint32(id/of)), append(o.Msg[q], m)
-			if o.KeepSenders {
-				o.From[q] = append(o.From[q], binary.LittleEndian.Uint64(from[8*i:]))
-			}
-		} else if id%of == uint64(own) {
-			o.To[own], o.Msg[own] = append(o.To[own], uint32(id/of)), append(o.Msg[own], m)
-			if o.KeepSenders {
-				o.From[own] = append(o.From[own], binary.LittleEndian.Uint64(from[8*i:]))
-			}
-		} else {
-			continue
-		}
-		o.Count++
-	}
-	return nil
 }

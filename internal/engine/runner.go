@@ -45,12 +45,14 @@ type runner[V, M any] struct {
 	layout     graph.Layout // of the program's direction
 	pulls      []pull[M]    // by block
 	pulling    []*pull[M]   // those of this superstep
-	inDegrees  []uint32     // of the edges along which messages come to the first column's receivers
-	inEqual    []uint32     // see equalDegrees
+	ranges     senderRanges[M]
+	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
+	inEqual    []uint32 // see equalDegrees
 	properties []any
 	prefilled  map[int]any // of properties, by their numbers: what they have when a run begins
 
 	watcher  Watcher // of messages, or nil
+	resends  bool    // Resend is compared with what was sent, in every superstep
 	threads  []*thread[V, M]
 	outboxes []*kernel.Outbox[M] // the threads'
 	tasks    tasks
@@ -83,7 +85,7 @@ type runner[V, M any] struct {
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
 type tasks struct {
 	pull, inbox, lists, start, ranged, claim, emit, fold func(worker int)
-	pullBlock, search                                    func(worker int)
+	pullBlock, search, addRange                          func(worker int)
 }
 
 // thread is the state of one worker of a partition's team.
@@ -129,7 +131,10 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 		r.columns = append(r.columns, r.back)
 	}
 	r.lists.store = r.store
-	r.tasks = tasks{r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask}
+	r.tasks = tasks{
+		r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask,
+		r.addRangeTask,
+	}
 	r.sinking = r.sink
 	if j.methods.list == nil && !j.options.Uncombined {
 		r.combine = j.methods.combiner.Combine
@@ -202,8 +207,16 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 			return err
 		}
 	}
+	if err := r.checkResend(c); err != nil {
+		return err
+	}
 	if c.Save > 0 {
 		r.save(c)
+	}
+	if b := r.job.options.Borders; b != nil && c.Superstep > 0 && !b.Sealed() {
+		if err := r.copyTo(b, c.Superstep); err != nil {
+			return err
+		}
 	}
 	m := r.job.methods
 	if m.before != nil {

@@ -28,7 +28,7 @@ const (
 	sectionActive   = "active"   // bits
 	sectionFinished = "finished" // bits
 	sectionSent     = "sent"     // bits: who sent to all neighbours; with " back", to in-neighbours
-	sectionMessages = "messages" // theirs, as the kernel's column has them
+	sectionMessages = "messages" // theirs, as the kernel's column has them; not those that Resend sends again
 	sectionBest     = "best"     // of a monotone program: the best message that each vertex has had
 	sectionTo       = "to"       // receivers of messages to single vertices
 	sectionFrom     = "from"     // their senders, where the order counts
@@ -142,17 +142,24 @@ func (m *methods[V, M]) internal() func() ([]byte, error) {
 
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
 func (r *runner[V, M]) save(c *bsp.Command) {
-	began := time.Now()
-	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print()}
-	err := r.saveShared(p)
-	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
-		err = r.saveInto(p)
-	}
-	if p.Copied = time.Since(began); err != nil {
+	p, err := r.copyOf(c.Save, c.Superstep > 0) // else a phase is to begin, by itself
+	if err != nil {
 		r.job.options.Parts.Fail(p, err)
 		return
 	}
 	r.job.options.Parts.Write(p)
+}
+
+// copyOf copies the state of the partition as it is before a superstep of the run; begun says that the program has begun.
+func (r *runner[V, M]) copyOf(superstep int, begun bool) (*checkpoint.Part, error) {
+	began := time.Now()
+	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: superstep, Vertices: r.part.Owned, Print: r.print()}
+	err := r.saveShared(p)
+	if err == nil && begun {
+		err = r.saveInto(p)
+	}
+	p.Copied = time.Since(began)
+	return p, err
 }
 
 func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
@@ -169,7 +176,7 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 		if i > 0 {
 			suffix = ofBack
 		}
-		if err := c.save(p, owned, suffix); err != nil {
+		if err := c.save(p, owned, suffix, r.job.methods.resend != nil); err != nil {
 			return fmt.Errorf("messages: %w", err)
 		}
 	}
@@ -230,26 +237,19 @@ func edgesSection(d pregel.Direction, column string) string {
 
 func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
 
-// save adds the messages to all neighbours that are to be delivered.
-func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string) error {
+// save adds the messages to all neighbours that are to be delivered; but for who sent them, if they are sent again when a run goes on.
+func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string, again bool) error {
 	words := bitmap.Words(owned)
 	p.Add(sectionSent+suffix, slices.Clone(wire.Bytes(c.write.Words[:words])))
 	if best, size := c.best(); best != nil {
 		p.Add(sectionBest+suffix, slices.Clone(best[:owned*size]))
 	}
-	if c.kernel.Traits().Bytes == 0 {
+	if c.kernel.Traits().Bytes == 0 || again {
 		return nil
 	}
-	whole := make([]uint64, words)
-	bitmap.Fill(whole, owned)
-	packed := kernel.Packed{N: bitmap.Count(c.write.Words[:words])}
-	c.kernel.PackNext(c.write, bitmap.NewList(whole), &packed)
-	data := packed.Raw
-	if packed.Ref != nil {
-		var err error
-		if data, err = packBlocks(reflect.ValueOf(packed.Ref)); err != nil {
-			return err
-		}
+	data, err := c.packAll(owned)
+	if err != nil {
+		return err
 	}
 	p.Add(sectionMessages+suffix, data)
 	return nil

@@ -66,6 +66,11 @@ func (p failing) Compute(v talker, _ int64) {
 func (p failing) Coordinate(c *pregel.Coordinator) { p.fail("Coordinate", c.Superstep) }
 func (p failing) BeforeSuperstep(w *pregel.Worker) { p.fail("BeforeSuperstep", w.Superstep) }
 func (p failing) AfterSuperstep(w *pregel.Worker)  { p.fail("AfterSuperstep", w.Superstep) }
+func (p failing) MaxSupersteps() int {
+	p.fail("MaxSupersteps", 0)
+	return 0
+}
+
 func (p failing) Aggregators() []pregel.Aggregate {
 	p.fail("Aggregators", 0)
 	return p.sums.Aggregators()
@@ -91,6 +96,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "Sources"},
 		{in: "Initial"},
 		{in: "Combiner"},
+		{in: "MaxSupersteps"},
 		{in: "Aggregators"}, // before any superstep
 		{in: "combine"},     // when the first messages are delivered
 	} {
@@ -108,7 +114,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 			switch c.in {
 			case "combine":
 				superstep = 1
-			case "Initial", "Combiner", "Aggregators":
+			case "Initial", "Combiner", "Aggregators", "MaxSupersteps":
 				superstep = -1
 			}
 			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known || e.Vertex != c.vertex {

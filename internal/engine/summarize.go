@@ -71,7 +71,6 @@ func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error
 			return err
 		}
 	}
-	r.nameSummary(s)
 	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
 	return err
 }
@@ -83,6 +82,7 @@ func (r *runner[V, M]) each(method string, f func(v uint32)) error {
 		if v := recover(); v != nil {
 			e := bsp.NewProgramError(r.job.name, v, bsp.NoSuperstep)
 			e.Method, e.Vertex, e.Known = method, r.label(r.part.Global(current)), true
+			e.Name = r.job.vertexName(e.Vertex)
 			r.failure.CompareAndSwap(nil, e)
 			panic(v) // for superstep, which tells the others
 		}
@@ -162,22 +162,6 @@ func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 		g.Add(one)
 	}
 	return g, nil
-}
-
-// nameSummary gives the vertices of a summary the names that the input has for them.
-func (r *runner[V, M]) nameSummary(s *trace.Summary) {
-	g := r.job.graph
-	if g.Names == nil {
-		return
-	}
-	for i := range s.Top {
-		s.Top[i].Name = string(g.AppendName(nil, s.Top[i].Vertex))
-	}
-	if s.Groups != nil && r.job.methods.group.byVertex != nil {
-		for i := range s.Groups.Largest {
-			s.Groups.Largest[i].Name = string(g.AppendName(nil, s.Groups.Largest[i].Group))
-		}
-	}
 }
 
 // ids is one more than the largest id of a vertex.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -70,9 +69,18 @@ func textual(t reflect.Type) bool {
 
 // AppendAs is Append with another mapping to input ids. Text that would not be read as one value of one line is quoted.
 func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
-	start := len(dst)
-	return quote(j.text(dst, id, label, nil), start)
+	return j.AppendNamedAs(dst, id, label, nil)
 }
+
+// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids, unless it is nil. Where the program writes ids itself
+// they stay ids.
+func (j *Job[V, M]) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
+	start := len(dst)
+	return quote(j.text(dst, id, label, name), start)
+}
+
+// appendName appends what the input calls a vertex, by its input id.
+type appendName = func(dst []byte, label uint64) []byte
 
 // quote quotes the text that begins at start if it would not be read as one value of one line.
 func quote(dst []byte, start int) []byte {
@@ -83,12 +91,13 @@ func quote(dst []byte, start int) []byte {
 }
 
 // text appends what a value is written as. A panic in a method of the program goes on, as the program's.
-func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, names *graph.Graph) []byte {
+func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
 	v, method := j.Value(id), "String"
 	defer func() {
 		if p := recover(); p != nil {
 			e := bsp.NewProgramError(j.name, p, bsp.NoSuperstep)
 			e.Vertex, e.Known, e.Method = j.Label(id), true, method
+			e.Name = j.vertexName(e.Vertex)
 			panic(e)
 		}
 	}()
@@ -105,14 +114,14 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 			return label(id)
 		})
 	}
-	return appender{j.IDs(), label, names}.value(dst, v)
+	return appender{j.IDs(), label, name}.value(dst, v)
 }
 
 // appender writes values of a graph of n vertices as result files have them.
 type appender struct {
 	n     uint64
 	label func(pregel.VertexID) uint64
-	names *graph.Graph // that has names for input ids, or nil
+	name  appendName // or nil, where vertices have no names
 }
 
 func (a appender) value(dst []byte, v any) []byte {
@@ -121,8 +130,8 @@ func (a appender) value(dst []byte, v any) []byte {
 		if uint64(v) >= a.n {
 			return append(dst, "-1"...)
 		}
-		if a.names != nil {
-			return a.names.AppendName(dst, a.label(v))
+		if a.name != nil {
+			return a.name(dst, a.label(v))
 		}
 		return strconv.AppendUint(dst, a.label(v), 10)
 	case float64:
@@ -141,7 +150,7 @@ func (a appender) value(dst []byte, v any) []byte {
 
 // between separates fields: names have blanks in them.
 func (a appender) between() byte {
-	if a.names != nil {
+	if a.name != nil {
 		return '\t'
 	}
 	return ' '
@@ -155,7 +164,7 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 			dst = append(dst, a.between())
 		}
 		start := len(dst)
-		if dst = a.value(dst, f.Interface()); a.names != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == reflect.TypeFor[pregel.VertexID]() {
+		if dst = a.value(dst, f.Interface()); a.name != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == reflect.TypeFor[pregel.VertexID]() {
 			dst = strconv.AppendQuote(dst[:start], string(dst[start:]))
 		}
 	}

@@ -128,7 +128,7 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 		wrong = append(wrong, tooManyVertices(n))
 	}
 	if need > available {
-		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.Text(available)))
+		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.RoomText(available)))
 	}
 	if wrong == nil {
 		return nil

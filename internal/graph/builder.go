@@ -59,7 +59,7 @@ func NewBuilder(g *Graph, o Options) (*Builder, error) {
 
 // Place sets the number of partitions and their grid, and refuses invalid ones.
 func (o *Options) Place() error {
-	if int(o.Duplicates) >= len(duplicates) {
+	if int(o.Duplicates) >= len(DuplicateWords) {
 		return fmt.Errorf("there is no way %d with duplicates", o.Duplicates)
 	}
 	if o.Grid == (Grid{}) {

@@ -30,13 +30,14 @@ const (
 	RefuseDuplicates                   // the graph is refused
 )
 
-var duplicates = []string{"keep", "first", "min", "sum", "error"}
+// DuplicateWords are what ParseDuplicates reads, the first being usual.
+var DuplicateWords = []string{"keep", "first", "min", "sum", "error"}
 
-func (d Duplicates) String() string { return duplicates[d] }
+func (d Duplicates) String() string { return DuplicateWords[d] }
 
 // ParseDuplicates reads keep, first, min, sum or error.
 func ParseDuplicates(s string) (Duplicates, error) {
-	for i, name := range duplicates {
+	for i, name := range DuplicateWords {
 		if s == name {
 			return Duplicates(i), nil
 		}
@@ -133,6 +134,14 @@ func (g *Graph) AppendName(dst []byte, label uint64) []byte {
 		return g.Names.Append(dst, label)
 	}
 	return strconv.AppendUint(dst, label, 10)
+}
+
+// NameOf returns what the input calls a vertex, by its input id, if it has a name for it that is in this process.
+func (g *Graph) NameOf(label uint64) (string, bool) {
+	if g.Names == nil || label >= uint64(g.Names.Len()) {
+		return "", false
+	}
+	return g.Names.Name(label), true
 }
 
 // TupleDegree returns how many tuples, loops apart, touch a vertex of a partition here, if Options asked for it.

@@ -31,12 +31,23 @@ func LeastBytes(vertices uint64, tuples int, directed bool, o Options) int64 {
 	return int64(min(arc*arcs+vertex*float64(vertices), math.MaxInt64/4))
 }
 
-// Enough refuses what takes more memory than is available.
+// LeastShare is LeastBytes for a process that has so many of all partitions.
+func LeastShare(own, all int, vertices uint64, tuples int, directed bool, o Options) int64 {
+	mine := float64(own) / float64(max(all, 1))
+	return LeastBytes(uint64(float64(vertices)*mine), int(float64(tuples)*mine), directed, o)
+}
+
+// Enough refuses what takes more memory than is available, with what is held of the budget, if there is one.
 func Enough(what string, need float64) error {
-	if free := mem.Room(); free > 0 && need > float64(free) {
-		return fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.Text(free))
+	free := mem.Room()
+	if free <= 0 || need <= float64(free) {
+		return nil
 	}
-	return nil
+	err := fmt.Errorf("%s needs %s of memory, %s are available", what, mem.Text(int64(need)), mem.RoomText(free))
+	if b := mem.Process(); b != nil {
+		err = fmt.Errorf("%w: %v", err, b.Use())
+	}
+	return err
 }
 
 // TooManyVertices says that a graph has more than MaxVertices.

@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -13,17 +14,18 @@ import (
 // vertex-based format of LDBC Graphalytics. A directed edge is in the line of its source; an undirected one is in the lines of both ends,
 // and the pair is kept from that of the smaller.
 
-// list reads the line of a vertex.
-func (p *parser) list(text []byte) *fault {
+// list reads the line of a vertex, which is text without the blanks around it.
+func (p *parser) list(line, text []byte) *fault {
 	u, rest, f := p.nextID(text)
 	if f != nil {
-		return f
+		return f.at(line, text)
 	}
 	p.listed = append(p.listed, u)
 	for len(rest) > 0 {
 		var v uint64
+		from := rest
 		if v, rest, f = p.nextID(rest); f != nil {
-			return f
+			return f.at(line, from)
 		}
 		if p.twice {
 			p.balance.edge(u, v)
@@ -55,8 +57,31 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 	if columns(f.head()) == 0 && f.headIsAll() {
 		return nil, noLists(f.path)
 	}
+	return r.readLists(ctx, f, lists{what: "adjacency lists"}, 2)
+}
+
+// lists says what the lines of lists are, each a vertex and its neighbours.
+type lists struct {
+	what string     // the format, for people
+	own  lineFormat // that reads a line; nil of ids between blanks
+	from start      // where the first line is
+	skip bool       // lines at fault have been left out
+}
+
+// columnOf returns where a neighbour is in a line, as far as that is known.
+func (d lists) columnOf(line []byte, neighbor int) int {
+	if d.own != nil {
+		return 1
+	}
+	return offsetIn(line, fieldAt(line, neighbor+1)) + 1
+}
+
+// readLists reads lists of neighbours, of as many columns as given: 3 with weights. The vertices are those of the lines.
+func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (*edges.RankInput, error) {
 	directed := r.directed(true)
-	t, err := r.readTable(ctx, f, start{}, grammar{columns: 2, lists: true, twice: !directed, marks: listMarks, high: maxID})
+	d.skip = r.SkipBad > 0
+	g := grammar{columns: columns, lists: true, twice: !directed, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, own: d.own}
+	t, err := r.readTable(ctx, f, d.from, g)
 	if err != nil {
 		return nil, err
 	}
@@ -67,46 +92,46 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 		if vertices.n == 0 {
 			return nil, noLists(f.path)
 		}
-		if x, err = r.numberVertices(ctx, f, vertices); err != nil {
+		if x, err = r.numberVertices(ctx, f.path, vertices, func(k int, id uint64) error { return repeatedList(f, d, 0, k, id) }); err != nil {
 			return nil, err
 		}
 	}
 	path := f.path
 	unbalanced := func(ctx context.Context) error {
-		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f) })
+		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
 	}
 	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
 	if err != nil {
 		return nil, err
 	}
 	if undeclared >= 0 {
-		return nil, undeclaredIn(f, t.span.From, !directed, undeclared, t.undeclaredIn(undeclared, x))
+		return nil, undeclaredIn(f, d, t.spans[0].From, !directed, undeclared, t.undeclaredIn(undeclared, x))
 	}
 	if !r.partial && t.balance != (balance{}) {
 		list.Close()
-		return nil, r.unbalanced(ctx, f)
+		return nil, r.unbalanced(ctx, f, d)
 	}
 	s := r.input(path, list, x, directed)
-	s.Account = r.account(f, "adjacency lists", t.remarks, s, false)
+	s.Account = r.account(f, d.what, t.remarks, s, columns == 3)
 	if !r.partial {
 		return s, nil
 	}
-	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.span}
+	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0]}
 	s.Balance, s.Unbalanced = t.balance, unbalanced
 	s.IDs = make([]uint64, 0, vertices.n)
 	for _, b := range vertices.batches {
 		s.IDs = append(s.IDs, b.words...)
 	}
 	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
-		return r.reopened(ctx, path, func(f *file) error { return undeclaredIn(f, t.span.From, !directed, tuple, id) })
+		return r.reopened(ctx, path, func(f *file) error { return undeclaredIn(f, d, t.spans[0].From, !directed, tuple, id) })
 	}
 	s.Repeated = func(ctx context.Context, place int, id uint64) error {
-		return r.reopened(ctx, path, func(f *file) error { return repeatedAt(f, t.span.From, place, id) })
+		return r.reopened(ctx, path, func(f *file) error { return repeatedList(f, d, t.spans[0].From, place, id) })
 	}
 	return s, nil
 }
 
-func noLists(path string) error { return &fault{path, 0, "no vertices", "one a line"} }
+func noLists(path string) error { return fileFault(path, "no vertices", "one a line") }
 
 // vertices are the ids of the lines of lists, as a table of their own.
 func (t *table) vertices() *table {
@@ -124,17 +149,17 @@ func (t *table) vertices() *table {
 }
 
 // undeclaredIn is the fault of a pair of lists, by its place among those that were kept from an offset on, of which an end has no line.
-func undeclaredIn(f *file, from int64, twice bool, pair int, id uint64) error {
-	bad := &fault{f.path, 0, fmt.Sprintf("vertex %d", id), "one of the vertices that have a line"}
+func undeclaredIn(f *file, d lists, from int64, twice bool, pair int, id uint64) error {
+	bad := fileFault(f.path, fmt.Sprintf("vertex %d", id), "one of the vertices that have a line")
 	if !f.regular { // it cannot be read again
 		return bad
 	}
 	kept := 0
-	err := eachList(f, func(at int64, line int, u uint64, neighbors []uint64) bool {
-		for _, v := range neighbors {
+	err := eachList(f, d, func(at int64, line int, text []byte, u uint64, neighbors []uint64) bool {
+		for i, v := range neighbors {
 			if at >= from && !(twice && v < u) {
 				if kept == pair {
-					bad.line = line
+					bad.line, bad.column = line, d.columnOf(text, i)
 				}
 				kept++
 			}
@@ -147,31 +172,74 @@ func undeclaredIn(f *file, from int64, twice bool, pair int, id uint64) error {
 	return bad
 }
 
+// repeatedList is the fault of the k-th list from an offset on, of a vertex that had one before.
+func repeatedList(f *file, d lists, from int64, k int, id uint64) error {
+	bad := fileFault(f.path, fmt.Sprintf("vertex %d again", id), "every vertex once")
+	if !f.regular { // it cannot be read again
+		return bad
+	}
+	return cmp.Or(eachList(f, d, func(at int64, line int, text []byte, _ uint64, _ []uint64) bool {
+		if at >= from {
+			if k == 0 {
+				bad.line, bad.column = line, d.columnOf(text, -1)
+			}
+			k--
+		}
+		return bad.line == 0
+	}), error(bad))
+}
+
 // eachList reads lists that were read before from the beginning, one after the other, for as long as each says to go on.
-func eachList(f *file, each func(at int64, line int, u uint64, neighbors []uint64) bool) error {
+func eachList(f *file, d lists, each func(at int64, line int, text []byte, u uint64, neighbors []uint64) bool) error {
 	f.restart()
 	l := lineReader{r: f.content}
-	p := parser{grammar: grammar{lists: true, high: maxID}}
-	for {
+	p := parser{grammar: grammar{columns: 2, lists: true, high: maxID, own: d.own}}
+	for rows := 0; ; rows += p.rows {
 		at := l.offset
 		line, err := l.next()
 		if err != nil {
 			return endOfLists(err)
 		}
-		text := trimLine(line)
-		if len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0 {
+		p.reset()
+		p.first = rows
+		if at < d.from.offset {
 			continue
 		}
-		p.reset()
-		if bad := p.list(text); bad != nil {
+		bad := p.oneList(line)
+		if bad != nil && d.skip {
+			continue
+		}
+		if bad != nil {
 			return inFile(l.at(bad), f.path)
+		}
+		var u uint64
+		switch {
+		case len(p.listed) > 0:
+			u = p.listed[0]
+		case len(p.ids) > 0:
+			u = p.ids[0]
+		default:
+			continue
 		}
 		neighbors := p.ids[:0]
 		for i := 1; i < len(p.ids); i += 2 {
 			neighbors = append(neighbors, p.ids[i])
 		}
-		if !each(at, l.line, p.listed[0], neighbors) {
+		if !each(at, l.line, line, u, neighbors) {
 			return nil
 		}
+	}
+}
+
+// oneList reads a line of lists, of any format.
+func (p *parser) oneList(line []byte) *fault {
+	text := trimLine(line)
+	switch {
+	case p.own != nil:
+		return p.own.line(p, line)
+	case len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0:
+		return nil
+	default:
+		return p.list(line, text)
 	}
 }

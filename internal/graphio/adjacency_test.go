@@ -88,14 +88,14 @@ func TestAdjacencyErrors(t *testing.T) {
 	}{
 		{true, "", "a.adj: found no vertices, expected one a line"},
 		{true, "# c\n", "a.adj: found no vertices, expected one a line"},
-		{true, "1 2\n\n# c\n2 3 4\n3\n", "a.adj:4: found vertex 4, expected one of the vertices that have a line"},
-		{false, "1 2\n2 1 3\n", "a.adj:2: found vertex 3, expected one of the vertices that have a line"},
-		{true, "1 2\n2\n1\n", "a.adj:3: found vertex 1 again, expected every vertex once"},
-		{true, "1 x\n", `a.adj:1: found "x", which is not a number, ` + idRange},
-		{true, "1 2\n2 3.5\n", `a.adj:2: found the fractional number "3.5", ` + idRange},
-		{false, "1 2 3\n2 1\n3\n", "a.adj:1: found 3 among the neighbours of 1, expected 1 among those of 3 as often: " + twice},
-		{false, "1\n2 1\n", "a.adj:2: found 1 among the neighbours of 2, expected 2 among those of 1 as often: " + twice},
-		{false, "1 2\n2 1 1\n", "a.adj:2: found 1 among the neighbours of 2, expected 2 among those of 1 as often: " + twice},
+		{true, "1 2\n\n# c\n2 3 4\n3\n", "a.adj:4:5: found vertex 4, expected one of the vertices that have a line"},
+		{false, "1 2\n2 1 3\n", "a.adj:2:5: found vertex 3, expected one of the vertices that have a line"},
+		{true, "1 2\n2\n1\n", "a.adj:3:1: found vertex 1 again, expected every vertex once"},
+		{true, "1 x\n", `a.adj:1:3: found "x", which is not a number, ` + idRange},
+		{true, "1 2\n2 3.5\n", `a.adj:2:3: found the fractional number "3.5", ` + idRange},
+		{false, "1 2 3\n2 1\n3\n", "a.adj:1:5: found 3 among the neighbours of 1, expected 1 among those of 3 as often: " + twice},
+		{false, "1\n2 1\n", "a.adj:2:3: found 1 among the neighbours of 2, expected 2 among those of 1 as often: " + twice},
+		{false, "1 2\n2 1 1\n", "a.adj:2:3: found 1 among the neighbours of 2, expected 2 among those of 1 as often: " + twice},
 	} {
 		for _, piece := range []int{1, 4, 1 << 20} {
 			path := put(t, "a.adj", test.text)

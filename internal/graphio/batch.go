@@ -22,7 +22,8 @@ type batch struct {
 	n       int // tuples, or ids where lines have one column
 	max     uint64
 	lines   int
-	remarks int // comment lines
+	remarks int      // comment lines
+	bad     []*fault // malformed lines, counted from the first one of the piece
 	listed  []uint64
 	balance balance
 }
@@ -44,9 +45,11 @@ type table struct {
 	starts   []int
 	max      uint64
 	remarks  int
-	span     edges.Span // of the file
+	spans    []edges.Span // of the files
 	balance  balance
 	slabs    slabs
+	mu       sync.Mutex // for batches, until the table is sealed
+	said     string     // of a table of vertices: what was understood of it
 }
 
 // seal adds up the batches when all are there.
@@ -83,7 +86,7 @@ func (t *table) each(i int, f func(ids []uint64)) {
 
 // store copies what p parsed into memory of its own.
 func (t *table) store(worker, index int, p *parser) (batch, error) {
-	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, listed: slices.Clone(p.listed), balance: p.balance}
+	b := batch{n: len(p.ids) / t.columns, lines: p.lines, remarks: p.comments, bad: p.bad, listed: slices.Clone(p.listed), balance: p.balance}
 	for _, id := range p.ids {
 		b.max = max(b.max, id)
 	}
@@ -112,6 +115,42 @@ func (t *table) store(worker, index int, p *parser) (batch, error) {
 		b.weights = all[words:]
 		for i := range b.weights {
 			b.weights[i] = math.Float64bits(p.weights[i])
+		}
+	}
+	return b, nil
+}
+
+// storePairs is store of columns: as many sources as targets and, if there are weights, of these.
+func (t *table) storePairs(worker, index int, us, vs []uint64, ws []float64) (batch, error) {
+	b := batch{n: len(us)}
+	for i, u := range us {
+		b.max = max(b.max, u, vs[i])
+	}
+	words, weights := b.n, 0
+	if b.wide = b.max > math.MaxUint32; b.wide {
+		words = 2 * b.n
+	}
+	if t.weighted {
+		weights = b.n
+	}
+	all, err := t.slabs.take(worker, index, words+weights)
+	if err != nil {
+		return b, err
+	}
+	b.words = all[:words:words]
+	if b.wide {
+		for i, u := range us {
+			b.words[2*i], b.words[2*i+1] = u, vs[i]
+		}
+	} else {
+		for i, u := range us {
+			b.words[i] = u | vs[i]<<32
+		}
+	}
+	if t.weighted {
+		b.weights = all[words:]
+		for i, w := range ws[:b.n] {
+			b.weights[i] = math.Float64bits(w)
 		}
 	}
 	return b, nil

@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"compress/bzip2"
 	"errors"
 	"fmt"
 	"io"
@@ -18,16 +19,18 @@ const (
 	plain codec = iota
 	gzipped
 	zstandard
+	bzipped // this and the next are read, not written
+	xzipped
 )
 
-func (c codec) String() string { return [...]string{"plain", "gzip", "zstd"}[c] }
+func (c codec) String() string { return [...]string{"plain", "gzip", "zstd", "bzip2", "xz"}[c] }
 
 // suffix returns what the names of files so compressed end with.
-func (c codec) suffix() string { return [...]string{"", ".gz", ".zst"}[c] }
+func (c codec) suffix() string { return [...]string{"", ".gz", ".zst", ".bz2", ".xz"}[c] }
 
 // splitCodec cuts the ending that tells compression off a name.
 func splitCodec(path string) (base string, c codec) {
-	for _, c := range []codec{gzipped, zstandard} {
+	for _, c := range []codec{gzipped, zstandard, bzipped, xzipped} {
 		if cut := len(path) - len(c.suffix()); cut > 0 && strings.EqualFold(path[cut:], c.suffix()) {
 			return path[:cut], c
 		}
@@ -46,6 +49,10 @@ func codecOf(head []byte) codec {
 	case len(head) >= 4 && head[0] == 0x28 && head[1] == 0xb5 && head[2] == 0x2f && head[3] == 0xfd,
 		len(head) >= 4 && head[0]&0xf0 == 0x50 && head[1] == 0x2a && head[2] == 0x4d && head[3] == 0x18:
 		return zstandard
+	case len(head) >= 4 && string(head[:3]) == "BZh" && head[3] >= '1' && head[3] <= '9':
+		return bzipped
+	case bytes.HasPrefix(head, []byte(xzMagic[:4])):
+		return xzipped
 	}
 	return plain
 }
@@ -88,6 +95,15 @@ func expand(f *file) *expander {
 			return x
 		}
 		x.from, x.close = z, z.Close
+	case bzipped:
+		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
+	case xzipped:
+		z, err := newXZReader(f.raw)
+		if err != nil {
+			x.err = x.corrupt(err)
+			return x
+		}
+		x.from = z
 	}
 	return x
 }
@@ -114,10 +130,10 @@ func (m *members) Read(p []byte) (int, error) {
 		}
 		if !strings.HasPrefix(gzipMagic, string(next)) {
 			more, _ := m.f.raw.Peek(80)
-			return 0, &fault{
-				m.f.path, 0, fmt.Sprintf("%s after the gzip data, which end at byte %d", quote(more), m.f.consumed()),
+			return 0, fileFault(
+				m.f.path, fmt.Sprintf("%s after the gzip data, which end at byte %d", quote(more), m.f.consumed()),
 				"the end of the file, or more gzip data",
-			}
+			)
 		}
 		if err := m.z.Reset(m.f.raw); err != nil {
 			if err == io.EOF {
@@ -151,8 +167,11 @@ func (x *expander) bomb() error {
 	if x.size > 0 {
 		expected += " for a file of " + counted(x.size, "byte", "bytes")
 	}
-	return &fault{x.path, 0, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected}
+	return fileFault(x.path, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected)
 }
+
+// errAfterBzip2 is what package bzip2 says of what follows the data and is none.
+var errAfterBzip2 error = bzip2.StructuralError("bad magic value in continuation file")
 
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
@@ -163,12 +182,12 @@ func (x *expander) corrupt(err error) error {
 		return failed
 	case errors.As(err, &told):
 		return told
-	case errors.Is(err, zstd.ErrMagicMismatch): // a file of another kind is not taken for zstd
-		return &fault{x.path, 0, "something else after the zstd data", "the end of the file, or more zstd data"}
+	case errors.Is(err, zstd.ErrMagicMismatch), errors.Is(err, errAfterXZ), err == errAfterBzip2: // a file of another kind is not taken for any of these
+		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), fmt.Sprintf("the end of the file, or more %s data", x.codec))
 	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
-		return &fault{x.path, 0, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it"}
+		return fileFault(x.path, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it")
 	default:
-		return &fault{x.path, 0, fmt.Sprintf("corrupt %s data (%v)", x.codec, err), "a whole file"}
+		return fileFault(x.path, fmt.Sprintf("corrupt %s data (%v)", x.codec, err), "a whole file")
 	}
 }
 
@@ -179,9 +198,15 @@ func compressor(w io.Writer, c codec, threads int) (io.WriteCloser, error) {
 		return gzip.NewWriter(w), nil
 	case zstandard:
 		return zstd.NewWriter(w, zstd.WithEncoderConcurrency(threads))
+	case bzipped, xzipped:
+		return nil, errUnwritten(c)
 	default:
 		return nopCloser{w}, nil
 	}
+}
+
+func errUnwritten(c codec) error {
+	return fmt.Errorf("%s is read, but not written: give a name that ends in .gz or .zst", c)
 }
 
 type nopCloser struct{ io.Writer }

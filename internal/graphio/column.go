@@ -22,36 +22,41 @@ func (p *parser) line(line []byte) *fault {
 		return nil
 	}
 	if p.lists {
-		return p.list(text)
+		return p.list(line, text)
 	}
 	var fields [3][]byte
-	n := 0
+	n, want := 0, p.columns+p.before+p.after
+	beyond := text[len(text):] // the first column too many, or where one is missing
 	for rest := text; len(rest) > 0; n++ {
 		var field []byte
-		switch field, rest = cutField(rest); {
+		field, rest = cutField(rest)
+		switch {
 		case n < 2:
 			fields[n] = field
 		case n == 2+p.before:
 			fields[2] = field
 		}
+		if n == want {
+			beyond = field
+		}
 	}
-	if want := p.columns + p.before + p.after; n != want && !(p.more && n > want) {
-		return &fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}
+	if n != want && !(p.more && n > want) {
+		return (&fault{found: counted(n, "column", "columns") + ": " + quote(text), expected: p.layout}).at(line, beyond)
 	}
 	for _, field := range fields[:min(p.columns, 2)] {
 		id, f := p.id(field)
 		if f != nil {
-			return f
+			return f.at(line, field)
 		}
 		p.ids = append(p.ids, id)
 	}
 	if ids := p.ids[len(p.ids)-min(p.columns, 2):]; p.lower && ids[0] < ids[1] {
-		return &fault{found: fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]), expected: lowerTriangle}
+		return (&fault{found: fmt.Sprintf("the entry %d %d above the diagonal", ids[0], ids[1]), expected: lowerTriangle}).at(line, fields[0])
 	}
 	if p.columns == 3 {
 		w, f := weight(fields[2], p.single)
 		if f != nil {
-			return f
+			return f.at(line, fields[2])
 		}
 		p.weights = append(p.weights, w)
 	}
@@ -61,10 +66,10 @@ func (p *parser) line(line []byte) *fault {
 // checkLine refuses what no text file has.
 func checkLine(line []byte) *fault {
 	if len(line) > maxLine {
-		return &fault{found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines"}
+		return &fault{column: maxLine + 1, found: "a line of more than 1 MiB: " + quote(line), expected: "shorter lines", fatal: true}
 	}
-	if bytes.IndexByte(line, 0) >= 0 {
-		return &fault{found: "a NUL byte", expected: "text in UTF-8 or ASCII"}
+	if i := bytes.IndexByte(line, 0); i >= 0 {
+		return &fault{column: i + 1, found: "a NUL byte", expected: "text in UTF-8 or ASCII"}
 	}
 	return nil
 }

@@ -17,7 +17,7 @@ func readColumn(path string, column int) (ids []uint64, values []string, err err
 
 // readColumnOf is readColumn, of an edge with both its ids.
 func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values []string, err error) {
-	err = ReadColumn(context.Background(), path, ofEdges, column, func(v Value) (found, expected string) {
+	err = ReadColumn(context.Background(), path, ofEdges, Column{Number: column}, func(v *Value) (found, expected string) {
 		if string(v.Text) == "refused" {
 			return "what is refused", "what is not"
 		}
@@ -43,12 +43,12 @@ func TestReadColumn(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"1 2\n# c\n3\n":        `a:3: found no value in "3", expected "id value"`,
-		"1 2\nx 3\n":           `a:2: found "x", which is not a number, expected a whole number from 0 to 18446744073709551614`,
-		"-1 2":                 `a:1: found the negative number "-1", expected a whole number from 0 to 18446744073709551614`,
-		"\n1 2\n\n2 refused\n": "a:4: found what is refused, expected what is not",
-		"1 2\x00":              "a:1: found a NUL byte, expected text in UTF-8 or ASCII",
-		"BZh91":                "a: found bzip2 data, expected text",
+		"1 2\n# c\n3\n":        `a:3:1: found no value in "3", expected "id value"`,
+		"1 2\nx 3\n":           `a:2:1: found "x", which is not a number, expected a whole number from 0 to 18446744073709551614`,
+		"-1 2":                 `a:1:1: found the negative number "-1", expected a whole number from 0 to 18446744073709551614`,
+		"\n1 2\n\n2 refused\n": "a:4:3: found what is refused, expected what is not",
+		"1 2\x00":              "a:1:4: found a NUL byte, expected text in UTF-8 or ASCII",
+		"\x04\x22\x4d\x18":     "a: found lz4 data, expected text",
 	} {
 		path := put(t, "a", text)
 		_, _, err := readColumn(path, 0)
@@ -57,7 +57,7 @@ func TestReadColumn(t *testing.T) {
 		}
 	}
 	_, _, err := readColumn(put(t, "a", "1 2 3\n4 5\n"), 3)
-	if err == nil || !strings.HasSuffix(err.Error(), "a:2: found no column 3 for vertex 4, expected one of every vertex") {
+	if err == nil || !strings.HasSuffix(err.Error(), "a:2:1: found no column 3 for vertex 4, expected one of every vertex") {
 		t.Error(err)
 	}
 	if _, _, err := readColumn(put(t, "a", gz("1 2\n")[:12]), 0); err == nil || !strings.Contains(err.Error(), "gzip") {
@@ -68,7 +68,7 @@ func TestReadColumn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(fmt.Errorf("enough"))
-	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), false, 0, nil); err == nil || err.Error() != "enough" {
+	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), false, Column{}, nil); err == nil || err.Error() != "enough" {
 		t.Error(err)
 	}
 }
@@ -84,19 +84,19 @@ func TestReadVector(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 3\n": `a:1: found "coordinate", expected array for a column of values`,
-		"%%MatrixMarket matrix array complex general\n1 1\n3 0\n":       `a:1: found "complex", expected real or integer or unsigned-integer for a column of values`,
-		"%%MatrixMarket matrix array real symmetric\n1 1\n3\n":          `a:1: found "symmetric", expected general for a column of values`,
-		"%%MatrixMarket matrix array\n1 1\n3\n":                         `a:1: found "%%MatrixMarket matrix array", expected %%MatrixMarket matrix array FIELD general`,
-		banner:                                                          "a:2: found the end of the file, expected a line of rows and columns",
-		banner + "2 2\n1\n2\n3\n4\n":                                    `a:2: found "2 2", expected ROWS 1: a column of values`,
-		banner + "2 1 1\n1\n2\n":                                        `a:2: found "2 1 1", expected ROWS 1: a column of values`,
-		banner + "-2 1\n1\n2\n":                                         `a:2: found the negative number "-2", expected ROWS 1: a column of values`,
-		banner + "2\n1\n2\n":                                            `a:2: found "2", expected ROWS 1: a column of values`,
-		banner + "% c\n2 1\n1\n":                                        "a:3: found 1 value in the file, expected 2, as this line says",
-		banner + "2 1\n1\n2\n\n3\n":                                     "a:6: found a value of row 3, expected 2 rows, as line 2 says",
-		banner + "2 1\n1 2\n":                                           `a:3: found more than one number: "1 2", expected one a line`,
-		banner + "2 1\n1\nrefused\n":                                    "a:4: found what is refused, expected what is not",
+		"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 3\n": `a:1:23: found "coordinate", expected array for a column of values`,
+		"%%MatrixMarket matrix array complex general\n1 1\n3 0\n":       `a:1:29: found "complex", expected real or integer or unsigned-integer for a column of values`,
+		"%%MatrixMarket matrix array real symmetric\n1 1\n3\n":          `a:1:34: found "symmetric", expected general for a column of values`,
+		"%%MatrixMarket matrix array\n1 1\n3\n":                         `a:1:1: found "%%MatrixMarket matrix array", expected %%MatrixMarket matrix array FIELD general`,
+		banner:                                                          "a:2:1: found the end of the file, expected a line of rows and columns",
+		banner + "2 2\n1\n2\n3\n4\n":                                    `a:2:1: found "2 2", expected ROWS 1: a column of values`,
+		banner + "2 1 1\n1\n2\n":                                        `a:2:1: found "2 1 1", expected ROWS 1: a column of values`,
+		banner + "-2 1\n1\n2\n":                                         `a:2:1: found the negative number "-2", expected ROWS 1: a column of values`,
+		banner + "2\n1\n2\n":                                            `a:2:1: found "2", expected ROWS 1: a column of values`,
+		banner + "% c\n2 1\n1\n":                                        "a:3:1: found 1 value in the file, expected 2, as this line says",
+		banner + "2 1\n1\n2\n\n3\n":                                     "a:6:1: found a value of row 3, expected 2 rows, as line 2 says",
+		banner + "2 1\n1 2\n":                                           `a:3:3: found more than one number: "1 2", expected one a line`,
+		banner + "2 1\n1\nrefused\n":                                    "a:4:1: found what is refused, expected what is not",
 	} {
 		path := put(t, "a", text)
 		_, _, err := readColumn(path, 0)
@@ -134,13 +134,13 @@ func TestReadEdgeColumn(t *testing.T) {
 		t.Errorf("%d %q, %v", ids, values, err)
 	}
 	for text, want := range map[string]string{
-		"1 2 3\n# c\n3\n":          `a:3: found one id in "3", expected "from to value"`,
-		"1 2 3\n3 4\n":             `a:2: found no value in "3 4", expected "from to value"`,
-		"1 x 3\n":                  `a:1: found "x", which is not a number, expected a whole number from 0 to 18446744073709551614`,
-		"1 -1 3":                   `a:1: found the negative number "-1", expected a whole number from 0 to 18446744073709551614`,
-		"\n1 2 3\n\n2 3 refused\n": "a:4: found what is refused, expected what is not",
-		banner + "3 3 2\n1 3 1\n":  "a:2: found 1 entry in the file, expected 2, as this line says",
-		"%%MatrixMarket matrix array real general\n1 1\n3\n": `a:1: found "array", expected coordinate`,
+		"1 2 3\n# c\n3\n":          `a:3:2: found one id in "3", expected "from to value"`,
+		"1 2 3\n3 4\n":             `a:2:1: found no value in "3 4", expected "from to value"`,
+		"1 x 3\n":                  `a:1:3: found "x", which is not a number, expected a whole number from 0 to 18446744073709551614`,
+		"1 -1 3":                   `a:1:3: found the negative number "-1", expected a whole number from 0 to 18446744073709551614`,
+		"\n1 2 3\n\n2 3 refused\n": "a:4:5: found what is refused, expected what is not",
+		banner + "3 3 2\n1 3 1\n":  "a:2:1: found 1 entry in the file, expected 2, as this line says",
+		"%%MatrixMarket matrix array real general\n1 1\n3\n": `a:1:23: found "array", expected coordinate`,
 	} {
 		path := put(t, "a", text)
 		_, _, err := readColumnOf(path, true, 0)
@@ -150,7 +150,7 @@ func TestReadEdgeColumn(t *testing.T) {
 	}
 	for column, want := range map[int]string{
 		2: "a: found column 2 for values, expected 3 or more: the ids are columns 1 and 2",
-		4: "a:2: found no column 4 for the edge from 4 to 5, expected one of every edge",
+		4: "a:2:1: found no column 4 for the edge from 4 to 5, expected one of every edge",
 	} {
 		if _, _, err := readColumnOf(put(t, "a", "1 2 3 4\n4 5 6\n"), true, column); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("found %v, expected %s", err, want)
@@ -171,14 +171,19 @@ func TestSplitColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a.txt": "a.txt 0", "a.txt:3": "a.txt 3", "a:b": "a:b 0", "a:": "a: 0", "odd:7": "odd:7 0", "odd:7:2": "odd:7 2", "g.v:height": "g.v 3",
 		"g.e.gz:weight": "g.e.gz 3", "g.e:capacity": "g.e 4", "g.v:1/2": "g.v:1/2 0",
-		"a:1": "a: found column 1 of the file, expected 2 or more: the id is column 1", "a:99999999999999999999": "a: found column 99999999999999999999 of",
+		"t.csv": "t.csv 0", "t.csv:age": "t.csv age", "t.csv.gz:2": "t.csv.gz 2", "t.tsv:who,age": "t.tsv who and age", "t.csv:from,to,km": "t.csv from and to and km",
+		"t.csv:a,,b": "t.csv: found column a,,b of a table, expected NAME, ID,NAME of vertices or FROM,TO,NAME of edges",
+		"a:1":        "a: found column 1 of the file, expected 2 or more: the id is column 1", "a:99999999999999999999": "a: found column 99999999999999999999 of",
 		"g.v:width": `g.properties: found vertex properties "age, height", expected "width" among them`,
 		"g.e:width": `g.properties: found edge properties "weight, capacity", expected "width" among them`,
 		"n.v:width": `n.properties: found no such file, expected one that names the column "width"`,
 		"e.e:width": `e.properties: found no entry edge-properties.names, expected one that has "width"`,
 	} {
 		path, column, err := SplitColumn(dir + "/" + text)
-		found := fmt.Sprint(path, " ", column)
+		found := fmt.Sprint(path, " ", column.Number)
+		if column.Name != "" {
+			found = path + " " + strings.Join(append(column.IDs, column.Name), " and ")
+		}
 		if err != nil {
 			found = err.Error()
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,6 +24,11 @@ type Columns struct {
 	Header *bool
 	// IDs is "number", "name", or "" for what the first lines look like.
 	IDs string
+	// Vertices is a file of a table, CSV, TSV or Parquet, whose lines are vertices, which exist also where no edge names them, and Vertex its column of ids, by name
+	// or by number.
+	Vertices, Vertex string
+
+	ofVertices bool // the table is one of vertices, whose id is the source
 }
 
 // IDKinds are what Columns.IDs may be.
@@ -42,21 +46,26 @@ func ParseDelimiter(s string) (byte, error) {
 	return s[0], nil
 }
 
-// Tabular reports whether a graph of a name and a format, which may be empty, is read as a table, whose vertices may have names.
+// Tabular reports whether the vertices of a graph of a name and a format, which may be empty, may have names.
 func Tabular(path, format string) bool {
 	if format == "" {
+		if files, err := Files(context.Background(), path); err == nil {
+			path = files[0]
+		}
 		format = string(formatOfName(path))
 	}
-	return format == string(CSV) || format == string(TSV)
+	return namesIn[Format(format)] || Format(format) == GraphML
 }
 
 // csvGrammar is what a line of a table looks like.
 type csvGrammar struct {
 	delimiter byte
 	columns   int    // of every line
+	header    bool   // a file may begin with the titles
 	at        [3]int // the source, the target and the weight, from 0; -1 is none
 	titles    []string
 	last      int          // of them the last
+	stops     *csvStops    // of records that are read fast; nil if none are
 	names     *names.Table // of ids that are text; nil of numbers
 }
 
@@ -64,113 +73,78 @@ type csvGrammar struct {
 var (
 	sourceNames = []string{"source", "src", "from", "source_id", "from_id", "sourceid", "fromid", "src_id", "from_node", "u", "start", "node1", "node_1", "id1", ":start_id"}
 	targetNames = []string{"target", "dst", "to", "target_id", "to_id", "targetid", "toid", "dst_id", "to_node", "v", "end", "node2", "node_2", "id2", "dest", "destination", ":end_id"}
+	vertexNames = []string{"id", "vertex", "node", "name", "vertex_id", "node_id", "vertexid", "nodeid", "key", "label", ":id"}
 	weightNames = []string{"weight", "w", "cost", "distance", "length"}
 )
 
 // readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.
 func (r *reader) readCSV(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
 	head := f.head()
-	c, said, header, err := r.Columns.understand(head, f.headIsAll(), format)
+	c, said, from, err := r.Columns.understand(head, f.headIsAll(), format)
+	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
+		c, said, from, err = r.otherHeader(ctx, f, format, c, said)
+	}
 	if err != nil {
 		return nil, inFile(err, f.path)
-	}
-	from := start{}
-	if header {
-		l := lineReader{r: f.content}
-		if _, err := l.next(); err != nil && err != io.EOF {
-			return nil, inFile(err, f.path)
-		}
-		from = start{l.offset, l.line}
 	}
 	g := grammar{columns: 2, high: maxID, single: r.Weights == edges.Float32, csv: c}
 	weighted := c.at[2] >= 0
 	if weighted {
 		g.columns = 3
 	}
-	if c.names != nil && r.partial {
-		return nil, &fault{
-			f.path, 0, "vertices with names",
-			"numbers: a cluster cannot read names yet (superstep run without --master reads them)",
-		}
-	}
-	t, err := r.readTable(ctx, f, from, g)
-	if err != nil {
-		return nil, err
-	}
-	defer t.slabs.close()
-	path := f.path
-	check := func(tuples int, _ uint64) error {
-		if tuples == 0 {
-			return noEdges(path)
-		}
-		return nil
-	}
-	var x *numbering
-	var dictionary *names.Dictionary
-	if !r.partial {
-		if err := check(t.n, 0); err != nil {
-			return nil, err
-		}
-		if c.names != nil {
-			if n := c.names.Len(); uint64(n) > maxVertices-1 {
-				return nil, inFile(tooMany(uint64(n)), path)
-			}
-			x = new(numbering)
-			dictionary, x.named = c.names.Sort(r.Team)
-			x.n = dictionary.Len()
-		} else if x, err = number(ctx, r.Team, t); err != nil {
-			return nil, inFile(err, path)
-		}
-	}
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
-	if err != nil {
-		return nil, err
-	}
-	s := r.input(path, list, x, r.directed(true))
-	s.Names = dictionary
-	s.Largest, s.Spans, s.Check = t.max, []edges.Span{t.span}, check
-	s.Account = r.account(f, said, t.remarks, s, weighted)
-	return s, nil
+	return r.readNamed(ctx, f, from, g, edgeTable{
+		names: c.names, said: said, weighted: weighted, directed: true,
+		begin: func(f *file) (start, error) { return c.begin(f, c.header) },
+	})
 }
 
-// understand tells from the first lines what the columns of a table mean, and says it. header reports that the first line has their names.
-func (o *Columns) understand(head []byte, all bool, format Format) (c *csvGrammar, said string, header bool, err error) {
-	head, bad := cutBOM(head)
+// understand tells from the first lines what the columns of a table mean, and says it. Its lines of data begin where it says, after the names of columns
+// if there are such.
+func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGrammar, said string, from start, err error) {
+	head, bad := cutBOM(content)
 	if bad != nil {
-		bad.line = 1
-		return nil, "", false, bad
+		bad.line, bad.column = 1, 1
+		return nil, "", from, bad
 	}
 	c = &csvGrammar{at: [3]int{-1, -1, -1}}
 	if c.delimiter, err = o.delimiter(head, format); err != nil {
-		return nil, "", false, err
+		return nil, "", from, err
 	}
-	rows, err := c.rows(head, all)
+	rows, second, err := c.rows(head, all)
 	if err != nil {
-		return nil, "", false, err
+		return nil, "", from, err
 	}
-	if len(rows) == 0 {
-		return nil, "", false, noEdges("")
+	if len(rows) == 0 && o.ofVertices {
+		return nil, "", from, noVertices("")
+	} else if len(rows) == 0 {
+		return nil, "", from, noEdges("")
 	}
 	first, rest := rows[0], rows[1:]
-	if c.columns = len(first); c.columns < 2 {
-		return nil, "", false, &fault{"", 1, "1 column: " + quote([]byte(first[0])), fmt.Sprintf("2 or more, with %s between them (--delimiter names another)", delimiterName(c.delimiter))}
+	if c.columns = len(first); c.columns < 2 && !o.ofVertices {
+		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])), fmt.Sprintf("2 or more, with %s between them (--delimiter names another)", delimiterName(c.delimiter)))
 	}
-	if header = o.hasHeader(first, rest); header {
+	header := o.hasHeader(first, rest)
+	if c.header = header; header {
 		c.titles = first
 		rows = rest
+		from = start{min(second.offset+int64(len(content)-len(head)), int64(len(content))), second.lines}
 	} else {
 		for i := range first {
 			c.titles = append(c.titles, "column "+strconv.Itoa(i+1))
 		}
 	}
 	if err := o.choose(c, header, rows); err != nil {
-		return nil, "", false, err
+		return nil, "", from, err
 	}
 	c.last = max(c.at[0], c.at[1], c.at[2])
+	c.stops = c.stopsOf()
 	named := o.IDs == "name"
 	if o.IDs == "" {
 		for _, row := range rows {
 			for _, at := range c.at[:2] {
+				if at < 0 {
+					continue
+				}
 				named = named || at < len(row) && (len(row[at]) == 0 || countDigits([]byte(row[at])) != len(row[at]))
 			}
 		}
@@ -178,7 +152,7 @@ func (o *Columns) understand(head []byte, all bool, format Format) (c *csvGramma
 	if named {
 		c.names = names.NewTable()
 	}
-	return c, c.say(format, header), header, nil
+	return c, c.say(format, header), from, nil
 }
 
 // delimiter is the byte between columns: the one given, that of the format, or of CSV the one that the first line has most of.
@@ -206,37 +180,59 @@ func delimiterName(c byte) string {
 	return strconv.Quote(string(rune(c)))
 }
 
-// rows returns the fields of the first lines.
-func (c *csvGrammar) rows(head []byte, all bool) ([][]string, error) {
+// rows returns the fields of the first records, but of those at fault, and where the lines after the first one begin.
+func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start, err error) {
 	const enough = 100
-	var rows [][]string
-	for number := 1; len(head) > 0 && len(rows) < enough; number++ {
-		line, rest, whole := bytes.Cut(head, newline)
-		if !whole && !all {
+	if all {
+		head = endLine(append(slices.Clip(head), '\n'))
+	}
+	for at, line := 0, 1; at < len(head) && len(rows) < enough; {
+		end := c.recordEnd(head, at)
+		if end < 0 && (!all || len(rows) > 0) {
 			break
 		}
-		head = rest
-		line = bytes.TrimSuffix(line, []byte{'\r'})
-		if len(line) == 0 {
+		if end < 0 {
+			end = len(head) - 1
+		}
+		record, from := head[at:end], line
+		line += bytes.Count(record, newline) + 1
+		at = end + 1
+		record = bytes.TrimSuffix(record, []byte{'\r'})
+		if len(record) == 0 {
 			continue
 		}
-		if bad := checkLine(line); bad != nil {
-			bad.line = number
+		row, bad := c.row(record)
+		if bad != nil && len(rows) > 0 {
+			continue // who reads it says so
+		} else if bad != nil {
+			c.place(bad, record, from)
+			return nil, start{}, bad
+		}
+		if rows = append(rows, row); len(rows) == 1 {
+			second = start{int64(at), line - 1}
+		}
+	}
+	if len(rows) == 0 && !all {
+		return nil, start{}, firstLineFault("a first line of more than 64 KiB, or quotes that do not end", "names of columns, or an edge")
+	}
+	return rows, second, nil
+}
+
+// row returns the fields of a record.
+func (c *csvGrammar) row(record []byte) ([]string, *fault) {
+	if bad := checkLine(record); bad != nil {
+		return nil, bad
+	}
+	var row []string
+	cut := cutter{record: record, delimiter: c.delimiter}
+	for cut.more() {
+		field, bad := cut.field()
+		if bad != nil {
 			return nil, bad
 		}
-		var row []string
-		cut := cutter{rest: bytes.Clone(line), delimiter: c.delimiter}
-		for cut.more() {
-			field, bad := cut.field()
-			if bad != nil {
-				bad.line = number
-				return nil, bad
-			}
-			row = append(row, string(field))
-		}
-		rows = append(rows, row)
+		row = append(row, string(field))
 	}
-	return rows, nil
+	return row, nil
 }
 
 // hasHeader reports whether the first line has the names of columns: it is said, a column is called by its name, two have usual names, or
@@ -245,12 +241,16 @@ func (o *Columns) hasHeader(first []string, rest [][]string) bool {
 	if o.Header != nil {
 		return *o.Header
 	}
+	if o.ofVertices && (len(first) > 1 && countDigits([]byte(first[0])) < len(first[0]) || usual(first, vertexNames) >= 0) {
+		return true
+	}
 	for _, name := range []string{o.Source, o.Target, o.Weight} {
 		if name != "" && slices.Contains(first, name) {
 			return true
 		}
 	}
-	if usual(first, sourceNames) >= 0 && usual(first, targetNames) >= 0 {
+	source, target := usual(first, sourceNames), usual(first, targetNames)
+	if source >= 0 && target >= 0 || source >= 0 && slices.Contains(first[source+1:], first[source]) || target >= 0 && slices.Contains(first[target+1:], first[target]) {
 		return true
 	}
 	for i, field := range first {
@@ -282,6 +282,14 @@ func usual(titles, usual []string) int {
 // choose finds the columns of the source, the target and the weight: those named, those with usual names, or the first, the second and, of
 // three without names of which the last has numbers, the third.
 func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
+	if o.ofVertices {
+		at, err := c.column(o.Source, header)
+		if at < 0 && header {
+			at = usual(c.titles, vertexNames)
+		}
+		c.at[0] = max(at, 0)
+		return err
+	}
 	for i, given := range []string{o.Source, o.Target, o.Weight} {
 		switch at, err := c.column(given, header); {
 		case err != nil:
@@ -290,6 +298,9 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 			c.at[i] = at
 		case header:
 			c.at[i] = usual(c.titles, [][]string{sourceNames, targetNames, weightNames}[i])
+			if at := c.at[i]; at >= 0 && slices.Contains(c.titles[at+1:], c.titles[at]) {
+				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]), "one, or columns by number: --source-column 1 --target-column 2 (--header no: an edge)")
+			}
 		}
 	}
 	for i := range 2 {
@@ -304,7 +315,7 @@ func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
 		c.at[2] = 2
 	}
 	if c.at[0] == c.at[1] || c.at[2] == c.at[0] || c.at[2] == c.at[1] {
-		return &fault{"", 1, "one column for two of source, target and weight", "three different ones: --source-column, --target-column and --weight-column name them"}
+		return firstLineFault("one column for two of source, target and weight", "three different ones: --source-column, --target-column and --weight-column name them")
 	}
 	return nil
 }
@@ -317,7 +328,7 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 	if header {
 		if at := slices.Index(c.titles, given); at >= 0 {
 			if slices.Contains(c.titles[at+1:], given) {
-				return 0, &fault{"", 1, fmt.Sprintf("two columns with the name %q", given), "a number from 1"}
+				return 0, firstLineFault(fmt.Sprintf("two columns with the name %q", given), "a number from 1")
 			}
 			return at, nil
 		}
@@ -326,13 +337,16 @@ func (c *csvGrammar) column(given string, header bool) (int, error) {
 		return n - 1, nil
 	}
 	if !header {
-		return 0, &fault{"", 1, fmt.Sprintf("no column %q", given), fmt.Sprintf("a number from 1 to %d, or a first line with names of columns", c.columns)}
+		return 0, firstLineFault(fmt.Sprintf("no column %q", given), fmt.Sprintf("a number from 1 to %d, or a first line with names of columns", c.columns))
 	}
-	return 0, &fault{"", 1, fmt.Sprintf("no column %q", given), "one of " + strings.Join(c.titles, ", ")}
+	return 0, firstLineFault(fmt.Sprintf("no column %q", given), "one of "+strings.Join(c.titles, ", "))
 }
 
 // say tells what was understood of the columns.
 func (c *csvGrammar) say(format Format, header bool) string {
+	if c.at[1] < 0 {
+		return "vertices by " + c.title(0)
+	}
 	said := fmt.Sprintf("%s, %s to %s", format, c.title(0), c.title(1))
 	if c.at[2] >= 0 {
 		said += ", weight " + c.title(2)

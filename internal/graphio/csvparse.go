@@ -6,122 +6,189 @@ import (
 	"unicode/utf8"
 )
 
-// cutter cuts a line of a table into fields.
+// cutter cuts a record of a table into fields.
 type cutter struct {
-	rest      []byte
+	record    []byte
+	at        int // where the next field begins
 	delimiter byte
 	ended     bool
+	scratch   []byte // texts of fields that are not as the record has them
+}
+
+// begin has the cutter cut a record. The texts of the fields before stay.
+func (c *cutter) begin(record []byte, delimiter byte) {
+	c.record, c.at, c.delimiter, c.ended = record, 0, delimiter, false
 }
 
 // more reports whether there is another field.
 func (c *cutter) more() bool { return !c.ended }
 
-// field returns the next field: without its quotes, or without the blanks around it. A quote within quotes is written twice; what
-// has quotes is changed in place.
+// field returns the next field: without its quotes, or without the blanks around it. A quote within quotes is written twice, and a
+// line break is a newline, whatever it is in the file.
 func (c *cutter) field() ([]byte, *fault) {
-	text := c.rest
-	if c.delimiter != ' ' && c.delimiter != '\t' {
-		text = bytes.TrimLeft(text, " \t")
+	from := c.at
+	rest, blanks := c.record[from:], " \t"
+	if c.delimiter == ' ' || c.delimiter == '\t' {
+		blanks = " "
+	}
+	for i, b := range rest {
+		if b == '"' {
+			return c.quoted(c.at + i + 1)
+		}
+		if b != ' ' && b != blanks[len(blanks)-1] {
+			break
+		}
+	}
+	if end := bytes.IndexByte(rest, c.delimiter); end >= 0 {
+		rest = rest[:end]
+		c.at += end + 1
 	} else {
-		text = bytes.TrimLeft(text, " ")
+		c.at, c.ended = len(c.record), true
 	}
-	if len(text) > 0 && text[0] == '"' {
-		return c.quoted(text)
+	if i := bytes.IndexByte(rest, '\r'); i >= 0 {
+		return nil, bareCarriage(from + i)
 	}
-	if end := bytes.IndexByte(c.rest, c.delimiter); end >= 0 {
-		text, c.rest = c.rest[:end], c.rest[end+1:]
-	} else {
-		text, c.rest, c.ended = c.rest, nil, true
-	}
-	return trimBlanks(text), nil
+	return trimBlanks(rest), nil
 }
 
-// quoted returns the field that begins with the quote at text[0].
-func (c *cutter) quoted(text []byte) ([]byte, *fault) {
-	out := 0
-	for i := 1; i < len(text); i++ {
-		if text[i] != '"' {
-			text[out] = text[i]
-			out++
-			continue
-		}
-		if i+1 < len(text) && text[i+1] == '"' {
-			text[out] = '"'
-			out++
-			i++
-			continue
-		}
-		rest := trimBlanks(text[i+1:])
-		if c.delimiter == '\t' {
-			rest = text[i+1:]
-		}
-		switch {
-		case len(rest) == 0:
-			c.rest, c.ended = nil, true
-		case rest[0] == c.delimiter:
-			c.rest = rest[1:]
-		default:
-			return nil, &fault{found: quote(rest) + " after the quotes of a field", expected: "the end of the field (a quote within quotes is written twice)"}
-		}
-		return text[:out], nil
+// bareCarriage is the fault of a carriage return in a field without quotes, at record[at]: a file whose lines end with it would be one record.
+func bareCarriage(at int) *fault {
+	return &fault{column: at + 1, found: "a carriage return within a line", expected: `lines that end with \n or \r\n (tr '\r' '\n' < FILE > NEW makes them), or quotes around the field`}
+}
+
+// quoted returns the field whose text begins at record[from], after its quote.
+func (c *cutter) quoted(from int) ([]byte, *fault) {
+	end := closing(c.record, from)
+	if end < 0 {
+		return nil, &fault{column: from, found: openQuotes, expected: `a " that ends them`}
 	}
-	return nil, &fault{found: "quotes that do not end in their line", expected: `a " that ends them (fields with a line break within are not read)`}
+	after := end + 1
+	for after < len(c.record) && isBlank(c.record[after]) && c.record[after] != c.delimiter {
+		after++
+	}
+	switch {
+	case after == len(c.record):
+		c.at, c.ended = after, true
+	case c.record[after] == c.delimiter:
+		c.at = after + 1
+	default:
+		return nil, &fault{
+			column: after + 1, found: quote(c.record[after:]) + " after the quotes of a field",
+			expected: "the end of the field (a quote within quotes is written twice)",
+		}
+	}
+	text := c.record[from:end]
+	if bytes.IndexByte(text, '"') < 0 && bytes.IndexByte(text, '\r') < 0 {
+		return text, nil
+	}
+	start := len(c.scratch)
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\r' && i+1 < len(text) && text[i+1] == '\n' {
+			continue
+		}
+		c.scratch = append(c.scratch, text[i])
+		if text[i] == '"' {
+			i++
+		}
+	}
+	return c.scratch[start:len(c.scratch):len(c.scratch)], nil
 }
 
 // trimBlanks cuts spaces and tabs off both ends.
 func trimBlanks(text []byte) []byte {
-	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t') {
+	for len(text) > 0 && isBlank(text[0]) {
 		text = text[1:]
 	}
-	for len(text) > 0 && (text[len(text)-1] == ' ' || text[len(text)-1] == '\t') {
+	for len(text) > 0 && isBlank(text[len(text)-1]) {
 		text = text[:len(text)-1]
 	}
 	return text
 }
 
-// parseCSV reads data, whole lines of a table, until one is at fault: p.lines then counts it.
-func (p *parser) parseCSV(data []byte) *fault {
+// parseCSV reads data, whole records of a table, as parse does.
+func (p *parser) parseCSV(data []byte) {
 	c := p.csv
 	p.names.Reset()
-	text := c.names == nil || utf8.Valid(data) // else the line that is not is looked for
+	p.cut.scratch = nil                        // the names of the batch before are in it
+	text := utf8.Valid(data) || c.names == nil // else the record that is not is looked for
 	for len(data) > 0 {
+		if data = data[p.fastCSV(data, text):]; len(data) == 0 {
+			break
+		}
 		end := bytes.IndexByte(data, '\n')
-		line := data[:end]
-		data = data[end+1:]
 		p.lines++
-		if len(line) > 0 && line[len(line)-1] == '\r' {
-			line = line[:len(line)-1]
+		first := p.lines
+		record := bytes.TrimSuffix(data[:end], carriage)
+		bad := p.read(record, text)
+		if bad != nil && bad.found == openQuotes { // the record may go on in other lines
+			switch all := c.recordEnd(data, 0); {
+			case all > end:
+				p.lines += bytes.Count(data[end:all], newline)
+				end = all
+				record = bytes.TrimSuffix(data[:end], carriage)
+				bad = p.read(record, text)
+			case all < 0 && len(data) > maxLine:
+				bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
+			case all < 0: // all of it shows which quotes do not end; it is the first line that is left out
+				record = data[:len(data)-1]
+				bad = p.read(record, text)
+			}
 		}
-		if len(line) == 0 {
-			continue
-		}
-		if bad := p.csvLine(line, text); bad != nil {
-			return bad
+		data = data[end+1:]
+		if bad != nil {
+			c.place(bad, record, first)
+			if !p.leave(bad) {
+				return
+			}
 		}
 	}
 	if c.names != nil {
 		p.ids = c.names.Take(&p.names, p.ids)
 	}
-	return nil
 }
 
-// csvLine reads one line of a table. text says that it is UTF-8.
-func (p *parser) csvLine(line []byte, text bool) *fault {
-	if bad := checkLine(line); bad != nil {
+// place gives a fault the line and column of its column in a record, which begins in the line given.
+func (c *csvGrammar) place(bad *fault, record []byte, line int) {
+	bad.line, bad.column = c.placeOf(bad.column-1, record, line)
+}
+
+// placeOf returns the line and column of a place in a record, which begins in the line given.
+func (c *csvGrammar) placeOf(at int, record []byte, line int) (int, int) {
+	before := record[:min(max(at, 0), len(record))]
+	return line + bytes.Count(before, newline), len(before) - bytes.LastIndexByte(before, '\n')
+}
+
+// openQuotes is what is found where quotes do not end.
+const openQuotes = "quotes that do not end"
+
+var carriage = []byte{'\r'}
+
+// read reads one record of a table, or of one at fault nothing; an empty one is none. text says that it is UTF-8.
+func (p *parser) read(record []byte, text bool) *fault {
+	if len(record) == 0 {
+		return nil
+	}
+	if bad := checkLine(record); bad != nil {
 		return bad
 	}
 	c := p.csv
-	if !text && !utf8.Valid(line) {
-		return &fault{found: "bytes that are not UTF-8: " + quote(line), expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)"}
+	if !text && !utf8.Valid(record) {
+		return &fault{
+			column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record),
+			expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
+		}
 	}
 	var fields [3][]byte
 	n := 0
-	if bytes.IndexByte(line, '"') < 0 {
-		n = c.plain(line, &fields)
+	if bytes.IndexByte(record, '"') < 0 {
+		if i := bytes.IndexByte(record, '\r'); i >= 0 {
+			return bareCarriage(i)
+		}
+		n = c.plain(record, &fields)
 	} else {
-		cut := cutter{rest: line, delimiter: c.delimiter}
-		for ; cut.more(); n++ {
-			field, bad := cut.field()
+		p.cut.begin(record, c.delimiter)
+		for ; p.cut.more(); n++ {
+			field, bad := p.cut.field()
 			if bad != nil {
 				return bad
 			}
@@ -129,33 +196,77 @@ func (p *parser) csvLine(line []byte, text bool) *fault {
 		}
 	}
 	if n != c.columns {
-		return &fault{found: counted(n, "column", "columns") + ": " + quote(line), expected: fmt.Sprintf("%d as in the first line", c.columns)}
+		return &fault{
+			column: c.begins(record, min(n, c.columns)) + 1,
+			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
+		}
 	}
-	for i, field := range fields[:2] {
-		if len(field) == 0 {
-			return &fault{found: "nothing in " + c.title(i), expected: "a vertex"}
+	var ids [2]uint64
+	ends := 2
+	if c.at[1] < 0 { // of vertices
+		ends = 1
+	}
+	for i, field := range fields[:ends] {
+		var bad *fault
+		switch {
+		case len(field) == 0:
+			bad = &fault{found: "nothing in " + c.title(i), expected: "a vertex"}
+		case c.names == nil:
+			if ids[i], bad = p.number(field); bad != nil {
+				bad.found += " in " + c.title(i)
+				bad.expected += " (--ids name reads ids of any kind)"
+			}
 		}
-		if c.names != nil {
-			p.names.Add(field)
-			continue
-		}
-		id, bad := p.number(field)
 		if bad != nil {
-			bad.found += " in " + c.title(i)
-			bad.expected += " (--ids name reads ids of any kind)"
+			bad.column = c.begins(record, c.at[i]) + 1
 			return bad
 		}
-		p.ids = append(p.ids, id)
 	}
 	if p.columns == 3 {
 		w, bad := weight(fields[2], p.single)
 		if bad != nil {
 			bad.found += " in " + c.title(2)
+			bad.column = c.begins(record, c.at[2]) + 1
 			return bad
 		}
 		p.weights = append(p.weights, w)
 	}
+	if c.names == nil {
+		p.ids = append(p.ids, ids[:ends]...)
+		return nil
+	}
+	for _, field := range fields[:ends] {
+		p.names.Add(field)
+	}
 	return nil
+}
+
+// validBytes returns how many bytes of a text are UTF-8 before the first that are not.
+func validBytes(text []byte) int {
+	n := 0
+	for n < len(text) {
+		r, size := utf8.DecodeRune(text[n:])
+		if r == utf8.RuneError && size <= 1 {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// begins returns where field n of a record begins, after the blanks before it, or where the record ends if it has no such field.
+func (c *csvGrammar) begins(record []byte, n int) int {
+	cut := cutter{record: record, delimiter: c.delimiter}
+	for ; n > 0 && cut.more(); n-- {
+		if _, bad := cut.field(); bad != nil {
+			break
+		}
+	}
+	at := cut.at
+	for !cut.ended && at < len(record) && isBlank(record[at]) && record[at] != c.delimiter {
+		at++
+	}
+	return at
 }
 
 // number reads an id.
@@ -166,7 +277,7 @@ func (p *parser) number(field []byte) (uint64, *fault) {
 	return p.id(field)
 }
 
-// plain cuts a line without quotes, and returns how many fields it has.
+// plain cuts a record without quotes, and returns how many fields it has.
 func (c *csvGrammar) plain(line []byte, fields *[3][]byte) int {
 	n := 0
 	for ; n <= c.last; n++ {

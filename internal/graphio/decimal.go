@@ -6,7 +6,7 @@ import "math"
 var powers = [...]float64{1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
 
 // decimal reads a number of the form -12.345, of at most 15 digits, from data[i:], which a byte that is none of these
-// ends. 15 digits and the power of ten below them are exact in double precision, so that one division rounds right
+// ends: the caller looks at that. 15 digits and the power of ten below them are exact in double precision, so that one division rounds right
 // (Clinger 1990). It reports false on any other form, and where rounding to single precision would be rounding twice.
 func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 	negative := data[i] == '-'
@@ -31,9 +31,6 @@ func decimal(data []byte, i int, single bool) (w float64, end int, ok bool) {
 		if scale = i - from; n+scale > 15 {
 			return 0, i, false
 		}
-	}
-	if c := data[i]; !isBlank(c) && c != '\r' && c != '\n' {
-		return 0, i, false
 	}
 	w = float64(mantissa) / powers[scale]
 	if negative {

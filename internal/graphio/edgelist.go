@@ -28,12 +28,12 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	if format == WEL {
 		g.follow(columns(f.head()) - g.columns)
 	}
-	t, err := r.readTable(ctx, f, start{}, g)
+	t, err := r.readTables(ctx, f, start{}, g, func(*file) (start, error) { return start{}, nil })
 	if err != nil {
 		return nil, err
 	}
 	defer t.slabs.close()
-	path := f.path
+	path := r.name
 	check := func(tuples int, _ uint64) error {
 		if tuples == 0 {
 			return noEdges(path)
@@ -54,13 +54,13 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil, err
 	}
 	s := r.input(path, list, x, r.directed(true))
-	s.Largest, s.Spans, s.Check = t.max, []edges.Span{t.span}, check
+	s.Largest, s.Spans, s.Check = t.max, t.spans, check
 	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
 	return s, nil
 }
 
 // noEdges is the fault of a file that says nothing but its edges, and has none: a download or a program that failed.
-func noEdges(path string) error { return &fault{path, 0, "no edges", "one or more"} }
+func noEdges(path string) error { return fileFault(path, "no edges", "one or more") }
 
 var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
 
@@ -124,7 +124,14 @@ func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, 
 	if ids := idsAccount(&s.Input); ids != "" {
 		parts = append(parts, ids)
 	}
-	return []string{f.path + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
+	name := f.path
+	if len(r.others) > 0 {
+		name = fmt.Sprintf("%s (%s)", r.name, counted(1+len(r.others), "file", "files"))
+	}
+	if n := len(r.skipped); n > 0 {
+		parts = append(parts, counted(n, "malformed line", "malformed lines")+" left out")
+	}
+	return []string{name + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
 }
 
 // idsAccount says which ids the vertices have.

@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bytes"
 	"fmt"
 	"strconv"
 )
@@ -9,14 +10,50 @@ import (
 type fault struct {
 	file            string
 	line            int // from 1; 0 when the fault is of the file as a whole
+	column          int // byte of the line, from 1; 0 when it is of the line as a whole
 	found, expected string
+	fatal           bool // the line cannot be left out: where it ends is not known
 }
 
 func (f *fault) Error() string {
-	if f.line > 0 {
+	switch {
+	case f.line > 0 && f.column > 0:
+		return fmt.Sprintf("%s:%d:%d: found %s, expected %s", f.file, f.line, f.column, f.found, f.expected)
+	case f.line > 0:
 		return fmt.Sprintf("%s:%d: found %s, expected %s", f.file, f.line, f.found, f.expected)
 	}
 	return fmt.Sprintf("%s: found %s, expected %s", f.file, f.found, f.expected)
+}
+
+// fileFault is a fault of a file as a whole.
+func fileFault(path, found, expected string) *fault {
+	return &fault{file: path, found: found, expected: expected}
+}
+
+// firstLineFault is a fault of the first line of a table, whose file is not named yet.
+func firstLineFault(found, expected string) *fault {
+	return &fault{line: 1, column: 1, found: found, expected: expected}
+}
+
+// at places the fault at a part of a line, unless it has a column already.
+func (f *fault) at(line, part []byte) *fault {
+	if f != nil && f.column == 0 {
+		f.column = offsetIn(line, part) + 1
+	}
+	return f
+}
+
+// offsetIn returns where a part of a text, which was sliced from it and of which the end may have been cut off, begins in it.
+func offsetIn(text, part []byte) int { return min(max(cap(text)-cap(part), 0), len(text)) }
+
+// fieldAt returns field i, from 0, of columns between blanks.
+func fieldAt(text []byte, i int) []byte {
+	rest := bytes.TrimLeft(text, " \t")
+	for ; i > 0 && len(rest) > 0; i-- {
+		_, rest = cutField(rest)
+	}
+	field, _ := cutField(rest)
+	return field
 }
 
 // quote returns at most 80 bytes of input text in a form safe to print.

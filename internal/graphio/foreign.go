@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // asText is what to do with a file of another program.
 const asText = `text: write its edges as lines "u v"`
 
+const zipMagic = "PK\x03\x04"
+
 // magics are the first bytes of kinds of files that are not read, and what to do with one. No text of a graph begins so.
 var magics = []struct{ bytes, found, expected string }{
-	{"PAR1", "Parquet data", asText},
-	{"BZh", "bzip2 data", "text, plain or compressed by gzip or zstd: unpack it with bunzip2"},
-	{"\xfd7zXZ\x00", "xz data", "text, plain or compressed by gzip or zstd: unpack it with unxz"},
-	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip or zstd: unpack it with unlz4"},
-	{"\x1f\x9d", "data of compress", "text, plain or compressed by gzip or zstd: unpack it with uncompress"},
-	{"PK\x03\x04", "a zip archive", "a file of a graph: unpack it with unzip"},
+	{"PAR1", "Parquet data", "text (--format parquet reads it)"},
+	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with unlz4"},
+	{"\x1f\x9d", "data of compress", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with uncompress"},
+	{zipMagic, "a zip archive", "a file of a graph: unpack it with unzip"},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "a file of a graph: unpack it with 7z x"},
 	{"\x89HDF\r\n\x1a\n", "HDF5 data", asText},
 	{"\x93NUMPY", "a NumPy array", asText},
@@ -27,6 +29,9 @@ var magics = []struct{ bytes, found, expected string }{
 	{"version https://git-lfs", "a pointer of Git LFS", "the file itself: git lfs pull fetches it"},
 }
 
+// columnar are the formats of columns between blanks, in whose place other texts are met.
+var columnar = map[Format]bool{SNAP: true, EL: true, WEL: true, MatrixMarket: true, LDBC: true, Adjacency: true}
+
 // foreign returns a fault when the content of f, of which head is the beginning, is of a known kind that is not read as
 // text. It is nil for every text that is. Of separated numbers, format says whether they are lists, if they do not look so.
 func (f *file) foreign(head []byte, format Format) error {
@@ -34,29 +39,50 @@ func (f *file) foreign(head []byte, format Format) error {
 	if bad != nil {
 		return nil // the parser says it
 	}
+	if format == Parquet || format == Serialized || format == SerializedW {
+		return nil
+	}
 	for _, m := range magics {
 		if bytes.HasPrefix(text, []byte(m.bytes)) {
-			return &fault{f.path, 0, m.found, m.expected}
+			if m.bytes == zipMagic && strings.EqualFold(filepath.Ext(f.path), ".xlsx") {
+				return fileFault(f.path, "an Excel workbook", "CSV: save the sheet of the edges as CSV UTF-8")
+			}
+			return fileFault(f.path, m.found, m.expected)
 		}
 	}
 	switch {
 	case len(head) > 262 && string(head[257:262]) == "ustar" && bytes.IndexByte(head[:257], 0) >= 0:
-		return &fault{f.path, 0, "a tar archive", "a file of a graph: unpack it with tar xf"}
+		return fileFault(f.path, "a tar archive", "a file of a graph: unpack it with tar xf")
 	case f.mayBePacked(head):
-		return &fault{f.path, 0, "binary data that can be packed edges", "text (--format graph500 reads packed edges)"}
+		return fileFault(f.path, "binary data that can be packed edges", "text (--format graph500 reads packed edges)")
+	}
+	if format != "" && !columnar[format] && isBinary(text) {
+		return fileFault(f.path, "binary data", "text in UTF-8")
+	}
+	if !columnar[format] { // its reader says what it is not; a name of a column or a vertex may be any word
+		return nil
 	}
 	line, number := firstLine(text)
-	found, expected := foreignLine(line, number, text, filepath.Base(f.path))
-	if format == CSV || format == TSV { // a name of a column or a vertex may be such a word
-		found = ""
-	}
-	if found == "" && format != CSV && format != TSV {
+	found, expected := foreignLine(line, text, filepath.Base(f.path))
+	if found == "" {
 		found, expected = f.separated(line, number, text, format)
 	}
 	if found != "" {
-		return &fault{f.path, number, found, expected}
+		return &fault{file: f.path, line: number, column: 1, found: found, expected: expected}
 	}
 	return nil
+}
+
+// isBinary reports whether the beginning of a file is no text of any encoding that has ASCII in it: it has bytes that are not UTF-8, and of 32 bytes more than
+// one is a control character other than white space. Of random bytes three are; a text may have some in lines that are malformed.
+func isBinary(head []byte) bool {
+	n := 0
+	for _, b := range head {
+		if b < ' ' && !unicode.IsSpace(rune(b)) && b != 0x1b {
+			n++
+		}
+	}
+	return 32*n > len(head) && !utf8.Valid(head)
 }
 
 // mayBePacked reports whether a file that is no text can be one of packed tuples, of ids below 2^32.
@@ -86,18 +112,23 @@ func firstLine(text []byte) (line []byte, number int) {
 	return nil, number
 }
 
-// foreignLine says what a text is whose first line of data, of the number given, is line, and what to do with it; nothing if it may be
-// a list of edges or a matrix.
-func foreignLine(line []byte, number int, text []byte, name string) (found, expected string) {
+// foreignLine says what a text is whose first line of data is line, in a file of the name given, and what to do with it; nothing if it may be a list of edges or a matrix.
+func foreignLine(line, text []byte, name string) (found, expected string) {
 	word, rest := cutField(line)
 	lower := strings.ToLower(string(word))
-	name = quoteName(name)
 	switch {
 	case len(line) == 0:
+	case line[0] == '<' && bytes.Contains(text, []byte("<gexf")):
+		return "a graph in GEXF", "a table: Gephi exports that of the edges (Data Laboratory, Export table)"
+	case line[0] == '<' && bytes.Contains(text, []byte("<rdf:RDF")), line[0] == '<' && bytes.HasSuffix(line, []byte(".")), lower == "@prefix", lower == "@base":
+		return "RDF triples: " + quote(line), fmt.Sprintf(`a table: riot --output=ntriples %s | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`, quoteName(name))
 	case line[0] == '<':
+		if bytes.Contains(text, []byte("<graphml")) {
+			return "GraphML: " + quote(line), asText + " (--format graphml reads it)"
+		}
 		return "HTML or XML: " + quote(line), asText + " (a page in place of a download begins so)"
 	case line[0] == '{' || line[0] == '[':
-		return "JSON: " + quote(line), asText
+		return "JSON: " + quote(line), asText + " (--format jsonl reads an object a line, --format giraph a list a line)"
 	case lower == "*vertices":
 		return "a graph of Pajek", asText
 	case lower == "creator" || lower == "graph" && (len(rest) == 0 || rest[0] == '['):
@@ -105,10 +136,7 @@ func foreignLine(line []byte, number int, text []byte, name string) (found, expe
 	case lower == "strict" || lower == "digraph" || lower == "graph":
 		return "a graph of Graphviz: " + quote(line), asText
 	case lower == "c" || lower == "p":
-		if bytes.Contains(text, []byte("\ne ")) {
-			return "a DIMACS graph", fmt.Sprintf(`lines "u v": sed -n 's/^e //p' %s > FILE.el makes them, to be read with --undirected`, name)
-		}
-		return "a DIMACS graph", fmt.Sprintf(`lines "u v w": sed -n 's/^a //p' %s > FILE.wel makes them`, name)
+		return "a DIMACS graph", asText + " (--format dimacs reads it)"
 	}
 	return "", ""
 }
@@ -188,11 +216,7 @@ func isMETIS(head []byte, whole bool) bool {
 
 // metisFault is the fault of a file of METIS that is read as a list of edges.
 func metisFault(path string) error {
-	return &fault{
-		path, 0, "what looks like METIS: each line the neighbours of a vertex",
-		fmt.Sprintf(`lines "u v": awk '!/^%%/ && n++ {for (i = 1; i <= NF; i++) if ($i >= n-1) print n-1, $i}' %s > FILE.el makes them, to be read with --undirected`,
-			quoteName(filepath.Base(path))),
-	}
+	return fileFault(path, "what looks like METIS: each line the neighbours of a vertex", `lines "u v" (--format metis reads it)`)
 }
 
 // areLists reports whether a text that is no list of edges looks like adjacency lists: lines of ids, not all as many, of which the first
@@ -224,8 +248,8 @@ func areLists(head []byte, whole bool) bool {
 
 // listsFault is the fault of adjacency lists that are read as a list of edges.
 func listsFault(path string) error {
-	return &fault{
-		path, 0, "what looks like adjacency lists: each line a vertex and its neighbours",
+	return fileFault(
+		path, "what looks like adjacency lists: each line a vertex and its neighbours",
 		`lines "u v" (--format adjacency reads lists, with --undirected if each edge is in two lines)`,
-	}
+	)
 }

@@ -1,11 +1,7 @@
 package graphio
 
 import (
-	"errors"
 	"fmt"
-	"os/exec"
-	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -18,11 +14,12 @@ func TestForeign(t *testing.T) {
 	tar := strings.Repeat("x\x00", 128) + "\x00ustar" + strings.Repeat("\x00", 300)
 	packed := strings.Repeat(string(appendEdge(nil, 5, 1<<31)), 20)
 	text := `text: write its edges as lines "u v"`
-	unpack := "text, plain or compressed by gzip or zstd: unpack it with "
+	unpack := "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with "
 	for _, test := range []struct{ name, content, want string }{
-		{"a.parquet", "PAR1\x15\x04\x15", "a.parquet: found Parquet data, expected " + text},
-		{"a.el.bz2", "BZh91AY&SY\x01", "a.el.bz2: found bzip2 data, expected " + unpack + "bunzip2"},
-		{"a.txt.xz", "\xfd7zXZ\x00\x00\x04", "a.txt.xz: found xz data, expected " + unpack + "unxz"},
+		{"a.xlsx", "PK\x03\x04", "a.xlsx: found an Excel workbook, expected CSV: save the sheet of the edges as CSV UTF-8"},
+		{"a.gexf", "<?xml version=\"1.0\"?>\n<gexf>\n", "a.gexf:1:1: found a graph in GEXF, expected a table: Gephi exports that of the edges (Data Laboratory, Export table)"},
+		{"a.nt", "<a> <b> <c> .\n", `a.nt:1:1: found RDF triples: "<a> <b> <c> .", expected a table: riot --output=ntriples a.nt | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`},
+		{"a.ttl", "@prefix a: <b> .\n", `a.ttl:1:1: found RDF triples: "@prefix a: <b> .", expected a table: riot --output=ntriples a.ttl | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`},
 		{"a.mtx.lz4", "\x04\x22\x4d\x18d@\xa7", "a.mtx.lz4: found lz4 data, expected " + unpack + "unlz4"},
 		{"a.Z", "\x1f\x9d\x90", "a.Z: found data of compress, expected " + unpack + "uncompress"},
 		{"a.zip", "PK\x03\x04\x14", "a.zip: found a zip archive, expected a file of a graph: unpack it with unzip"},
@@ -31,12 +28,12 @@ func TestForeign(t *testing.T) {
 		{"a.h5", "\x89HDF\r\n\x1a\n\x00", "a.h5: found HDF5 data, expected " + text},
 		{"a.el", "version https://git-lfs.github.com/spec/v1\n", "a.el: found a pointer of Git LFS, expected the file itself: git lfs pull fetches it"},
 		{"g20", packed, "g20: found binary data that can be packed edges, expected text (--format graph500 reads packed edges)"},
-		{"a.txt", "\n<!DOCTYPE html>\n", `a.txt:2: found HTML or XML: "<!DOCTYPE html>", expected ` + text + " (a page in place of a download begins so)"},
-		{"a.json", `[{"u": 1}]`, `a.json:1: found JSON: "[{\"u\": 1}]", expected ` + text},
-		{"a.net", "*Vertices 3\n*Edges\n1 2\n", "a.net:1: found a graph of Pajek, expected " + text},
-		{"a.dot", "digraph g {\n1 -> 2\n}\n", `a.dot:1: found a graph of Graphviz: "digraph g {", expected ` + text},
-		{"a.gml", "graph [\n  directed 1\n]\n", `a.gml:1: found a graph in GML: "graph [", expected ` + text},
-		{"a.gml", "Creator \"x\"\ngraph\n[\n", `a.gml:1: found a graph in GML: "Creator \"x\"", expected ` + text},
+		{"a.txt", "\n<!DOCTYPE html>\n", `a.txt:2:1: found HTML or XML: "<!DOCTYPE html>", expected ` + text + " (a page in place of a download begins so)"},
+		{"a.json", `[{"u": 1}]`, `a.json:1:1: found JSON: "[{\"u\": 1}]", expected ` + text + " (--format jsonl reads an object a line, --format giraph a list a line)"},
+		{"a.net", "*Vertices 3\n*Edges\n1 2\n", "a.net:1:1: found a graph of Pajek, expected " + text},
+		{"a.dot", "digraph g {\n1 -> 2\n}\n", `a.dot:1:1: found a graph of Graphviz: "digraph g {", expected ` + text},
+		{"a.gml", "graph [\n  directed 1\n]\n", `a.gml:1:1: found a graph in GML: "graph [", expected ` + text},
+		{"a.gml", "Creator \"x\"\ngraph\n[\n", `a.gml:1:1: found a graph in GML: "Creator \"x\"", expected ` + text},
 	} {
 		for _, o := range []ReadOptions{{}, {Format: EL}, {Format: WEL, Weights: edges.Float32}} {
 			path := put(t, test.name, test.content)
@@ -56,42 +53,7 @@ func TestForeign(t *testing.T) {
 	dir := t.TempDir()
 	putIn(t, dir, "g.v", "1\n2\n")
 	_, err := read(putIn(t, dir, "g.e", "1|2\n"), pieceSize, ReadOptions{})
-	wantError(t, err, dir+"/g.e", `g.e:1: found columns separated by bars: "1|2", expected blanks between numbers: cat g.e | tr '|' ' ' > FILE.el makes them`)
-}
-
-// TestForeignCommands runs the commands that errors name: what they make is read, and is the graph.
-func TestForeignCommands(t *testing.T) {
-	if _, err := exec.LookPath("sh"); err != nil {
-		t.Skip(err)
-	}
-	plain := [][2]uint64{{1, 2}, {2, 3}}
-	for _, test := range []struct {
-		name, content, found string
-		weights              []float64
-	}{
-		{"a.col", "c edges\np edge 3 2\ne 1 2\ne 2 3\n", ":1: found a DIMACS graph, ", nil},
-		{"a.gr", "c\np sp 3 2\na 1 2 5\na 2 3 7\n", ":1: found a DIMACS graph, ", []float64{5, 7}},
-		{"a.graph", "% c\n3 2\n2\n% d\n1 3\n2\n", ": found what looks like METIS: each line the neighbours of a vertex, ", nil},
-	} {
-		path := put(t, test.name, test.content)
-		_, err := read(path, pieceSize, ReadOptions{})
-		var f *fault
-		if !errors.As(err, &f) || !strings.HasPrefix(err.Error(), path+test.found) {
-			t.Errorf("%s: %v, want %s", test.name, err, test.found)
-			continue
-		}
-		command := regexp.MustCompile(`: ((cat|tail|sed|awk) .*FILE\.w?el) makes`).FindStringSubmatch(f.expected)
-		if command == nil {
-			t.Fatalf("%s: no command in %q", test.name, f.expected)
-		}
-		made := filepath.Join(filepath.Dir(path), "made.el")
-		shell := exec.Command("sh", "-c", regexp.MustCompile(`FILE\.w?el`).ReplaceAllString(command[1], made))
-		shell.Dir = filepath.Dir(path)
-		if out, err := shell.CombinedOutput(); err != nil {
-			t.Fatalf("%s: %v: %s", command[1], err, out)
-		}
-		same(t, plainly(t, mustRead(t, made, ReadOptions{Weights: edges.Float64})), graph{[]uint64{1, 2, 3}, plain, test.weights})
-	}
+	wantError(t, err, dir+"/g.e", `g.e:1:1: found columns separated by bars: "1|2", expected blanks between numbers: cat g.e | tr '|' ' ' > FILE.el makes them`)
 }
 
 // TestForeignLists: adjacency lists with commas are told from edges by their content or by the format, for another name makes them lists again.

@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"compress/bzip2"
 	stdgzip "compress/gzip"
 	"errors"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/ulikunitz/xz"
 )
 
 // Each target holds two things: no input makes a panic, and an input that is read is read as the slow parser reads it.
@@ -168,6 +170,8 @@ func FuzzCompressed(f *testing.F) {
 	f.Add([]byte(zst("1 2\n# c\n")), byte(9))
 	f.Add([]byte(zst("1 2\n")+zst("3 4\n")), byte(0))
 	f.Add([]byte(gz("1 2\n")[:15]), byte(0))
+	f.Add([]byte(bzipLists), byte(3))
+	f.Add([]byte(xzLists), byte(3))
 	team := team(f, 3)
 	z, err := zstd.NewReader(nil, zstd.WithDecoderMaxMemory(1<<20))
 	if err != nil {
@@ -187,6 +191,18 @@ func FuzzCompressed(f *testing.F) {
 				t.Fatal(err)
 			}
 			if content, err = io.ReadAll(g); err != nil {
+				t.Fatal(err)
+			}
+		case bzipped:
+			if content, err = io.ReadAll(bzip2.NewReader(bytes.NewReader(data))); err != nil {
+				t.Fatal(err)
+			}
+		case xzipped:
+			x, err := xz.NewReader(bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if content, err = io.ReadAll(x); err != nil {
 				t.Fatal(err)
 			}
 		case zstandard:

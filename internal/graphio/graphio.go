@@ -22,7 +22,7 @@ import (
 // Format is a way to lay out a graph in files.
 type Format string
 
-// The formats that are read and, but for Adjacency, CSV and TSV, written.
+// The formats that are read and, but for Adjacency, Giraph and GraphML, written.
 const (
 	SNAP         Format = "snap"
 	EL           Format = "el"
@@ -33,12 +33,23 @@ const (
 	Adjacency    Format = "adjacency"
 	CSV          Format = "csv"
 	TSV          Format = "tsv"
+	JSONLines    Format = "jsonl"
+	Parquet      Format = "parquet"
+	DIMACS       Format = "dimacs"
+	METIS        Format = "metis"
+	GraphML      Format = "graphml"
+	Serialized   Format = "sg"  // of GAPBS
+	SerializedW  Format = "wsg" // the same with weights
+	Giraph       Format = "giraph"
 )
 
 // Formats are the names of all formats, and Written those of the formats that are written.
 var (
-	Formats = append(slices.Clone(Written), string(Adjacency), string(CSV), string(TSV))
-	Written = []string{string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500)}
+	Formats = append(slices.Clone(Written), string(Adjacency), string(Giraph), string(GraphML))
+	Written = []string{
+		string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500), string(CSV), string(TSV), string(JSONLines), string(Parquet),
+		string(DIMACS), string(METIS), string(Serialized), string(SerializedW),
+	}
 )
 
 // ParseFormat returns the format of the name given.
@@ -66,6 +77,8 @@ type ReadOptions struct {
 	Weights edges.Weights
 	// Columns are those of a table.
 	Columns Columns
+	// SkipBad is how many malformed lines of a text are left out, as edges.Input.Skipped tells; one more is an error.
+	SkipBad int
 }
 
 const (
@@ -101,6 +114,11 @@ type reader struct {
 	partial     bool // a part is read, even if it is all: of regular files only
 	progress    progress
 	free        func() int64 // bytes of memory that are available; 0 if unknown
+	skipped     []string     // malformed lines that were left out
+	name        string       // of what is read, as the caller has it
+	others      []string     // of several files all but the first, which are read one after the other
+	format      Format       // of the files
+	expecting   bool         // progress expects all that is still to be opened
 }
 
 func newReader(o ReadOptions, piece int) *reader {
@@ -128,6 +146,9 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, err
 		}
 	}
 	s, err := r.dispatch(ctx, path)
+	if err == nil {
+		s.Skipped, s.SkipBad = r.skipped, r.SkipBad
+	}
 	if ctx.Err() != nil {
 		if err == nil {
 			s.Close()
@@ -137,16 +158,41 @@ func (r *reader) tuples(ctx context.Context, path string) (*edges.RankInput, err
 	return s, err
 }
 
-// dispatch reads a file by its format.
-func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, error) {
-	format := r.Format
+// dispatch reads a file, or several, by their format.
+func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, error) {
+	format, path := r.Format, name
 	if format == "" {
-		format = formatOfName(path)
+		format = formatOfName(name)
 	}
-	if format == LDBC || (format == "" && isLDBCBase(path)) {
-		return r.readLDBC(ctx, path)
+	r.name = name
+	if format != LDBC && format != Graph500 && !(format == "" && isLDBCBase(name)) {
+		files, err := Files(ctx, name)
+		if err != nil {
+			return nil, err
+		}
+		path, r.others = files[0], files[1:]
+		if r.Format == "" {
+			format = formatOfName(path)
+		}
+		if len(r.others) > 0 {
+			if err := r.alike(files, format); err != nil {
+				return nil, err
+			}
+		}
 	}
-	if format == Graph500 {
+	if path == Stdin && format == "" {
+		return nil, fileFault(stdinName, "no name that tells a format", "--format: one of "+strings.Join(Formats, ", "))
+	}
+	if format == "" && isLDBCBase(path) {
+		format = LDBC
+	}
+	if format == LDBC || format == Graph500 {
+		if err := r.takesVertices(format); err != nil {
+			return nil, err
+		}
+		if format == LDBC {
+			return r.readLDBC(ctx, path)
+		}
 		return r.readGraph500(ctx, path)
 	}
 	f, err := r.open(ctx, path)
@@ -161,6 +207,14 @@ func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, e
 	if err := f.foreign(head, format); err != nil {
 		return nil, err
 	}
+	if err := r.takesVertices(format); err != nil {
+		return nil, err
+	}
+	if r.format = format; len(r.others) > 0 {
+		if err := r.alike(append([]string{path}, r.others...), format); err != nil {
+			return nil, err
+		}
+	}
 	if format == MatrixMarket {
 		return r.readMatrixMarket(ctx, f)
 	}
@@ -169,12 +223,26 @@ func (r *reader) dispatch(ctx context.Context, path string) (*edges.RankInput, e
 		return r.readAdjacency(ctx, f)
 	case CSV, TSV:
 		return r.readCSV(ctx, f, format)
+	case JSONLines:
+		return r.readJSONLines(ctx, f)
+	case Giraph:
+		return r.readGiraph(ctx, f)
+	case DIMACS:
+		return r.readDIMACS(ctx, f)
+	case METIS:
+		return r.readMETIS(ctx, f)
+	case Parquet:
+		return r.readParquet(ctx, f)
+	case GraphML:
+		return r.readGraphML(ctx, f)
+	case Serialized, SerializedW:
+		return r.readSerialized(ctx, f, format == SerializedW)
 	}
 	metis, lists := isMETIS(head, f.headIsAll()), areLists(head, f.headIsAll())
 	s, err := r.readEdgeList(ctx, f, format)
 	var bad *fault
 	switch {
-	case !errors.As(err, &bad) || bad.line == 0:
+	case !errors.As(err, &bad) || bad.line == 0 || r.SkipBad > 0:
 	case metis:
 		err = metisFault(path)
 	case lists:

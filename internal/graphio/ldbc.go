@@ -34,7 +34,7 @@ func ldbcFilesOf(path string) (ldbcFiles, error) {
 		missing = append(missing, base+".e")
 	}
 	if len(missing) > 0 {
-		return files, &fault{path, 0, "no file " + strings.Join(missing, " and none "), "vertices in FILE.v and edges in FILE.e"}
+		return files, fileFault(path, "no file "+strings.Join(missing, " and none "), "vertices in FILE.v and edges in FILE.e")
 	}
 	if p := base + ".properties"; exists(p) {
 		files.properties = p
@@ -105,7 +105,7 @@ func (r *reader) ldbcGrammar(g *ldbcGraph) grammar {
 func (g *ldbcGraph) check() error {
 	head := g.v.head()
 	if columns(head) == 0 && g.v.headIsAll() {
-		return &fault{g.v.path, 0, "no vertices", "one a line"}
+		return fileFault(g.v.path, "no vertices", "one a line")
 	}
 	if err := g.v.foreign(head, LDBC); err != nil {
 		return err
@@ -132,7 +132,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	defer vertices.slabs.close()
 	var x *numbering
 	if !r.partial {
-		if x, err = r.numberVertices(ctx, g.v, vertices); err != nil {
+		if x, err = r.numberVertices(ctx, g.vertices, vertices, func(k int, id uint64) error { return repeatedAt(g.v, 0, k, id) }); err != nil {
 			return nil, err
 		}
 		vertices.slabs.close()
@@ -150,7 +150,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		return nil, err
 	}
 	undeclaredIn := func(f *file, tuple int, id uint64) error {
-		return faultAt(f, t.span.From, tuple, fmt.Sprintf("vertex %d", id), "one of the vertices in "+g.vertices)
+		return faultAt(f, t.spans[0].From, tuple, id, fmt.Sprintf("vertex %d", id), "one of the vertices in "+g.vertices)
 	}
 	if undeclared >= 0 {
 		return nil, undeclaredIn(g.e, undeclared, t.undeclaredIn(undeclared, x))
@@ -165,7 +165,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		s.Close()
 		return nil, err
 	}
-	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.span, vertices.span}
+	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0], vertices.spans[0]}
 	s.IDs = make([]uint64, 0, vertices.n)
 	for _, b := range vertices.batches {
 		s.IDs = append(s.IDs, b.words...)
@@ -174,7 +174,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		return r.reopened(ctx, g.edges, func(f *file) error { return undeclaredIn(f, tuple, id) })
 	}
 	s.Repeated = func(ctx context.Context, place int, id uint64) error {
-		return r.reopened(ctx, g.vertices, func(f *file) error { return repeatedAt(f, vertices.span.From, place, id) })
+		return r.reopened(ctx, g.vertices, func(f *file) error { return repeatedAt(f, vertices.spans[0].From, place, id) })
 	}
 	return s, nil
 }
@@ -189,21 +189,21 @@ func (r *reader) reopened(ctx context.Context, path string, f func(*file) error)
 	return f(in)
 }
 
-// faultAt is a fault of the k-th line of data from an offset on.
-func faultAt(f *file, from int64, k int, found, expected string) error {
+// faultAt is a fault of an id in the k-th line of data from an offset on.
+func faultAt(f *file, from int64, k int, id uint64, found, expected string) error {
 	if !f.regular { // it cannot be read again
-		return &fault{f.path, 0, found, expected}
+		return fileFault(f.path, found, expected)
 	}
-	line, err := lineOf(f, from, k, listMarks)
+	line, column, err := lineOf(f, from, k, listMarks, id)
 	if err != nil {
 		return err
 	}
-	return &fault{f.path, line, found, expected}
+	return &fault{file: f.path, line: line, column: column, found: found, expected: expected}
 }
 
 // repeatedAt is the fault of a vertex that was listed before.
 func repeatedAt(f *file, from int64, k int, id uint64) error {
-	return faultAt(f, from, k, fmt.Sprintf("vertex %d again", id), "every vertex once")
+	return faultAt(f, from, k, id, fmt.Sprintf("vertex %d again", id), "every vertex once")
 }
 
 // account says where the direction of edges is from.
@@ -233,15 +233,14 @@ func (r *reader) openProperties(ctx context.Context, files ldbcFiles) (*properti
 	return readProperties(f, filepath.Base(files.base))
 }
 
-// numberVertices numbers a list of ids, each of them once.
-func (r *reader) numberVertices(ctx context.Context, f *file, t *table) (*numbering, error) {
+// numberVertices numbers a list of ids, each of them once: of one that has come before, by its place in the list, again says what is wrong.
+func (r *reader) numberVertices(ctx context.Context, path string, t *table, again func(k int, id uint64) error) (*numbering, error) {
 	x, err := number(ctx, r.Team, t)
 	if err != nil {
-		return nil, inFile(err, f.path)
+		return nil, inFile(err, path)
 	}
 	if x.n < t.n {
-		k, id := repeated(t, x)
-		return nil, repeatedAt(f, 0, k, id)
+		return nil, again(repeated(t, x))
 	}
 	return x, nil
 }

@@ -50,32 +50,38 @@ func (l *lineReader) next() ([]byte, error) {
 	return line, nil
 }
 
-// at gives a fault the number of the last line read.
+// at gives a fault the number of the last line read. Without a column it is at the beginning of the line.
 func (l *lineReader) at(f *fault) error {
-	f.line = l.line
+	f.line, f.column = l.line, max(f.column, 1)
 	return f
 }
 
 // lineOf returns the line of the k-th line of data, from 0, of those that begin at offset from or after it, in a file
-// whose comments begin with one of marks.
-func lineOf(f *file, from int64, k int, marks string) (int, error) {
+// whose comments begin with one of marks, and where in it one of the first two columns is an id.
+func lineOf(f *file, from int64, k int, marks string, id uint64) (number, column int, err error) {
 	f.restart()
 	l := lineReader{r: f.content}
 	for {
 		at := l.offset
 		line, err := l.next()
 		if err == io.EOF {
-			return 0, f.changed("fewer lines")
+			return 0, 0, f.changed("fewer lines")
 		}
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		text := trimLine(line)
 		if at < from || len(text) == 0 || strings.IndexByte(marks, text[0]) >= 0 {
 			continue
 		}
 		if k == 0 {
-			return l.line, nil
+			for i := range 2 {
+				field := fieldAt(line, i)
+				if x, bad := wholeNumber(field); bad == nil && x == id && column == 0 {
+					column = offsetIn(line, field) + 1
+				}
+			}
+			return l.line, max(column, 1), nil
 		}
 		k--
 	}

@@ -50,9 +50,9 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 	}
 	defer t.slabs.close()
 	path := f.path
-	check := func(tuples int, _ uint64) error { return inFile(h.check(tuples), path) }
+	check := func(entries int, _ uint64) error { return inFile(h.check(entries), path) }
 	if !r.partial {
-		if err := check(t.n, 0); err != nil {
+		if err := check(t.n+len(r.skipped), 0); err != nil {
 			return nil, err
 		}
 	}
@@ -62,7 +62,7 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 		return nil, err
 	}
 	s := r.input(path, list, x, r.directed(!h.symmetric))
-	s.Spans, s.Check = []edges.Span{t.span}, check
+	s.Spans, s.Check, s.CountSkipped = t.spans, check, true
 	s.Account = r.account(f, h.what(), h.remarks+t.remarks, s, g.columns == 3)
 	return s, nil
 }
@@ -71,8 +71,8 @@ func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInpu
 func (h *mtxHeader) allows(r *reader, path string) error {
 	if h.symmetric && r.directed(false) {
 		return &fault{
-			path, 1, "a symmetric matrix to be read as directed",
-			"a general one (an undirected graph is walked both ways already)",
+			file: path, line: 1, column: 1, found: "a symmetric matrix to be read as directed",
+			expected: "a general one (an undirected graph is walked both ways already)",
 		}
 	}
 	return nil
@@ -95,18 +95,17 @@ func (h *mtxHeader) what() string {
 	return "Matrix Market, " + h.field + " general"
 }
 
-// check compares the header with the n entries there are. Vertices cost memory that no entry pays for, so a header
-// that asks for a thousand times more of them than there are entries is taken for a lie.
+// check compares the header with the n entries there are.
 func (h *mtxHeader) check(n int) error {
 	if h.entries != uint64(n) {
 		return &fault{
-			line: h.sizeLine, found: counted(n, "entry", "entries") + " in the file",
+			line: h.sizeLine, column: 1, found: counted(n, "entry", "entries") + " in the file",
 			expected: thousands(h.entries) + ", as this line says",
 		}
 	}
-	if most := max(1024*uint64(n), 1<<20); h.rows > most {
+	if most := mostVertices(n); h.rows > most {
 		return &fault{
-			line: h.sizeLine, found: fmt.Sprintf("%s rows for %s", thousands(h.rows), counted(n, "entry", "entries")),
+			line: h.sizeLine, column: 1, found: fmt.Sprintf("%s rows for %s", thousands(h.rows), counted(n, "entry", "entries")),
 			expected: fmt.Sprintf("at most %s (1024 an entry)", thousands(most)),
 		}
 	}
@@ -117,7 +116,7 @@ func (h *mtxHeader) check(n int) error {
 func readMTXHeader(lines *lineReader) (*mtxHeader, error) {
 	banner, err := lines.next()
 	if err == io.EOF {
-		return nil, &fault{line: 1, found: "the end of the file", expected: mtxBanner}
+		return nil, &fault{line: 1, column: 1, found: "the end of the file", expected: mtxBanner}
 	}
 	if err != nil {
 		return nil, err
@@ -129,7 +128,7 @@ func readMTXHeader(lines *lineReader) (*mtxHeader, error) {
 	for {
 		line, err := lines.next()
 		if err == io.EOF {
-			return nil, &fault{line: lines.line + 1, found: "the end of the file", expected: "a line of rows, columns and entries"}
+			return nil, &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: "a line of rows, columns and entries"}
 		}
 		if err != nil {
 			return nil, err
@@ -141,7 +140,7 @@ func readMTXHeader(lines *lineReader) (*mtxHeader, error) {
 			h.remarks++
 		default:
 			h.sizeLine = lines.line
-			if f := h.parseSize(text); f != nil {
+			if f := h.parseSize(line); f != nil {
 				return nil, lines.at(f)
 			}
 			return h, nil
@@ -163,31 +162,33 @@ func parseBanner(line []byte) (*mtxHeader, *fault) {
 	}
 	for i, allowed := range [][]string{{"matrix"}, {"coordinate"}, mtxFields, {"general", "symmetric"}} {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			return nil, &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
+			f := &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
+			return nil, f.at(line, fieldAt(line, i+1))
 		}
 	}
 	return &mtxHeader{field: words[3], symmetric: words[4] == "symmetric"}, nil
 }
 
 // parseSize reads the line of rows, columns and entries.
-func (h *mtxHeader) parseSize(text []byte) *fault {
+func (h *mtxHeader) parseSize(line []byte) *fault {
 	var sizes [3]uint64
+	text := trimLine(line)
 	for i := range sizes {
 		var field []byte
 		field, text = cutField(text)
 		x, f := wholeNumber(field)
 		if len(bytes.TrimSpace(field)) == 0 {
-			f = &fault{found: counted(i, "number", "numbers")}
+			f, field = &fault{found: counted(i, "number", "numbers")}, line[len(line):]
 		}
 		if f != nil {
 			f.expected = "rows, columns and entries, three whole numbers"
-			return f
+			return f.at(line, field)
 		}
 		sizes[i] = x
 	}
 	switch {
 	case len(text) > 0:
-		return &fault{found: "more than three numbers", expected: "rows, columns and entries"}
+		return (&fault{found: "more than three numbers", expected: "rows, columns and entries"}).at(line, text)
 	case sizes[0] != sizes[1]:
 		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
 	case sizes[0] > maxVertices:

@@ -21,7 +21,7 @@ func isMatrixMarket(head []byte) bool {
 //	% comments
 //	ROWS 1
 //	VALUE, a line for each row
-func eachElement(lines *lineReader, each func(row uint64, value []byte) *fault) error {
+func eachElement(lines *lineReader, each func(line []byte, row uint64, value []byte) *fault) error {
 	banner, err := lines.next()
 	if err != nil {
 		return err
@@ -54,19 +54,19 @@ func eachElement(lines *lineReader, each func(row uint64, value []byte) *fault) 
 		value, rest := cutField(text)
 		switch row++; {
 		case len(rest) > 0:
-			return lines.at(&fault{found: "more than one number: " + quote(text), expected: "one a line"})
+			return lines.at((&fault{found: "more than one number: " + quote(text), expected: "one a line"}).at(line, rest))
 		case row > rows:
 			return lines.at(&fault{found: "a value of row " + thousands(row), expected: counted(rows, "row", "rows") + ", as line " + fmt.Sprint(sizeLine) + " says"})
 		}
-		if f := each(row, value); f != nil {
-			return lines.at(f)
+		if f := each(line, row, value); f != nil {
+			return lines.at(f.at(line, value))
 		}
 	}
 	switch {
 	case sizeLine == 0:
-		return &fault{line: lines.line + 1, found: "the end of the file", expected: "a line of rows and columns"}
+		return &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: "a line of rows and columns"}
 	case row < rows:
-		return &fault{line: sizeLine, found: counted(row, "value", "values") + " in the file", expected: thousands(rows) + ", as this line says"}
+		return &fault{line: sizeLine, column: 1, found: counted(row, "value", "values") + " in the file", expected: thousands(rows) + ", as this line says"}
 	}
 	return nil
 }
@@ -79,7 +79,8 @@ func parseArrayBanner(line []byte) *fault {
 	}
 	for i, allowed := range [][]string{{"matrix"}, {"array"}, arrayFields, {"general"}} {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
-			return &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ") + " for a column of values"}
+			f := &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ") + " for a column of values"}
+			return f.at(line, fieldAt(line, i+1))
 		}
 	}
 	return nil

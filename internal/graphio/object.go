@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/store"
@@ -37,10 +38,24 @@ func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 
 // Absolute is the name by which a process that runs in another directory finds an input file.
 func Absolute(path string) (string, error) {
-	if store.IsS3(path) {
-		return path, nil
+	if path == Stdin {
+		return "", fileFault(stdinName, "a graph for processes that run elsewhere", "a file that they can read: standard input is read by one process alone")
 	}
-	return filepath.Abs(path)
+	parts := []string{path}
+	if !exists(path) {
+		parts = strings.Split(path, ",")
+	}
+	for i, part := range parts {
+		if part == "" || store.IsS3(part) {
+			continue
+		}
+		full, err := filepath.Abs(part)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = full
+	}
+	return strings.Join(parts, ","), nil
 }
 
 // find returns the object of a name s3://BUCKET/NAME, and the store that has it.
@@ -51,7 +66,7 @@ func find(ctx context.Context, path string) (store.Store, store.Object, error) {
 		return nil, store.Object{}, err
 	}
 	if !fs.ValidPath(name) || name == "." {
-		return nil, store.Object{}, &fault{path, 0, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file"}
+		return nil, store.Object{}, fileFault(path, "a bucket, or a name that is none", "s3://BUCKET/NAME of a file")
 	}
 	o, err := store.Stat(ctx, s, name)
 	return s, o, err
@@ -82,6 +97,9 @@ const requestSize = 4 << 20
 
 // openInput opens a file of the system or an object.
 func openInput(ctx context.Context, path string) (input, error) {
+	if path == Stdin {
+		path = "/dev/stdin"
+	}
 	if !store.IsS3(path) {
 		return store.RootsOf(ctx).OpenFile(path, toRead)
 	}

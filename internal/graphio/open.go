@@ -52,7 +52,9 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.progress.expect(f.size() / int64(r.ranks))
+	if !r.expecting {
+		r.progress.expect(f.size() / int64(r.ranks))
+	}
 	head, err := f.raw.Peek(4)
 	if err != nil && err != io.EOF {
 		_ = f.Close()
@@ -61,9 +63,15 @@ func (r *reader) open(ctx context.Context, path string) (*file, error) {
 	f.codec = codecOf(head)
 	if _, named := splitCodec(path); named != plain && f.codec == plain && len(head) < 4 {
 		_ = f.Close()
-		return nil, &fault{path, 0, fmt.Sprintf("a file of %s", counted(len(head), "byte", "bytes")), named.String() + " data"}
+		return nil, fileFault(path, fmt.Sprintf("a file of %s", counted(len(head), "byte", "bytes")), named.String()+" data")
 	}
 	f.decode()
+	if f.codec != plain { // a beginning that is cut would be taken for a short text, and that be blamed
+		if _, err := f.content.Peek(headSize); err != nil && err != io.EOF {
+			_ = f.Close()
+			return nil, err
+		}
+	}
 	return f, nil
 }
 
@@ -75,13 +83,16 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
-		err = &fault{path, 0, "a directory", "a file, or a directory with a snapshot (snapshot.json)"}
+		err = fileFault(path, "a directory", "a file, or a directory with a snapshot (snapshot.json)")
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular(), progress: &r.progress}
+	if path == Stdin {
+		path = stdinName
+	}
+	in := &file{path: path, roots: store.RootsOf(ctx), f: f, info: info, limit: r.MaxExpand, regular: info.Mode().IsRegular() && path != stdinName, progress: &r.progress}
 	// A pipe may be silent for ever: a deadline in the past ends the wait when the caller has had enough.
 	in.cancel = context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Unix(1, 0)) })
 	if in.regular && info.Size() == 0 { // files of /proc say so, and have something in them
@@ -90,7 +101,7 @@ func (r *reader) openRaw(ctx context.Context, path string) (*file, error) {
 	}
 	if r.partial && !in.regular { // before it is read from: nobody may ever write to a pipe
 		_ = in.Close()
-		return nil, &fault{path, 0, "a pipe or device", "a regular file, which all workers can read"}
+		return nil, fileFault(path, "a pipe or device", "a regular file, which all workers can read")
 	}
 	in.unwritten = info.Mode()&fs.ModeNamedPipe != 0
 	in.restart()
@@ -200,7 +211,7 @@ func (f *file) unchanged() error {
 }
 
 func (f *file) changed(found string) error {
-	return &fault{f.path, 0, found + " while it was read", "the " + counted(f.size(), "byte", "bytes") + " it had when it was opened"}
+	return fileFault(f.path, found+" while it was read", "the "+counted(f.size(), "byte", "bytes")+" it had when it was opened")
 }
 
 // readAt fills p from the offset given; the file has that much.

@@ -44,6 +44,9 @@ func WriteFile(ctx context.Context, path string, threads int, fill func(w io.Wri
 
 // Writable tells before long work whether a file can be written: it begins one beside its place, and removes it.
 func Writable(path string) error {
+	if _, c := splitCodec(path); c == bzipped || c == xzipped {
+		return errUnwritten(c)
+	}
 	if store.IsS3(path) {
 		return writable(context.Background(), path)
 	}

@@ -21,7 +21,7 @@ func pack(ctx context.Context, team *parallel.Team, t *table, x *numbering, kind
 	}
 	vertices := t.max + 1
 	if x != nil {
-		vertices = uint64(x.n)
+		vertices = uint64(max(x.n, 1))
 	}
 	list := edges.NewPacked(vertices, t.n, kind)
 	var mu sync.Mutex

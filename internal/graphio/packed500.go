@@ -46,7 +46,7 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 		if tuples == 0 {
 			return noEdges(path)
 		}
-		return largestTuple(path, last)
+		return largestTuple(path, last, tuples)
 	}
 	n, last := int(f.size())/packedSize, uint64(0)
 	if !r.partial || f.codec != plain {
@@ -78,18 +78,27 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	return s, nil
 }
 
-// largestTuple refuses vertices that a graph cannot have.
-func largestTuple(path string, last uint64) error {
-	if last < maxVertices {
-		return nil
+// largestTuple refuses a largest vertex that a graph cannot have, or that so many tuples do not make likely: all up to it are vertices.
+func largestTuple(path string, last uint64, tuples int) error {
+	const all = "files name all vertices up to the largest"
+	switch most := mostVertices(tuples); {
+	case last >= maxVertices:
+		return fileFault(path, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: %s", maxVertices-1, all))
+	case last >= most:
+		return fileFault(path, fmt.Sprintf("the vertex %d in a file of %s", last, counted(tuples, "edge", "edges")),
+			fmt.Sprintf("at most %d: %s, and may name %s (1024 an edge)", most-1, all, thousands(most)))
 	}
-	return &fault{path, 0, fmt.Sprintf("the vertex %d", last), fmt.Sprintf("at most %d: files name all vertices up to the largest", maxVertices-1)}
+	return nil
 }
+
+// mostVertices is how many vertices a file of n edges may have. Vertices cost memory that no edge pays for, so a file that asks for a thousand
+// times more of them than it has edges is taken for a damaged one.
+func mostVertices(n int) uint64 { return max(1024*uint64(n), 1<<20) }
 
 // load makes the list of some of n tuples, whose endpoints are below vertices, with weights if they are wanted and w is not nil.
 func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, vertices uint64) (*edges.Packed, error) {
 	if w != nil && w.codec == plain && w.size() != int64(n)*singleSize {
-		return nil, &fault{w.path, 0, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path)}
+		return nil, fileFault(w.path, counted(w.size(), "byte", "bytes"), fmt.Sprintf("%s: 4 for each tuple of %s", thousands(n*singleSize), f.path))
 	}
 	kind := r.Weights
 	if w == nil {
@@ -128,11 +137,11 @@ func (r *reader) openRecords(ctx context.Context, path string, times int64) (*fi
 	r.progress.expect(times * f.size())
 	_, f.codec = splitCodec(path)
 	if !f.regular {
-		err = &fault{path, 0, "a pipe or device", "a regular file, to be read twice"}
+		err = fileFault(path, "a pipe or device", "a regular file, to be read twice")
 	} else if f.codec != plain {
 		head, _ := f.raw.Peek(4)
 		if codecOf(head) != f.codec {
-			err = &fault{path, 0, "no " + f.codec.String() + " data", "that, by the file's name"}
+			err = fileFault(path, "no "+f.codec.String()+" data", "that, by the file's name")
 		}
 	}
 	if err != nil {
@@ -193,7 +202,7 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 	_, err := r.pieces(ctx, src, func(worker int, p *piece) error {
 		if extra := len(p.data) % size; extra != 0 {
 			total := p.at + int64(len(p.data))
-			return &fault{f.path, 0, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size)}
+			return fileFault(f.path, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size))
 		}
 		first := int(p.at) / size
 		lo, hi := max(first, part.from), min(first+len(p.data)/size, part.to)
@@ -262,7 +271,7 @@ func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, l
 			for j := range b.N {
 				b.W[j] = float64(math.Float32frombits(binary.LittleEndian.Uint32(data[j*singleSize:])))
 				if math.IsNaN(b.W[j]) || math.IsInf(b.W[j], 0) {
-					return &fault{f.path, 0, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number"}
+					return fileFault(f.path, fmt.Sprintf("the weight %v of tuple %d", b.W[j], part.from+i*edges.BlockSize+j), "a finite number")
 				}
 			}
 			list.Write(i, b)
@@ -270,7 +279,7 @@ func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, l
 		})
 	})
 	if err == nil && found != part.from+list.Len() {
-		err = &fault{f.path, 0, counted(found, "record", "records"), thousands(n) + ", one a tuple"}
+		err = fileFault(f.path, counted(found, "record", "records"), thousands(n)+", one a tuple")
 	}
 	return err
 }
@@ -292,9 +301,9 @@ func (r *reader) countWeights(ctx context.Context, f *file, n int) error {
 	case err != nil || found == n:
 		return err
 	case found > n:
-		return &fault{f.path, 0, "more than " + counted(n, "record", "records"), thousands(n) + ", one a tuple"}
+		return fileFault(f.path, "more than "+counted(n, "record", "records"), thousands(n)+", one a tuple")
 	default:
-		return &fault{f.path, 0, counted(found, "record", "records"), thousands(n) + ", one a tuple"}
+		return fileFault(f.path, counted(found, "record", "records"), thousands(n)+", one a tuple")
 	}
 }
 
@@ -311,7 +320,7 @@ func eachBlock(f *file, list *edges.Packed, b *edges.Block, first int, data []by
 			if len(part) < b.N*size {
 				found = counted(at+len(part)/size, "record", "records")
 			}
-			return &fault{f.path, 0, found, thousands(list.Len()) + ", one a tuple"}
+			return fileFault(f.path, found, thousands(list.Len())+", one a tuple")
 		}
 		if err := do(at/edges.BlockSize, b, part); err != nil {
 			return err

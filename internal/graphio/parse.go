@@ -8,18 +8,20 @@ import (
 
 // grammar says what a line of data looks like: one id, two, or two and a weight, between blanks.
 type grammar struct {
-	columns   int         // that are read: 1, 2 or 3
-	before    int         // columns between the ids and the weight, which are not looked at
-	after     int         // columns after all that are read, which are not looked at
-	marks     string      // bytes that make a line a comment when they begin it
-	low, high uint64      // the ids there are
-	single    bool        // weights are rounded to single precision
-	lower     bool        // of a symmetric matrix: no column is larger than its row
-	more      bool        // any number of columns may follow, which are not looked at
-	lists     bool        // a line is a vertex and its neighbours, and not columns
-	twice     bool        // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
-	layout    string      // the columns in words, for errors
-	csv       *csvGrammar // of a table; nil of columns between blanks
+	columns   int          // that are read: 1, 2 or 3
+	before    int          // columns between the ids and the weight, which are not looked at
+	after     int          // columns after all that are read, which are not looked at
+	marks     string       // bytes that make a line a comment when they begin it
+	low, high uint64       // the ids there are
+	single    bool         // weights are rounded to single precision
+	lower     bool         // of a symmetric matrix: no column is larger than its row
+	more      bool         // any number of columns may follow, which are not looked at
+	lists     bool         // a line is a vertex and its neighbours, and not columns
+	twice     bool         // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
+	layout    string       // the columns in words, for errors
+	csv       *csvGrammar  // of a table; nil of columns between blanks
+	own       lineFormat   // of other formats, whose lines it reads; nil of columns between blanks and of tables
+	named     *names.Table // of own: of ids that are text; nil of numbers
 }
 
 // parser reads lines into columns. ids holds the endpoints one after another, weights one for each line of data.
@@ -31,18 +33,28 @@ type parser struct {
 	balance         balance     // of lists: of their edges
 	names           names.Batch // of a table of names
 	lines, comments int
+	first, rows     int      // of formats whose lines are numbered: how many lines of data come before, and how many of them were read
+	limit           int      // of malformed lines that may be left out
+	bad             []*fault // those left out and, if they are more than the limit, one more. Their lines are counted from that of the data
+	cut             cutter   // of a table
 }
 
 // reset empties the columns and counts, and keeps the memory.
 func (p *parser) reset() {
 	p.ids, p.weights, p.lines, p.comments = p.ids[:0], p.weights[:0], 0, 0
-	p.listed, p.balance = p.listed[:0], balance{}
+	p.first, p.rows = 0, 0
+	p.listed, p.balance, p.bad = p.listed[:0], balance{}, nil
 }
 
-// parse reads data, whole lines, until one is at fault: p.lines then counts it.
-func (p *parser) parse(data []byte) *fault {
+// parse reads data, whole lines, until one is at fault, and by how many lines that may be left out have been: p.bad then ends with it.
+func (p *parser) parse(data []byte) {
 	if p.csv != nil {
-		return p.parseCSV(data)
+		p.parseCSV(data)
+		return
+	}
+	if p.own != nil {
+		p.parseOwn(data)
+		return
 	}
 	for at := 0; at < len(data); {
 		if p.columns > 1 && p.before == 0 && !p.lists {
@@ -52,12 +64,34 @@ func (p *parser) parse(data []byte) *fault {
 		}
 		end := at + bytes.IndexByte(data[at:], '\n')
 		p.lines++
-		if f := p.line(data[at:end]); f != nil {
-			return f
+		if f := p.whole(data[at:end]); f != nil && !p.leave(f) {
+			return
 		}
 		at = end + 1
 	}
-	return nil
+}
+
+// whole reads one line, or of one at fault nothing.
+func (p *parser) whole(line []byte) *fault {
+	ids, weights, names, listed, balance := len(p.ids), len(p.weights), p.names.Len(), len(p.listed), p.balance
+	var f *fault
+	if p.own != nil {
+		f = p.ownLine(line)
+	} else {
+		f = p.line(line)
+	}
+	if f != nil {
+		p.ids, p.weights, p.listed, p.balance = p.ids[:ids], p.weights[:weights], p.listed[:listed], balance
+		p.names.Cut(names)
+		f.line, f.column = p.lines, max(f.column, 1)
+	}
+	return f
+}
+
+// leave notes a fault, and reports whether its line is left out.
+func (p *parser) leave(f *fault) bool {
+	p.bad = append(p.bad, f)
+	return len(p.bad) <= p.limit && !f.fatal
 }
 
 // fast reads lines of the plain form, nothing but ids of up to 19 digits, a short weight, blanks and columns that are not looked at, from

@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,12 @@ var extensions = map[string]Format{
 	".adj": Adjacency,
 	".csv": CSV,
 	".tsv": TSV, ".tab": TSV,
+	".jsonl": JSONLines, ".ndjson": JSONLines,
+	".gr": DIMACS, ".col": DIMACS,
+	".metis": METIS, ".graph": METIS,
+	".graphml": GraphML,
+	".sg":      Serialized, ".wsg": SerializedW,
+	".parquet": Parquet, ".pq": Parquet,
 	".g500": Graph500, ".graph500": Graph500, ".bin": Graph500,
 }
 
@@ -34,15 +41,54 @@ func formatOfContent(format Format, head []byte) Format {
 		return MatrixMarket
 	}
 	switch format {
-	case MatrixMarket, WEL, Adjacency, CSV, TSV:
+	case "", SNAP, EL:
+	default:
 		return format
-	case "":
+	}
+	if look := lookOf(head); look != "" && format != EL {
+		return look
+	}
+	if format == "" {
 		format = SNAP
 	}
 	if columns(head) >= 3 {
 		return WEL
 	}
 	return format
+}
+
+// lookOf returns the format that a file is plainly of, whose name does not tell, or "".
+func lookOf(head []byte) Format {
+	if bytes.HasPrefix(head, []byte(parquetMagic)) {
+		return Parquet
+	}
+	line, _ := firstLine(head)
+	if len(line) == 0 {
+		return ""
+	}
+	switch line[0] {
+	case '<':
+		if bytes.Contains(head, []byte("<graphml")) {
+			return GraphML
+		}
+	case '{':
+		c := newJSONCursor(line)
+		if titles, bad := c.titles(); bad == nil && len(titles) >= 2 && c.end() == nil {
+			return JSONLines
+		}
+	case '[':
+		p := parser{grammar: grammar{columns: 3, high: maxID}}
+		if (giraphLists{}).line(&p, bytes.Clone(line)) == nil {
+			return Giraph
+		}
+	case 'c', 'p':
+		for _, problem := range []string{"p sp ", "p edge ", "p col "} {
+			if bytes.HasPrefix(head, []byte(problem)) || bytes.Contains(head, []byte("\n"+problem)) {
+				return DIMACS
+			}
+		}
+	}
+	return ""
 }
 
 // columns counts the columns of the first line of data in the head of an edge list; 0 when there is none.
@@ -87,7 +133,14 @@ func Present(path string, format Format) error {
 		_, err := ldbcFilesOf(path)
 		return err
 	}
-	_, err := stat(context.Background(), path)
+	files, err := Files(context.Background(), path)
+	if err != nil || path == Stdin {
+		return err
+	}
+	for _, file := range files {
+		_, failed := stat(context.Background(), file)
+		err = cmp.Or(err, failed)
+	}
 	if err != nil && format == "" && isLDBCBase(path) {
 		return nil
 	}

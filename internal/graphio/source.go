@@ -15,6 +15,7 @@ type piece struct {
 	at    int64  // offset of data[0] in the content
 	data  []byte // lines: ends with a newline, added where the file lacks the last one
 	buf   []byte // memory of data, used again
+	first int    // how many lines of data come before, if the source counts them
 }
 
 // source cuts an input into pieces. next may be called by several goroutines at once, each with its own piece. Indices
@@ -159,6 +160,7 @@ type streamSource struct {
 	f           *file
 	size        int
 	records     bool
+	csv         *csvGrammar // of a table, whose pieces end with records
 	rank, ranks int
 
 	mu      sync.Mutex
@@ -166,8 +168,10 @@ type streamSource struct {
 	index   int
 	rest    []byte // the beginning of the next piece
 	done    bool
-	first   int64 // where the part begins; -1 before that
-	skipped int   // lines before the part
+	first   int64                 // where the part begins; -1 before that
+	skipped int                   // lines before the part
+	count   func(data []byte) int // the lines of data in a piece, if they are to be counted
+	counted int                   // those of all pieces so far
 }
 
 func (s *streamSource) next(ctx context.Context, p *piece) error {
@@ -184,6 +188,9 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 			s.first = s.offset
 		}
 		err := s.read(ctx, p)
+		if p.first = s.counted; err == nil && s.count != nil {
+			s.counted += s.count(p.data)
+		}
 		if err != nil || owner == s.rank {
 			s.index++
 			return err
@@ -258,7 +265,18 @@ func (s *streamSource) cut(p *piece) bool {
 	if s.records {
 		return true
 	}
-	end := bytes.LastIndexByte(p.data, '\n') + 1
+	end := 0
+	switch {
+	case s.csv == nil:
+		end = bytes.LastIndexByte(p.data, '\n') + 1
+	case s.offset == 0:
+		text := bytes.TrimPrefix(p.data, utf8BOM)
+		if end = s.csv.lastEnd(text); end > 0 {
+			end += len(p.data) - len(text)
+		}
+	default:
+		end = s.csv.lastEnd(p.data)
+	}
 	if end == 0 {
 		return len(p.data) > maxLine
 	}

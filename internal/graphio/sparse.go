@@ -60,7 +60,7 @@ func sortIDs(ctx context.Context, team *parallel.Team, t *table) (*numbering, er
 		return nil, err
 	}
 	ids := slices.Concat(ranges...)
-	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(ids)}, nil
+	return &numbering{n: len(ids), ids: ids, index: edges.NewIndex(nil, ids)}, nil
 }
 
 // sortedIDs returns the distinct ids of a batch, rising.

@@ -2,9 +2,11 @@ package graphio
 
 import (
 	"context"
+	"errors"
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -18,61 +20,84 @@ type start struct {
 // readTable parses the lines of this rank's part of f from the start given. Of several faults it returns the one that comes
 // first.
 func (r *reader) readTable(ctx context.Context, f *file, from start, g grammar) (*table, error) {
-	t := &table{columns: min(g.columns, 2), weighted: g.columns == 3 && r.Weights != edges.Unweighted}
-	t.slabs.using, t.slabs.admission = make([]*slab, r.Team.Size()), r.admission(f)
-	var mu sync.Mutex
-	put := func(index int, b batch) {
-		mu.Lock()
-		defer mu.Unlock()
-		for len(t.batches) <= index {
-			t.batches = append(t.batches, batch{})
+	if g.csv != nil {
+		if _, err := f.content.Discard(int(from.offset)); err != nil {
+			return nil, err
 		}
-		t.batches[index] = b
 	}
+	return r.readPieces(ctx, f, from, g, f.lines(from.offset, r.piece, r.rank, r.ranks, g.csv))
+}
+
+// readPieces is readTable of the pieces that src cuts.
+func (r *reader) readPieces(ctx context.Context, f *file, from start, g grammar, src source) (*table, error) {
+	t := r.newTable(f, g.columns)
+	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
+		t.slabs.close()
+		return nil, err
+	}
+	t.seal()
+	return t, nil
+}
+
+// newTable makes an empty table of lines with as many columns, ids and a weight, as given.
+func (r *reader) newTable(f *file, columns int) *table {
+	t := &table{columns: min(columns, 2), weighted: columns == 3 && r.Weights != edges.Unweighted}
+	t.slabs.using, t.slabs.admission = make([]*slab, r.Team.Size()), r.admission(f)
+	return t
+}
+
+// put makes b the batch of an index.
+func (t *table) put(index int, b batch) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(t.batches) <= index {
+		t.batches = append(t.batches, batch{})
+	}
+	t.batches[index] = b
+}
+
+// errMalformed is the error of a piece with malformed lines, of which its batch tells, that are too many.
+var errMalformed = errors.New("graphio: malformed lines")
+
+// parseInto adds to t the lines of a source, a part of f.
+func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, from start, g grammar) error {
+	base := len(t.batches)
 	parsers := make([]parser, r.Team.Size())
-	src := f.part(from.offset, r.piece, false, r.rank, r.ranks)
-	index, err := r.pieces(ctx, src, func(worker int, p *piece) error {
+	limit := r.mayLeave()
+	var malformed atomic.Int64
+	_, err := r.pieces(ctx, src, func(worker int, p *piece) error {
 		q := &parsers[worker]
-		q.grammar = g
+		q.grammar, q.limit = g, limit
 		q.reset()
+		q.first = p.first
 		data := p.data
 		if p.at == 0 {
 			var bad *fault
 			if data, bad = cutBOM(data); bad != nil {
-				q.lines = 1
-				put(p.index, batch{lines: 1})
-				return bad
+				bad.line, bad.column, bad.fatal = 1, 1, true
+				t.put(base+p.index, batch{bad: []*fault{bad}})
+				return errMalformed
 			}
 		}
-		bad := q.parse(data)
-		if bad != nil {
-			put(p.index, batch{lines: q.lines})
-			return bad
+		q.parse(data)
+		if n := len(q.bad); n > 0 && (malformed.Add(int64(n)) > int64(limit) || q.bad[n-1].fatal) {
+			t.put(base+p.index, batch{lines: q.lines, bad: q.bad})
+			return errMalformed
 		}
-		b, err := t.store(worker, p.index, q)
-		put(p.index, b)
+		b, err := t.store(worker, base+p.index, q)
+		t.put(base+p.index, b)
 		return err
 	})
 	if err == nil {
 		err = f.unchanged()
 	}
-	if err != nil {
-		t.slabs.close()
-		if bad, ok := err.(*fault); ok && bad.file == "" {
-			before, wrong := src.before()
-			if wrong != nil {
-				return nil, wrong
-			}
-			bad.file, bad.line = f.path, from.lines+before
-			for _, b := range t.batches[:index+1] {
-				bad.line += b.lines
-			}
+	if malformed.Load() > 0 || err == errMalformed {
+		if bad := r.leaveOut(f, src, from, t.batches[base:]); err == nil || err == errMalformed {
+			err = bad
 		}
-		return nil, err
 	}
-	t.seal()
-	t.span = src.span()
-	return t, nil
+	t.spans = append(t.spans, src.span())
+	return err
 }
 
 // pieces calls do for every piece of src, several at a time, each worker with a piece of its own. When some fail it

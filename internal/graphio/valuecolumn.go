@@ -2,6 +2,7 @@ package graphio
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -9,13 +10,45 @@ import (
 
 // Value is a value that a file has of a vertex, or of an edge.
 type Value struct {
-	Line   int    // of the file, from 1
-	ID, To uint64 // of an edge its ends, else To is 0
-	Text   []byte // until the next one is read
+	Line   int       // of the file, from 1
+	IDAt   int       // where in the line the ids begin, from 1
+	At     int       // and where the value does
+	ID, To uint64    // of an edge its ends, else To is 0; of a table NoNumber for what is none
+	Names  [2][]byte // of a table the texts of the ids, until the next one is read; else nil
+	Text   []byte    // until the next one is read
+	// OfID is set by who is called with the value, if what it finds wrong is an id rather than the value.
+	OfID bool
+}
+
+// NoNumber is the id of what is a name alone: no vertex has it as a number.
+const NoNumber = maxID + 1
+
+// Vertex is what the file calls the vertex of an end, the first or the second.
+func (v *Value) Vertex(end int) string {
+	switch {
+	case v.Names[end] != nil && [2]uint64{v.ID, v.To}[end] == NoNumber:
+		return quote(v.Names[end])
+	case end == 0:
+		return strconv.FormatUint(v.ID, 10)
+	}
+	return strconv.FormatUint(v.To, 10)
+}
+
+// Fault is what is wrong with the value, or with its ids.
+func (v *Value) Fault(path, found, expected string) error {
+	return inFile(v.fault(found, expected), path)
+}
+
+func (v *Value) fault(found, expected string) *fault {
+	column := v.At
+	if v.OfID {
+		column = v.IDAt
+	}
+	return &fault{line: v.Line, column: column, found: found, expected: expected}
 }
 
 // eachLine is what ReadColumn calls with values.
-type eachLine func(v Value) (found, expected string)
+type eachLine func(v *Value) (found, expected string)
 
 // Lines of values, for errors.
 const (
@@ -26,18 +59,30 @@ const (
 // ReadColumn reads a file of lines "id value", or of edges "from to value", plain or compressed, and calls each with the values in a column
 // of it, where the ids are the first columns, from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank, be it
 // nothing. What each returns as found, if that is anything, is an error of the line, with what it expected. A Matrix Market array of
-// one column is a file of values of vertices, too, whose ids are its rows from 1 on, and a matrix of coordinates one of edges.
-func ReadColumn(ctx context.Context, path string, ofEdges bool, column int, each func(v Value) (found, expected string)) error {
+// one column is a file of values of vertices, too, whose ids are its rows from 1 on, and a matrix of coordinates one of edges. Of a table, CSV or TSV by its
+// name, the ids may be names.
+func ReadColumn(ctx context.Context, path string, ofEdges bool, of Column, each func(v *Value) (found, expected string)) error {
+	format, column := formatOfName(path), of.Number
 	if ids := idsOf(ofEdges); column < 0 || column > 0 && column <= ids {
-		return &fault{path, 0, fmt.Sprintf("column %d for values", column), fmt.Sprintf("%d or more: %s", ids+1, idColumns(ofEdges))}
+		return fileFault(path, fmt.Sprintf("column %d for values", column), fmt.Sprintf("%d or more: %s", ids+1, idColumns(ofEdges)))
 	}
 	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if err := f.foreign(f.head(), ""); err != nil {
+	if format != CSV && format != TSV {
+		format = ""
+	}
+	if err := f.foreign(f.head(), format); err != nil {
 		return err
+	}
+	if format == CSV || format == TSV {
+		err := readTableColumn(ctx, f, format, ofEdges, of, each)
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return cmp.Or(inFile(err, path), f.unchanged())
 	}
 	lines := &lineReader{r: f.content}
 	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
@@ -78,12 +123,14 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 	if column > 0 {
 		return &fault{found: "a Matrix Market array, which has no column " + strconv.Itoa(column), expected: "lines " + vertexLine}
 	}
-	return eachElement(lines, func(row uint64, value []byte) *fault {
+	return eachElement(lines, func(line []byte, row uint64, value []byte) *fault {
 		if ctx.Err() != nil {
 			return &fault{} // which is not told
 		}
-		if found, expected := each(Value{Line: lines.line, ID: row, Text: value}); found != "" {
-			return &fault{found: found, expected: expected}
+		at := offsetIn(line, value) + 1
+		v := Value{Line: lines.line, IDAt: at, At: at, ID: row, Text: value}
+		if found, expected := each(&v); found != "" {
+			return v.fault(found, expected)
 		}
 		return nil
 	})
@@ -104,15 +151,16 @@ func readEntries(ctx context.Context, lines *lineReader, column int, each eachLi
 
 // readFields reads a column of lines that begin with ids, and returns how many there are.
 func readFields(ctx context.Context, lines *lineReader, ofEdges bool, column int, each eachLine) (n int, err error) {
-	err = eachValue(lines, func(id uint64, rest []byte) *fault {
+	err = eachValue(lines, func(line []byte, id uint64, rest []byte) *fault {
 		if ctx.Err() != nil {
 			return &fault{} // which is not told
 		}
 		v := Value{Line: lines.line, ID: id}
 		if ofEdges {
 			var f *fault
+			v.Text = bytes.TrimLeft(rest, " \t")
 			if v.To, rest, f = secondID(id, rest); f != nil {
-				return f
+				return f.at(line, v.Text)
 			}
 		}
 		if len(rest) == 0 && !ofEdges {
@@ -131,8 +179,9 @@ func readFields(ctx context.Context, lines *lineReader, ofEdges bool, column int
 			}
 		}
 		n++
-		if found, expected := each(v); found != "" {
-			return &fault{found: found, expected: expected}
+		v.IDAt, v.At = offsetIn(line, fieldAt(line, 0))+1, offsetIn(line, v.Text)+1
+		if found, expected := each(&v); found != "" {
+			return v.fault(found, expected)
 		}
 		return nil
 	})

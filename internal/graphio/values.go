@@ -52,6 +52,16 @@ func CheckLine(line []byte) error {
 	return fmt.Errorf("the value of vertex %s takes %d bytes: with its id it may take %d", id, len(value), maxLine-1)
 }
 
+// AppendField appends what write appends, in quotes as Go has them if it would not be read as a field of a line with tabs between fields.
+func AppendField(dst []byte, write func(dst []byte) []byte) []byte {
+	start := len(dst)
+	dst = write(dst)
+	if text := dst[start:]; len(text) > 0 && text[0] == '"' || bytes.ContainsAny(text, "\t\r\n") {
+		return strconv.AppendQuote(dst[:start], string(text))
+	}
+	return dst
+}
+
 // AppendFloat appends x, a float of 32 or 64 bits, with as many digits as it takes to read the same back; infinity, -infinity and nan are
 // the words for what is no number, as Graphalytics has them.
 func AppendFloat(dst []byte, x float64, bits int) []byte {
@@ -70,7 +80,7 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 // lines are left out.
 func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
-	err = eachValue(lines, func(id uint64, rest []byte) *fault {
+	err = eachValue(lines, func(_ []byte, id uint64, rest []byte) *fault {
 		value := bytes.Trim(rest, " \t")
 		if len(value) == 0 {
 			return noValue(id)
@@ -88,8 +98,8 @@ func noValue(id uint64) *fault {
 	return &fault{found: fmt.Sprintf(`no value in "%d"`, id), expected: vertexLine}
 }
 
-// eachValue calls each with the id that a line begins with and the rest of it, with the blank before.
-func eachValue(lines *lineReader, each func(id uint64, rest []byte) *fault) error {
+// eachValue calls each with a line, the id that it begins with and the rest of it, with the blank before.
+func eachValue(lines *lineReader, each func(line []byte, id uint64, rest []byte) *fault) error {
 	g := grammar{high: maxID}
 	for {
 		line, err := lines.next()
@@ -106,15 +116,15 @@ func eachValue(lines *lineReader, each func(id uint64, rest []byte) *fault) erro
 		field, _ := cutField(text)
 		id, f := g.id(field)
 		if f == nil {
-			f = each(id, text[len(field):])
+			f = each(line, id, text[len(field):])
 		}
 		if f != nil {
-			return lines.at(f)
+			return lines.at(f.at(line, field))
 		}
 	}
 }
 
-// LineError is what is wrong in a line of a file, as the errors of this package word it.
+// LineError is what is wrong in a line of a file, as the errors of this package word it, by somebody who does not know the column.
 func LineError(path string, line int, found, expected string) error {
-	return &fault{path, line, found, expected}
+	return &fault{file: path, line: line, found: found, expected: expected}
 }

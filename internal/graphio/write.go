@@ -35,8 +35,8 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	if err != nil {
 		return err
 	}
-	if in.Names != nil {
-		return fmt.Errorf("cannot write %s: the vertices of %s have names, which the format %s has no place for", path, in.Name, format)
+	if in.Names != nil && !namesIn[format] {
+		return fmt.Errorf("cannot write %s: the vertices of %s have names, which the format %s has no place for: csv, tsv, jsonl and parquet have", path, in.Name, format)
 	}
 	w := &writer{WriteOptions: o, ctx: ctx, path: path, in: in}
 	w.base, w.codec = splitCodec(path)
@@ -49,6 +49,16 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 		err = w.ldbc()
 	case Graph500:
 		err = w.graph500()
+	case CSV, TSV, JSONLines:
+		err = w.table(format)
+	case Parquet:
+		err = w.parquet()
+	case DIMACS:
+		err = w.dimacs()
+	case METIS:
+		err = w.metis()
+	case Serialized, SerializedW:
+		err = w.serialized(format == SerializedW)
 	}
 	if err == nil {
 		err = w.placeAll()
@@ -67,6 +77,9 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
+// namesIn are the formats whose vertices may have names.
+var namesIn = map[Format]bool{CSV: true, TSV: true, JSONLines: true, Parquet: true}
+
 // FormatToWrite returns the format that a graph is written to a file in: the one named, or the one the file's name tells.
 func FormatToWrite(path, name string) (Format, error) {
 	format := formatOfName(path)
@@ -76,11 +89,11 @@ func FormatToWrite(path, name string) (Format, error) {
 			return "", err
 		}
 	}
-	switch format {
-	case "":
+	switch {
+	case format == "":
 		return "", fmt.Errorf("writing %s: the name does not tell the format: give one of %s", path, strings.Join(Written, ", "))
-	case Adjacency:
-		return "", fmt.Errorf("writing %s: adjacency lists are read, not written: give one of %s", path, strings.Join(Written, ", "))
+	case !slices.Contains(Written, string(format)):
+		return "", fmt.Errorf("writing %s: format %s is read, not written: give one of %s", path, format, strings.Join(Written, ", "))
 	}
 	return format, nil
 }

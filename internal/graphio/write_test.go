@@ -186,7 +186,7 @@ func TestWriteErrors(t *testing.T) {
 		in   *edges.Input
 		want string
 	}{
-		{"a.what", small(2, true, nil, arc), "writing a.what: the name does not tell the format: give one of snap, el, wel, mtx, ldbc, graph500"},
+		{"a.what", small(2, true, nil, arc), "writing a.what: the name does not tell the format: give one of snap, el, wel, mtx, ldbc, graph500, csv, tsv, jsonl, parquet, dimacs, metis, sg, wsg"},
 		{"a.wel", small(2, true, nil, arc), "writing a.wel: format wel needs weights, the graph has none: write el"},
 		{"a.wel", small(2, true, nan, arc), "writing a.wel: the weight of tuple 0 is NaN, which no file may hold"},
 		{"a.v", small(2, true, inf, arc), "writing a.v: the weight of tuple 0 is +Inf, which no file may hold"},
@@ -327,9 +327,9 @@ func TestValuesErrors(t *testing.T) {
 		_ = WriteValues(&full{}, 2*valueLines, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
 	}()
 	for text, want := range map[string]string{
-		"1 2\n3\n":  `v:2: found no value in "3", expected "id value"`,
-		"x 2\n":     `v:1: found "x", which is not a number, ` + idRange,
-		"1 2\x00\n": "v:1: found a NUL byte, expected text in UTF-8 or ASCII",
+		"1 2\n3\n":  `v:2:1: found no value in "3", expected "id value"`,
+		"x 2\n":     `v:1:1: found "x", which is not a number, ` + idRange,
+		"1 2\x00\n": "v:1:4: found a NUL byte, expected text in UTF-8 or ASCII",
 	} {
 		_, _, err := ReadValues(strings.NewReader(text), "v")
 		wantError(t, err, "", want)

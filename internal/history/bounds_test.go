@@ -27,15 +27,15 @@ func TestBounds(t *testing.T) {
 	}
 	long := NewStore()
 	must(t, long.Begin(&trace.Job{Job: "j", Partitions: 1}))
-	for i := range maxSteps + 1 {
+	for i := range MaxSteps + 1 {
 		must(t, long.Record(active("j", i, 1)))
 	}
-	steps, err := long.Steps("1", 0, maxSteps)
+	steps, err := long.Steps("1", 0, MaxSteps)
 	must(t, err)
-	if len(steps) > maxSteps || steps[0].Superstep != maxSteps/10 {
+	if len(steps) > MaxSteps || steps[0].Superstep != MaxSteps/10 {
 		t.Errorf("%d steps from %d", len(steps), steps[0].Superstep)
 	}
-	if j, _ := long.Job("1"); j.Supersteps != maxSteps+1 || j.Summary.Supersteps != maxSteps+1 {
+	if j, _ := long.Job("1"); j.Supersteps != MaxSteps+1 || j.Summary.Supersteps != MaxSteps+1 {
 		t.Errorf("the summary has %d supersteps", j.Summary.Supersteps)
 	}
 }

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"cmp"
 	"slices"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -20,9 +22,13 @@ type Job struct {
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"`
-	Messages   int     `json:"messages"`
-	Sent       int     `json:"messages_sent"`
-	Bytes      int     `json:"bytes"`
+	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it seems; 0 if there is nothing to tell it by.
+	Left float64 `json:"left_seconds,omitempty"`
+	// Result says that what it has computed can be asked for in this process.
+	Result   bool `json:"result,omitempty"`
+	Messages int  `json:"messages"`
+	Sent     int  `json:"messages_sent"`
+	Bytes    int  `json:"bytes"`
 	// Aggregators are what the program's aggregators ended with, as text.
 	Aggregators map[string]string `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it.
@@ -109,7 +115,8 @@ type Encoded struct {
 // job is all that is kept of a run.
 type job struct {
 	Job
-	steps    []*trace.Step   // in order, the newest maxSteps
+	timeLeft TimeLeft
+	steps    []*trace.Step   // in order, the newest MaxSteps
 	details  map[int]*Detail // by superstep, of some
 	totals   []Total         // by partition
 	matrix   matrix
@@ -118,8 +125,8 @@ type job struct {
 	detailed int // supersteps in the Store's details
 }
 
-// maxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.
-const maxSteps = 50_000
+// MaxSteps is how many supersteps are kept of a run; the oldest go first. The summary and the totals have all.
+const MaxSteps = 50_000
 
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and its predictions.
 func (j *job) bytes() int {
@@ -139,15 +146,16 @@ func (j *job) record(s *trace.Superstep) *Detail {
 		delete(j.details, j.steps[n-1].Superstep)
 		j.steps = j.steps[:n-1]
 	}
-	if len(j.steps) >= maxSteps {
-		for _, old := range j.steps[:maxSteps/10] {
+	if len(j.steps) >= MaxSteps {
+		for _, old := range j.steps[:MaxSteps/10] {
 			delete(j.details, old.Superstep)
 		}
-		j.steps = slices.Delete(j.steps, 0, maxSteps/10)
+		j.steps = slices.Delete(j.steps, 0, MaxSteps/10)
 	}
 	j.steps = append(j.steps, step.Clone())
 	j.Seconds += step.Times.Total
 	if step.Active > 0 {
+		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
 		j.Supersteps = step.Superstep + 1
 		j.Messages += step.Messages
 		j.Sent += step.Sent
@@ -191,9 +199,6 @@ func (j *job) encode(s *trace.Sum) {
 	e := &j.encoded[i]
 	e.Columns, e.Messages, e.Bytes = e.Columns+s.Columns, e.Messages+s.Messages, e.Bytes+s.Bytes
 }
-
-// describe returns the job as lists show it.
-func (j *job) describe() Job { return j.Job.worded() }
 
 // worded has the summary in words.
 func (j Job) worded() Job {

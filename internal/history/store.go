@@ -5,7 +5,6 @@ package history
 import (
 	"crypto/rand"
 	"encoding/hex"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ const (
 // called by several goroutines at once.
 type Store struct {
 	named     bool // jobs have their names as ids
+	past      bool // what is recorded ended long ago
 	mu        sync.Mutex
 	epoch     string
 	jobs      []*job
@@ -70,6 +70,22 @@ func NewNamedStore() *Store {
 	s := NewStore()
 	s.named = true
 	return s
+}
+
+// Past says that what is recorded comes from a file: a run without an end has no time left, but is cut short.
+func (s *Store) Past() { s.past = true }
+
+// SetResult says whether what the newest run of a name has computed can be asked for in this process, and returns the run's id.
+func (s *Store) SetResult(name string, there bool) (id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.last[name]
+	if j == nil {
+		return ""
+	}
+	j.Result = there
+	s.ring.put("job", j.ID, j.Job)
+	return j.ID
 }
 
 // Queue lists a run that waits for Begin, and why. It may be told again.
@@ -310,89 +326,4 @@ func (s *Store) id(name string) string {
 		return j.ID
 	}
 	return ""
-}
-
-// NoJob is the error of a run that is not kept.
-type NoJob struct{ ID string }
-
-func (e *NoJob) Error() string { return fmt.Sprintf("there is no job %.80q", e.ID) }
-
-// Jobs lists the runs, oldest first.
-func (s *Store) Jobs() []Job {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := make([]Job, 0, len(s.jobs))
-	for _, j := range s.jobs {
-		all = append(all, j.describe())
-	}
-	return all
-}
-
-// see calls f for a run.
-func (s *Store) see(id string, f func(j *job)) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, j := range s.jobs {
-		if j.ID == id {
-			f(j)
-			return nil
-		}
-	}
-	return &NoJob{id}
-}
-
-// Job returns a run.
-func (s *Store) Job(id string) (d Job, err error) {
-	err = s.see(id, func(j *job) { d = j.describe() })
-	return d, err
-}
-
-// Steps returns the supersteps of a run from one on, at most so many. The Steps must not be changed.
-func (s *Store) Steps(id string, from, most int) (steps []*trace.Step, err error) {
-	err = s.see(id, func(j *job) {
-		i, _ := slices.BinarySearchFunc(j.steps, from, func(step *trace.Step, n int) int { return step.Superstep - n })
-		steps = slices.Clone(j.steps[i:min(i+most, len(j.steps))])
-	})
-	return steps, err
-}
-
-// Detail returns a superstep partition by partition, nil if it is not kept. It must not be changed.
-func (s *Store) Detail(id string, superstep int) (d *Detail, err error) {
-	err = s.see(id, func(j *job) { d = j.details[superstep] })
-	return d, err
-}
-
-// Whole is what the partitions did in a whole run.
-type Whole struct {
-	Totals  []Total   `json:"totals"`
-	Matrix  Matrix    `json:"matrix"`
-	Encoded []Encoded `json:"encoded"`
-}
-
-// Whole returns what the partitions did in a whole run.
-func (s *Store) Whole(id string) (w Whole, err error) {
-	err = s.see(id, func(j *job) {
-		w = Whole{append([]Total{}, j.totals...), j.matrix.copied(), append([]Encoded{}, j.encoded...)}
-	})
-	return w, err
-}
-
-// Lanes returns how busy partitions were over time, in at most so many columns.
-func (s *Store) Lanes(id string, columns int) (l Lanes, err error) {
-	err = s.see(id, func(j *job) { l = j.lanes(columns) })
-	return l, err
-}
-
-// Stages returns the work around the runs, oldest first, and Lines the log.
-func (s *Store) Stages() []trace.Stage {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]trace.Stage{}, s.stages...)
-}
-
-// Lines returns the log.
-func (s *Store) Lines() []trace.Log {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]trace.Log{}, s.log...)
 }

@@ -46,6 +46,14 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 	if err != nil {
 		return err
 	}
+	if err := checkWhen(spec.KeepWhen); err != nil {
+		return err
+	}
+	if spec.KeepWhen != nil {
+		if err := program.Keepable(); err != nil {
+			return err
+		}
+	}
 	if spec.Source != nil {
 		if _, _, err := Source(spec.Source); err != nil {
 			return err

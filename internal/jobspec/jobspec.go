@@ -56,8 +56,9 @@ func Options(o *control.RunOptions) (engine.Options, error) {
 
 // Source returns what to load, and how to store it.
 func Source(s *control.GraphSource) (load.Request, graph.Options, error) {
-	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand), Columns: graphio.Columns{
+	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand), SkipBad: int(s.SkipBad), Columns: graphio.Columns{
 		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn, Delimiter: s.Delimiter, Header: s.Header, IDs: s.Ids,
+		Vertices: s.Vertices, Vertex: s.VertexColumn,
 	}}
 	store := graph.Options{DropLoops: s.DropLoops, UnitWeights: s.UnitWeights}
 	var err error

@@ -1,7 +1,9 @@
 package jobspec
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -20,12 +22,16 @@ func Later(spec *control.JobSpec) ([]byte, error) {
 		Columns: spec.Columns, KeepWhen: spec.KeepWhen,
 	}
 	if s.Source != nil && !generate.IsGenerator(s.Source.Input) {
-		path, err := graphio.Absolute(s.Source.Input)
-		if err != nil {
-			return nil, err
-		}
 		s.Source = proto.CloneOf(s.Source)
-		s.Source.Input = path
+		for _, path := range []*string{&s.Source.Input, &s.Source.Vertices} {
+			if *path == "" {
+				continue
+			}
+			var err error
+			if *path, err = graphio.Absolute(*path); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return protojson.Marshal(s)
 }
@@ -45,6 +51,31 @@ func Earlier(data []byte) (*control.JobSpec, error) {
 // KeepWhen says when checkpoints are taken, as it travels.
 func KeepWhen(p checkpoint.Policy) *control.KeepWhen {
 	return &control.KeepWhen{Every: uint32(p.Every), Interval: int64(p.Interval), Mtbf: int64(p.MTBF), Strict: p.Strict}
+}
+
+// When is when a job takes checkpoints: as it says itself, and what it leaves open as its master says. A job that names a number of supersteps, a time
+// or a mean time between failures says all of that; being strict is of either.
+func When(job *control.KeepWhen, master checkpoint.Policy) checkpoint.Policy {
+	own := Policy(job)
+	own.Strict = own.Strict || master.Strict
+	if own.Every == 0 && own.Interval == 0 && own.MTBF == 0 {
+		own.Every, own.Interval, own.MTBF = master.Every, master.Interval, master.MTBF
+	}
+	return own
+}
+
+// checkWhen refuses what makes no sense of when a job takes checkpoints.
+func checkWhen(k *control.KeepWhen) error {
+	switch {
+	case k.GetInterval() < 0 || k.GetMtbf() < 0:
+		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for what the master says, or more",
+			time.Duration(k.GetInterval()), time.Duration(k.GetMtbf()))
+	case k.GetEvery() > math.MaxInt32:
+		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d", k.GetEvery(), math.MaxInt32)
+	case k.GetEvery() > 0 && k.GetInterval() > 0:
+		return errors.New("a checkpoint after so many supersteps, and after a time: one of the two")
+	}
+	return nil
 }
 
 // Policy is the reverse of KeepWhen; of nil it is that of who said nothing.

@@ -9,9 +9,17 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
-// VertexParameters returns the values of parameters with input ids in place of the names of vertices. In a list names are between commas.
+// OwnGraph is the name that the graph which a job loads for itself has on the workers.
+func OwnGraph(job string) string { return "job " + job }
+
+// RunLog is the name of what workers have logged of a job's run, as the master has them drop it.
+func RunLog(job string) string { return "log of job " + job }
+
+// VertexParameters returns the values of parameters with input ids in place of the names of vertices. In a list names are between commas; a backslash
+// stands before a comma that belongs to a name.
 func VertexParameters(parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool)) (map[string]string, error) {
 	values = maps.Clone(values)
 	for _, p := range parameters {
@@ -21,7 +29,7 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 		}
 		all := []string{text}
 		if p.List {
-			all = strings.Split(text, ",")
+			all = engine.SplitNames(text)
 		}
 		for i, name := range all {
 			label, ok := find(name)
@@ -36,11 +44,21 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 }
 
 // BeforeLoading returns the parameters of a job as far as they can be checked before its graph is there: where its vertices may have names,
-// each is taken for one.
+// each is taken for one. Without a source it is a graph of the catalog, whose master knows more.
 func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *control.GraphSource) map[string]string {
-	if source == nil || !graphio.Tabular(source.Input, source.Format) {
+	if source != nil && !MayBeNamed(source) {
 		return values
 	}
+	return AsNames(parameters, values)
+}
+
+// MayBeNamed reports whether the vertices of a graph that is not loaded yet may have names.
+func MayBeNamed(source *control.GraphSource) bool {
+	return graphio.Tabular(source.Input, source.Format) || snapshot.Is(source.Input)
+}
+
+// AsNames returns the parameters with an input id in place of whatever vertices are called.
+func AsNames(parameters []engine.Parameter, values map[string]string) map[string]string {
 	values, _ = VertexParameters(parameters, values, func(string) (uint64, bool) { return 0, true }) // which finds all
 	return values
 }

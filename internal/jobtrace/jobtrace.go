@@ -137,7 +137,7 @@ func begin(now *control.Job) *trace.Job {
 	b := &trace.Job{
 		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: now.Spec.Origin(),
 		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
-		Delivery: now.Spec.GetOptions().GetDelivery(), Began: time.Now(),
+		Delivery: now.Spec.GetOptions().GetDelivery(), MaxSupersteps: int(now.MaxSupersteps), Began: time.Now(),
 	}
 	if control.Named(now.Owner) {
 		b.Owner = now.Owner

@@ -48,6 +48,8 @@ type Traits struct {
 	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
+	// Parts: a pull that is full may walk every list in parts, one after the other (Pull.Ends).
+	Parts bool
 }
 
 // Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours (HM of Ueno13, by
@@ -110,6 +112,17 @@ type Pull struct {
 	Present []uint64
 	// All says that every slot in the lists sent, so that Present is not read.
 	All bool
+	// Ends, if not nil, is where the part of each row's list ends that is walked; otherwise all of it is. Only where All is set, and of kernels
+	// with the trait Parts.
+	Ends []uint32
+}
+
+// RowEnds returns where the list of each row ends that is walked where All is set.
+func (p *Pull) RowEnds() []uint32 {
+	if p.Ends != nil {
+		return p.Ends
+	}
+	return p.Starts[1:]
 }
 
 // Push is a traversal from senders to receivers.

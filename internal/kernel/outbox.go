@@ -38,6 +38,9 @@ func NewOutbox[M any](partitions int, keepSenders bool) *Outbox[M] {
 	}
 }
 
+// Sent is the number of messages, those along edges included.
+func (o *Outbox[M]) Sent() int { return o.Count + o.waiting }
+
 // Add takes a message from one vertex to another.
 func (o *Outbox[M]) Add(to, from uint64, m M) {
 	if o.Lift != nil {

@@ -33,7 +33,7 @@ var layers = [...][]string{
 	},
 	{
 		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",
-		"internal/ranks", "internal/netbench",
+		"internal/ranks", "internal/netbench", "internal/resultlines",
 	},
 	{
 		"internal/graph500/validate", "internal/graph500", "internal/graphalytics", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",

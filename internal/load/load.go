@@ -14,7 +14,7 @@ import (
 
 // Request says what to open, and how.
 type Request struct {
-	// Name is a file's path, a generator such as "kronecker:scale=20", or the place of a snapshot.
+	// Name is a file's path, that of several as graphio.Files has it, a generator such as "kronecker:scale=20", or the place of a snapshot.
 	Name string
 	// Format is a file's format; empty means to find out.
 	Format graphio.Format
@@ -30,6 +30,8 @@ type Request struct {
 	MaxExpand int64
 	// Columns are those of a table: a file of CSV or TSV.
 	Columns graphio.Columns
+	// SkipBad is how many malformed lines of a file may be left out.
+	SkipBad int
 	Team    *parallel.Team
 	// Progress, if not nil, is told what is being done and how much of it.
 	Progress func(stage string, done, total int64)
@@ -92,6 +94,7 @@ func OpenRank(ctx context.Context, r Request, rank, ranks int) (*edges.RankInput
 func (r Request) options() graphio.ReadOptions {
 	return graphio.ReadOptions{
 		Format: r.Format, Directed: r.Directed, Team: r.Team, MaxExpand: r.MaxExpand, Progress: r.stage("reading " + r.Name), Weights: r.Weights, Columns: r.Columns,
+		SkipBad: r.SkipBad,
 	}
 }
 
@@ -105,6 +108,9 @@ func (r Request) weighted(in *edges.Input) error {
 }
 
 func (r Request) weightless() error {
+	if graphio.Tabular(r.Name, string(r.Format)) {
+		return fmt.Errorf("%s: no column is of weights: name one (--weight-column), or --unit-weights makes every weight 1", r.Name)
+	}
 	return fmt.Errorf("%s: the edges have no weights: give a weighted graph, or --unit-weights to make every weight 1", r.Name)
 }
 

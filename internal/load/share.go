@@ -53,11 +53,12 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 	}
 	r.adopt(g, o)
 	x, err := snapshot.OpenShare(ctx, place.Store, place.Manifest, rank, ranks, r.snapshotOptions())
-	if err != nil {
+	names, failed := snapshot.OpenNames(ctx, place.Store, place.Manifest, rank, ranks)
+	if err = errors.Join(err, failed); err != nil {
 		g.Close()
 		return nil, build.Share{}, err
 	}
-	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights, g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels}, nil
+	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights, g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels, Names: names}, nil
 }
 
 // snapshotRank returns the tuples of a rank's share of a snapshot's partitions.
@@ -81,6 +82,10 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	}
 	s := &edges.RankInput{Input: *inputOf(g, place.Manifest)}
 	s.Free = g.Close
+	if s.Names, err = snapshot.OpenNames(ctx, place.Store, place.Manifest, rank, ranks); err != nil {
+		s.Close()
+		return nil, err
+	}
 	if r.Directed != nil {
 		s.Directed = *r.Directed
 	}
@@ -91,7 +96,7 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	for v := from; v < to; v++ {
 		s.IDs = append(s.IDs, g.Labels.Of(uint64(v)))
 	}
-	s.Naming, s.Edges, s.Vertices, s.Labels = edges.Listed, named{s.Edges, g.Labels}, 0, edges.Labels{}
+	s.Naming, s.Edges, s.Vertices, s.Labels = edges.Listed, edges.Labelled(s.Edges, g.Labels), 0, edges.Labels{}
 	if g.N > 0 {
 		s.Largest = g.Labels.Of(uint64(g.N - 1))
 	}
@@ -101,20 +106,3 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 }
 
 var errIndex = errors.New("the snapshot's index is not that of its edges")
-
-// named is a list of tuples whose endpoints are input ids.
-type named struct {
-	edges.List
-	labels edges.Labels
-}
-
-// Read is edges.List.Read.
-func (n named) Read(i int, b *edges.Block) error {
-	if err := n.List.Read(i, b); err != nil {
-		return err
-	}
-	for j := range b.N {
-		b.U[j], b.V[j] = n.labels.Of(b.U[j]), n.labels.Of(b.V[j])
-	}
-	return nil
-}

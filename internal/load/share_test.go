@@ -140,7 +140,9 @@ func resaved(t *testing.T, all []loaded) string {
 	shares := make([]*snapshot.Manifest, len(all))
 	for i, l := range all {
 		rank, ids, labels, first := l.d.Share()
-		m, err := snapshot.SaveShare(t.Context(), s, id, l.g, rank, snapshot.Index{IDs: ids, Labels: labels, First: first}, snapshot.Options{})
+		index := snapshot.Index{IDs: ids, Labels: labels, First: first}
+		index.Names, index.FirstName = l.d.Names.Share()
+		m, err := snapshot.SaveShare(t.Context(), s, id, l.g, rank, index, snapshot.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ const (
 	Columns  = "columns"  // values, messages to all neighbours, inboxes, properties
 	Messages = "messages" // those to single vertices, and uncombined ones
 	Frames   = "frames"   // that came from other workers
+	Names    = "names of vertices"
 	other    = "other"
 )
 
@@ -92,6 +93,19 @@ func (b *Budget) Dir() string {
 		return ""
 	}
 	return b.dir
+}
+
+// Room returns how many bytes the budget has for arrays, in memory and in files of the spill directory, if what Go's heap no longer uses is
+// collected; without a budget as many as anyone could ask for.
+func (b *Budget) Room() int64 {
+	if b == nil {
+		return math.MaxInt64
+	}
+	live := int64(0)
+	if b.process {
+		live = liveBytes()
+	}
+	return b.withFiles(max(b.hard-b.held.Load()-live, 0))
 }
 
 // Free returns how many bytes more the budget has for arrays in memory; without a budget as many as anyone could ask for.
@@ -295,10 +309,29 @@ func (b *Budget) room() int64 {
 	if system := Available(); b.process && system > 0 {
 		free = min(free, system)
 	}
-	if b.dir == "" {
-		return max(free, 1)
+	return b.withFiles(free)
+}
+
+// withFiles returns so many bytes in memory and those that may still be spilled.
+func (b *Budget) withFiles(free int64) int64 { return max(free, 1) + b.Files() }
+
+// Files returns how many bytes the budget has for arrays in files of the spill directory: as many as the disk has free, and a few times the limit at most.
+func (b *Budget) Files() int64 {
+	if b == nil || b.dir == "" {
+		return 0
 	}
-	return max(free, 1) + min(diskFree(b.dir), max(spillShare*b.limit-b.spilled.Load(), 0))
+	return min(diskFree(b.dir), max(spillShare*b.limit-b.spilled.Load(), 0))
+}
+
+// RoomText words what Room has returned, what there is in memory apart from files.
+func RoomText(room int64) string { return Apart(room, Process().Files()) }
+
+// Apart words so many bytes, of which some are in files.
+func Apart(room, files int64) string {
+	if files = min(files, room); files <= 0 {
+		return Text(room)
+	}
+	return Text(room-files) + " in memory and " + Text(files) + " in files to spill to"
 }
 
 // SpillDir checks that a directory is of use to spill to: files in memory, as of a tmpfs, save none.

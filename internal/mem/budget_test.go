@@ -242,3 +242,24 @@ func TestBuffer(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestApart: what is in memory is said apart from what is in files.
+func TestApart(t *testing.T) {
+	for want, c := range map[string][2]int64{
+		"60.0 MiB": {60 << 20, 0},
+		"40.0 MiB in memory and 20.0 MiB in files to spill to": {60 << 20, 20 << 20},
+		"0 B in memory and 60.0 MiB in files to spill to":      {60 << 20, 1 << 40},
+	} {
+		if found := Apart(c[0], c[1]); found != want {
+			t.Errorf("found %q, expected %q", found, want)
+		}
+	}
+	dir := t.TempDir()
+	b := NewBudget(64<<20, dir)
+	if room, files := b.Room(), b.Files(); files <= 0 || files > spillShare*64<<20 || room != b.Free()+files {
+		t.Errorf("found room of %d, %d of it in files, %d free", room, files, b.Free())
+	}
+	if files := NewBudget(64<<20, "").Files(); files != 0 {
+		t.Errorf("found %d bytes of files without a directory", files)
+	}
+}

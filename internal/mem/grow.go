@@ -30,6 +30,19 @@ func Grow[T any](a *Arena, s []T, n int) []T {
 	return larger
 }
 
+// askFrom is how many bytes on Go's heap are worth asking for.
+const askFrom = 1 << 20
+
+// Ask refuses, by a panic of an *[Exhausted], so many bytes of a kind that are about to be taken on Go's heap, where they cannot be spilled, if
+// the budget of the process has no room for them. They count as a part of the heap, once they are taken.
+func Ask(kind string, bytes int64) {
+	if b := Process(); b != nil && bytes >= askFrom && !b.fits(bytes) {
+		panic(b.refuse(kind, bytes, errOnHeap))
+	}
+}
+
+var errOnHeap = errors.New("what lies on Go's heap stays in memory")
+
 // SizeOf returns the bytes of a value of T.
 func SizeOf[T any]() int { return int(unsafe.Sizeof(*new(T))) }
 

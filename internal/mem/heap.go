@@ -14,6 +14,13 @@ func heapBytes() int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
+// liveBytes returns what objects on Go's heap took that the last collection has found in use.
+func liveBytes() int64 {
+	sample := [1]metrics.Sample{{Name: "/gc/heap/live:bytes"}}
+	metrics.Read(sample[:])
+	return int64(sample[0].Value.Uint64())
+}
+
 // limitHeap has Go's collector work harder when the heap comes near so many bytes.
 // It returns what the limit was.
 func limitHeap(bytes int64) int64 { return debug.SetMemoryLimit(bytes) }

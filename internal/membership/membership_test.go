@@ -2,9 +2,13 @@ package membership
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -94,4 +98,64 @@ func TestReadKey(t *testing.T) {
 	if key, err := ReadKey(""); key != nil || err != nil {
 		t.Errorf("no file: %x, %v", key, err)
 	}
+}
+
+// TestGossipIntruders: who has not the key does not join, whatever it sends and however often, and its connections are closed.
+func TestGossipIntruders(t *testing.T) {
+	a, err := Gossip(Config{Self: Member{Name: "a", Role: Master}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{7}, 32)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	tries := 200
+	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // 10000 is the long form
+		if tries, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := rand.New(rand.NewPCG(16, 3))
+	slowest := time.Duration(0)
+	for i := range tries {
+		network := []string{"udp", "tcp"}[i%2]
+		c, err := net.Dial(network, a.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := make([]byte, 1+r.IntN(1000))
+		for j := range b {
+			b[j] = byte(r.Uint32())
+		}
+		if i%4 < 2 {
+			b[0] = byte(r.IntN(16)) // a kind of message
+		}
+		began := time.Now()
+		if _, err := c.Write(b); err == nil && network == "tcp" && i%50 == 1 {
+			_ = c.SetReadDeadline(began.Add(patience))
+			for err == nil {
+				_, err = c.Read(b)
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("a connection that brought %.20q is kept for %v", b, patience)
+			}
+			slowest = max(slowest, time.Since(began))
+		}
+		_ = c.Close()
+	}
+	for i := range tries / 100 {
+		b, err := Gossip(Config{Self: Member{Name: fmt.Sprint("b", i), Role: Worker}, Listen: "127.0.0.1:0", Key: bytes.Repeat([]byte{8}, 32)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Join(a.Address())
+		if n := len(b.Members()); n != 1 {
+			t.Errorf("who has another key sees %d members", n)
+		}
+		if err := b.(*gossip).close(func(time.Duration) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if all := a.Members(); len(all) != 1 || all[0].Name != "a" {
+		t.Errorf("members are %v", all)
+	}
+	t.Logf("%d tries, 0 joins; the slowest connection was closed after %v", tries+tries/100, slowest)
 }

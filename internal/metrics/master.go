@@ -25,27 +25,30 @@ func clusterDesc(name, help string, labels ...string) *prometheus.Desc {
 
 // What there is of a cluster.
 var (
-	workersDesc   = clusterDesc("workers", "Workers, by state; those that are gone are remembered for a while.", "state")
-	sessionsDesc  = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
-	suspectedDesc = clusterDesc("workers_suspected", "Workers that gossip takes for dead and whose lease lives yet.")
-	coresDesc     = clusterDesc("workers_cores", "Threads of all workers that are there.")
-	lostDesc      = clusterDesc("worker_losses_total", "Workers given up because their lease lapsed.")
-	refusedDesc   = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token.", "what")
-	staleDesc     = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")
-	jobsDesc      = clusterDesc("jobs", "Jobs that have not ended, by state.", "state")
-	graphsDesc    = clusterDesc("graphs", "Graphs of the catalog, by state.", "state")
-	graphMemDesc  = clusterDesc("graphs_memory_bytes", "Memory that the catalog's graphs take on all workers.")
-	memoryDesc    = clusterDesc("worker_memory_bytes", "Memory that the worker has for graphs and jobs, as it said when it registered.", "worker")
-	usedDesc      = clusterDesc("worker_memory_used_bytes", "Resident memory of the worker's process, by its last heartbeat.", "worker")
-	silenceDesc   = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
-	upDesc        = clusterDesc("uptime_seconds", "Time since the master started.")
+	workersDesc    = clusterDesc("workers", "Workers, by state; those that are gone are remembered for a while.", "state")
+	sessionsDesc   = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
+	suspectedDesc  = clusterDesc("workers_suspected", "Workers that gossip takes for dead and whose lease lives yet.")
+	coresDesc      = clusterDesc("workers_cores", "Threads of all workers that are there.")
+	lostDesc       = clusterDesc("worker_losses_total", "Workers given up because their lease lapsed.")
+	stragglersDesc = clusterDesc("straggler_moves_total", "Moves of jobs away from workers that were slow.")
+	refusedDesc    = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token.", "what")
+	staleDesc      = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")
+	jobsDesc       = clusterDesc("jobs", "Jobs that have not ended, by state.", "state")
+	graphsDesc     = clusterDesc("graphs", "Graphs of the catalog, by state.", "state")
+	graphMemDesc   = clusterDesc("graphs_memory_bytes", "Memory that the catalog's graphs take on all workers.")
+	memoryDesc     = clusterDesc("worker_memory_bytes", "Memory that the worker has for graphs and jobs, as it said when it registered.", "worker")
+	usedDesc       = clusterDesc("worker_memory_used_bytes", "Resident memory of the worker's process, by its last heartbeat.", "worker")
+	limitDesc      = clusterDesc("worker_memory_limit_bytes", "The worker's budget of memory, if it has one.", "worker")
+	heldDesc       = clusterDesc("worker_memory_held_bytes", "What arrays and Go's heap hold of the worker's budget, by its last heartbeat; what is spilled to files is not in it.", "worker")
+	silenceDesc    = clusterDesc("worker_silence_seconds", "Time since the worker was last heard of.", "worker")
+	upDesc         = clusterDesc("uptime_seconds", "Time since the master started.")
 )
 
 // Describe describes what Collect collects.
 func (m master) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{
-		workersDesc, sessionsDesc, suspectedDesc, coresDesc, lostDesc, refusedDesc, staleDesc, jobsDesc, graphsDesc, graphMemDesc,
-		memoryDesc, usedDesc, silenceDesc, upDesc,
+		workersDesc, sessionsDesc, suspectedDesc, coresDesc, lostDesc, stragglersDesc, refusedDesc, staleDesc, jobsDesc, graphsDesc, graphMemDesc,
+		memoryDesc, usedDesc, limitDesc, heldDesc, silenceDesc, upDesc,
 	} {
 		to <- d
 	}
@@ -77,6 +80,10 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 		if shown++; shown <= maxWorkers {
 			gauge(memoryDesc, float64(w.Memory), w.Name)
 			gauge(usedDesc, float64(w.MemoryUsed), w.Name)
+			if b := w.Budget; b != nil {
+				gauge(limitDesc, float64(b.Limit), w.Name)
+				gauge(heldDesc, float64(b.Arrays+b.Heap), w.Name)
+			}
 			gauge(silenceDesc, w.HeardSeconds, w.Name)
 		}
 	}
@@ -87,6 +94,7 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	gauge(suspectedDesc, float64(suspected))
 	gauge(coresDesc, float64(cores))
 	counter(lostDesc, s.WorkersLost)
+	counter(stragglersDesc, s.Stragglers)
 	counter(refusedDesc, s.Refused-s.RefusedTokens, "worker")
 	counter(refusedDesc, s.RefusedTokens, "token")
 	counter(staleDesc, s.Stale)

@@ -164,9 +164,9 @@ func TestMaster(t *testing.T) {
 	s := New("v1")
 	s.NewMaster(func() *control.StatusResponse {
 		return &control.StatusResponse{
-			UptimeSeconds: 5, Refused: 7, RefusedTokens: 3, WorkersLost: 2, Stale: 1,
+			UptimeSeconds: 5, Refused: 7, RefusedTokens: 3, WorkersLost: 2, Stale: 1, Stragglers: 3,
 			Workers: []*control.Worker{
-				{Name: "a", State: control.WorkerState_WORKER_STATE_REGISTERED, Attached: true, Cores: 2, Memory: 100, MemoryUsed: 40, HeardSeconds: .25},
+				{Name: "a", State: control.WorkerState_WORKER_STATE_REGISTERED, Attached: true, Cores: 2, Memory: 100, MemoryUsed: 40, HeardSeconds: .25, Budget: &control.Budget{Limit: 90, Arrays: 20, Heap: 10}},
 				{Name: "b", State: control.WorkerState_WORKER_STATE_REGISTERED, Suspected: true, Cores: 4},
 				{Name: "c", State: control.WorkerState_WORKER_STATE_LOST, Cores: 8},
 			},
@@ -175,27 +175,30 @@ func TestMaster(t *testing.T) {
 		}
 	})
 	expect(t, scrape(t, s), map[string]string{
-		`superstep_workers{state="registered"}`:          "2",
-		`superstep_workers{state="leaving"}`:             "0",
-		`superstep_workers{state="lost"}`:                "1",
-		`superstep_workers{state="left"}`:                "0",
-		`superstep_workers_attached`:                     "1",
-		`superstep_workers_suspected`:                    "1",
-		`superstep_workers_cores`:                        "6",
-		`superstep_worker_losses_total`:                  "2",
-		`superstep_refusals_total{what="worker"}`:        "4",
-		`superstep_refusals_total{what="token"}`:         "3",
-		`superstep_stale_messages_total`:                 "1",
-		`superstep_jobs{state="queued"}`:                 "2",
-		`superstep_jobs{state="loading"}`:                "0",
-		`superstep_jobs{state="running"}`:                "1",
-		`superstep_graphs{state="ready"}`:                "1",
-		`superstep_graphs_memory_bytes`:                  "11",
-		`superstep_worker_memory_bytes{worker="a"}`:      "100",
-		`superstep_worker_memory_used_bytes{worker="a"}`: "40",
-		`superstep_worker_silence_seconds{worker="a"}`:   "0.25",
-		`superstep_worker_memory_bytes{worker="c"}`:      "",
-		`superstep_uptime_seconds`:                       "5",
+		`superstep_workers{state="registered"}`:           "2",
+		`superstep_workers{state="leaving"}`:              "0",
+		`superstep_workers{state="lost"}`:                 "1",
+		`superstep_workers{state="left"}`:                 "0",
+		`superstep_workers_attached`:                      "1",
+		`superstep_workers_suspected`:                     "1",
+		`superstep_workers_cores`:                         "6",
+		`superstep_worker_losses_total`:                   "2",
+		`superstep_straggler_moves_total`:                 "3",
+		`superstep_refusals_total{what="worker"}`:         "4",
+		`superstep_refusals_total{what="token"}`:          "3",
+		`superstep_stale_messages_total`:                  "1",
+		`superstep_jobs{state="queued"}`:                  "2",
+		`superstep_jobs{state="loading"}`:                 "0",
+		`superstep_jobs{state="running"}`:                 "1",
+		`superstep_graphs{state="ready"}`:                 "1",
+		`superstep_graphs_memory_bytes`:                   "11",
+		`superstep_worker_memory_bytes{worker="a"}`:       "100",
+		`superstep_worker_memory_used_bytes{worker="a"}`:  "40",
+		`superstep_worker_memory_limit_bytes{worker="a"}`: "90",
+		`superstep_worker_memory_held_bytes{worker="a"}`:  "30",
+		`superstep_worker_silence_seconds{worker="a"}`:    "0.25",
+		`superstep_worker_memory_bytes{worker="c"}`:       "",
+		`superstep_uptime_seconds`:                        "5",
 	})
 }
 

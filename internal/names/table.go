@@ -6,32 +6,57 @@ import (
 	"bytes"
 	"hash/maphash"
 	"sync"
+
+	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // Table collects distinct names while an input is read, and gives each a provisional id. It is in shards, each under a lock of its own, so
 // that readers rarely wait for each other: who has a batch of names goes through it shard by shard.
 //
-// A provisional id has the number of the shard in its lowest 8 bits, and above them the name's place in the shard.
+// A provisional id has the number of the shard in its lowest bits, and above them the name's place in the shard.
 type Table struct {
 	seed   maphash.Seed
 	shards [shards]shard
+	blocks blocks
 }
 
 const (
-	shardBits = 8
+	shardBits = 6
 	shards    = 1 << shardBits
 )
 
-// NewTable makes a table without names.
+// NewTable makes a table without names. It is closed by [Table.Sort], or by Close.
 func NewTable() *Table { return &Table{seed: maphash.MakeSeed()} }
 
-// shard is the names of some hashes. A slot of its table holds the upper half of a name's hash and, below it, one more than the name's place;
-// 0 is free.
+// Close gives back the memory of the table. Nobody may use it any more. It may be called again, and of nil.
+func (t *Table) Close() {
+	if t == nil {
+		return
+	}
+	for i := range t.shards {
+		s := &t.shards[i]
+		s.arena.Close()
+		s.slots, s.refs, s.chunks = nil, nil, nil
+	}
+	t.blocks.close()
+}
+
+// shard is the names of some hashes. A name is looked for in two places, its slot and its bytes: with the hash in the slot, bytes of other
+// names are hardly ever looked at.
 type shard struct {
-	mu     sync.Mutex
-	slots  []uint64 // a power of two, at most half of them taken
-	refs   []ref    // of the names, by place
-	chunks [][]byte // that the names lie in, none in two
+	mu      sync.Mutex
+	arena   mem.Arena // of the slots
+	slots   []slot    // a power of two, at most three quarters of them taken
+	refs    []ref     // of the names, by place
+	chunks  [][]byte  // that the names lie in, none in two
+	touched uint32    // what was read to have it in the cache
+}
+
+// slot is where a name is found. One whose next is 0 is free.
+type slot struct {
+	tag  uint32 // the upper half of its hash
+	next uint32 // one more than its place
+	ref  ref
 }
 
 // ref says where a name lies: chunk, then offset, then length in bytes.
@@ -44,10 +69,43 @@ const (
 	maxName    = 1<<lengthBits - 1
 )
 
-func (s *shard) name(r ref) []byte {
-	length, offset, chunk := int(r&maxName), int(r>>lengthBits&(chunkSize-1)), int(r>>(lengthBits+offsetBits))
-	return s.chunks[chunk][offset : offset+length]
+func (r ref) chunk() int { return int(r >> (lengthBits + offsetBits)) }
+
+func (r ref) offset() int { return int(r >> lengthBits & (chunkSize - 1)) }
+
+func (r ref) length() int { return int(r & maxName) }
+
+func (s *shard) name(r ref) []byte { return s.chunks[r.chunk()][r.offset():][:r.length()] }
+
+// blocks is memory for chunks, many of them on one huge page.
+type blocks struct {
+	mu    sync.Mutex
+	arena mem.Arena
+	free  []byte
 }
+
+const blockSize = 4 << 20
+
+// chunk returns memory for a full chunk.
+func (b *blocks) chunk() []byte {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.free) == 0 {
+		b.arena.Kind = kind
+		b.free = mem.Make[byte](&b.arena, blockSize)
+	}
+	chunk := b.free[:0:chunkSize]
+	b.free = b.free[chunkSize:]
+	return chunk
+}
+
+func (b *blocks) close() {
+	b.arena.Close()
+	b.free = nil
+}
+
+// kind is what the memory of a table is for, where it is counted.
+const kind = mem.Names
 
 // Batch is names on their way into a table. It is used again.
 type Batch struct {
@@ -64,6 +122,12 @@ func (b *Batch) Reset() {
 
 // Add adds a name, of at most 16 MiB, whose bytes must stay until the batch is taken.
 func (b *Batch) Add(name []byte) { b.names = append(b.names, name) }
+
+// Cut forgets the names after the first n.
+func (b *Batch) Cut(n int) {
+	clear(b.names[n:])
+	b.names = b.names[:n]
+}
 
 // Len returns the number of names in the batch.
 func (b *Batch) Len() int { return len(b.names) }
@@ -92,36 +156,68 @@ func (t *Table) Take(b *Batch, ids []uint64) []uint64 {
 	ids = append(ids, hashes...)
 	for i := range shards {
 		if some := order[starts[i]:starts[i+1]]; len(some) > 0 {
-			t.shards[i].take(b, some, uint64(i), ids[first:])
+			t.shards[i].take(&t.blocks, b, some, uint64(i), ids[first:])
 		}
 	}
 	return ids
 }
 
+// together is how many names are looked for at a time: the processor waits for the memory of all of them at once.
+const together = 16
+
 // take finds or adds some names of a batch, all of this shard, and writes their provisional ids.
-func (s *shard) take(b *Batch, some []uint32, number uint64, ids []uint64) {
+func (s *shard) take(from *blocks, b *Batch, some []uint32, number uint64, ids []uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, i := range some {
-		ids[i] = uint64(s.place(b.names[i], b.hashes[i]))<<shardBits | number
+	for len(some) > 0 {
+		now := some[:min(together, len(some))]
+		some = some[len(now):]
+		if 4*(len(s.refs)+len(now)) > 3*len(s.slots) {
+			s.grow()
+		}
+		s.touch(b, now)
+		for _, i := range now {
+			ids[i] = uint64(s.place(from, b.names[i], b.hashes[i]))<<shardBits | number
+		}
 	}
 }
 
-// place returns the place of a name with a hash, which is new if it is not there.
-func (s *shard) place(name []byte, hash uint64) uint32 {
-	if 2*len(s.refs) >= len(s.slots) {
-		s.grow()
-	}
-	mask, tag := uint64(len(s.slots)-1), hash>>32<<32
-	for at := hash >> 32 & mask; ; at = (at + 1) & mask {
-		slot := s.slots[at]
-		if slot == 0 {
-			s.slots[at] = tag | uint64(len(s.refs)+1)
-			s.refs = append(s.refs, s.keep(name))
-			return uint32(len(s.refs) - 1)
+// touch reads where some names are likely to be found: their slots, and then the first bytes of the names there. No branch depends on what is
+// read, so that all is on its way at once.
+func (s *shard) touch(b *Batch, some []uint32) {
+	var refs [together]ref
+	mask, touched := uint64(len(s.slots)-1), uint32(0)
+	for _, i := range some {
+		touched += s.slots[b.hashes[i]>>32&mask].tag
+		if name := b.names[i]; len(name) > 0 {
+			touched += uint32(name[0])
 		}
-		if place := uint32(slot) - 1; slot>>32<<32 == tag && bytes.Equal(s.name(s.refs[place]), name) {
-			return place
+	}
+	for j, i := range some {
+		refs[j%together] = s.slots[b.hashes[i]>>32&mask].ref
+	}
+	if len(s.chunks) > 0 {
+		for _, r := range refs[:len(some)] {
+			if text := s.chunks[r.chunk()]; r.offset()+r.length() < len(text) { // of the last in a chunk it does not matter
+				touched += uint32(text[r.offset()]) + uint32(text[r.offset()+r.length()])
+			}
+		}
+	}
+	s.touched += touched
+}
+
+// place returns the place of a name with a hash, which is new if it is not there. There is a free slot.
+func (s *shard) place(from *blocks, name []byte, hash uint64) uint32 {
+	mask, tag := uint64(len(s.slots)-1), uint32(hash>>32)
+	for at := hash >> 32 & mask; ; at = (at + 1) & mask {
+		switch is := &s.slots[at]; {
+		case is.next == 0:
+			r := s.keep(from, name)
+			s.refs = append(s.refs, r)
+			*is = slot{tag, uint32(len(s.refs)), r}
+			return is.next - 1
+		case is.tag == tag && bytes.Equal(s.name(is.ref), name):
+			return is.next - 1
 		}
 	}
 }
@@ -129,32 +225,47 @@ func (s *shard) place(name []byte, hash uint64) uint32 {
 // grow doubles the slots. Slots are found by the upper half of a hash, which they hold.
 func (s *shard) grow() {
 	old := s.slots
-	s.slots = make([]uint64, max(2*len(old), 16))
+	s.arena.Kind = kind
+	s.slots = mem.Make[slot](&s.arena, max(2*len(old), 2*together))
 	mask := uint64(len(s.slots) - 1)
-	for _, slot := range old {
-		if slot == 0 {
+	for _, is := range old {
+		if is.next == 0 {
 			continue
 		}
-		at := slot >> 32 & mask
-		for s.slots[at] != 0 {
+		at := uint64(is.tag) & mask
+		for s.slots[at].next != 0 {
 			at = (at + 1) & mask
 		}
-		s.slots[at] = slot
+		s.slots[at] = is
 	}
+	mem.Free(&s.arena, old)
 }
 
 // keep copies a name into the shard's memory.
-func (s *shard) keep(name []byte) ref {
+func (s *shard) keep(from *blocks, name []byte) ref {
 	last := len(s.chunks) - 1
 	if last < 0 || len(s.chunks[last])+len(name) > cap(s.chunks[last]) || len(s.chunks[last]) >= chunkSize {
 		size := 1 << 10
 		if last >= 0 {
 			size = min(2*cap(s.chunks[last]), chunkSize)
 		}
-		s.chunks = append(s.chunks, make([]byte, 0, max(size, len(name))))
+		if size == chunkSize && len(name) <= chunkSize {
+			s.chunks = append(s.chunks, from.chunk())
+		} else {
+			s.chunks = append(s.chunks, make([]byte, 0, max(size, len(name))))
+		}
 		last++
 	}
 	offset := len(s.chunks[last])
 	s.chunks[last] = append(s.chunks[last], name...)
 	return ref(last)<<(lengthBits+offsetBits) | ref(offset)<<lengthBits | ref(len(name))
+}
+
+// Len returns the number of names in the table. No name may be on its way into it.
+func (t *Table) Len() int {
+	n := 0
+	for i := range t.shards {
+		n += len(t.shards[i].refs)
+	}
+	return n
 }

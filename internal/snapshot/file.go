@@ -37,7 +37,7 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // header is what a file says of itself.
 type header struct {
-	Kind      string       `json:"kind"` // partition or vertices
+	Kind      string       `json:"kind"` // partition, vertices or names
 	ID        string       `json:"id"`   // of what the file belongs to
 	Partition *graph.Shape `json:"partition,omitempty"`
 	Vertices  *int         `json:"vertices,omitempty"`
@@ -50,6 +50,7 @@ type header struct {
 const (
 	partitionKind = "partition"
 	verticesKind  = "vertices"
+	namesKind     = "names"
 )
 
 // array is where an array lies, from the first one on.
@@ -211,7 +212,7 @@ func headLength(head []byte, f File) (int, error) {
 }
 
 // sizes are the bytes of an element, by its type.
-var sizes = map[string]int64{"uint32": 4, "uint64": 8, "float32": 4, "float64": 8}
+var sizes = map[string]int64{"uint8": 1, "uint32": 4, "uint64": 8, "float32": 4, "float64": 8}
 
 // check refuses a header whose arrays are not in the file, one after the other.
 func (h *header) check(start int64, f File) error {

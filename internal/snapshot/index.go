@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -19,6 +20,9 @@ type Index struct {
 	// Labels are their input ids, or nil if these follow one another from First on.
 	Labels []uint64
 	First  uint64
+	// Names are those of a run of input ids from FirstName on, or nil if vertices have no names. It may be another run than that of the vertices.
+	Names     *names.Dictionary
+	FirstName uint64
 }
 
 // writeIndex stores a part of the index.

@@ -51,6 +51,8 @@ type Manifest struct {
 	Parts       []File `json:"parts"`
 	// Index are the files that find vertices by their input ids: each has a run of these, rising.
 	Index []IndexFile `json:"index"`
+	// Names are the files of the vertices' names, by rising input id, if they have names.
+	Names []NamesFile `json:"names,omitempty"`
 	// SHA256 is that of the manifest in which it is empty.
 	SHA256 string `json:"sha256"`
 }
@@ -67,6 +69,9 @@ type IndexFile struct {
 func (m *Manifest) files() []File {
 	all := slices.Clone(m.Parts)
 	for _, f := range m.Index {
+		all = append(all, f.File)
+	}
+	for _, f := range m.Names {
 		all = append(all, f.File)
 	}
 	return all
@@ -144,7 +149,11 @@ func Decode(data []byte) (*Manifest, error) {
 		Version int    `json:"version"`
 	}
 	if err := json.Unmarshal(data, &said); err != nil {
-		return nil, err
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
+			return nil, fmt.Errorf("it is empty or cut off after %d bytes, and no manifest of a snapshot", len(data))
+		}
+		return nil, fmt.Errorf("it is no manifest of a snapshot: %w", err)
 	}
 	if said.Format != manifestFormat || said.Version != version {
 		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", said.Format, said.Version, manifestFormat, version)
@@ -177,6 +186,9 @@ func (m *Manifest) check() error {
 		return fmt.Errorf("found %d partitions in %d files for a grid of %s", m.Partitions, len(m.Parts), m.Grid)
 	case len(m.Index) == 0 && m.Vertices > 0 || len(m.Index) > graph.MaxPartitions:
 		return fmt.Errorf("found %d files of input ids", len(m.Index))
+	}
+	if err := m.checkNames(); err != nil {
+		return err
 	}
 	return m.checkIndex()
 }

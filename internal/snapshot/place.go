@@ -72,6 +72,19 @@ func placeOf(s store.Store, err error) (*Place, error) {
 	return p, nil
 }
 
+// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in them.
+func (p *Place) Abandon() { removeEmpty(p.Store, ".") }
+
+// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the store's own if it was made for this.
+func removeEmpty(s store.Store, dir string) {
+	if p, ok := s.(*Place); ok {
+		s = p.Store
+	}
+	if d, ok := s.(interface{ RemoveEmpty(dir string) }); ok {
+		d.RemoveEmpty(dir)
+	}
+}
+
 // Close closes the store.
 func (p *Place) Close() {
 	if p.close != nil {

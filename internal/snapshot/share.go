@@ -18,11 +18,18 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 	m := newManifest(id, g)
 	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
 	m.Index[0].Name = IndexName(id, rank)
+	m.Names = namesFiles(id, g.N, rank, x)
 	var done atomic.Int64
 	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
 		m.Index[0].File, err = writeIndex(ctx, s, m.Index[0].Name, id, x)
 		return err
 	}}
+	for i := range m.Names {
+		jobs = append(jobs, func(ctx context.Context) (err error) {
+			m.Names[i].File, err = writeNames(ctx, s, m.Names[i], id, x)
+			return err
+		})
+	}
 	for i, p := range g.Parts {
 		if p == nil {
 			continue
@@ -47,8 +54,9 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 }
 
 // RemoveShare removes what SaveShare has stored, or was about to.
-func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int) error {
+func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index) error {
 	m := newManifest(id, g)
+	m.Names = namesFiles(id, g.N, rank, x)
 	m.Index = []IndexFile{{File: File{Name: IndexName(id, rank)}}}
 	for i, p := range g.Parts {
 		if p != nil {
@@ -64,7 +72,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 	if len(m.Index) == 0 {
 		return nil, errors.New("found a share without an index")
 	}
-	m.Parts, m.Index, m.SHA256 = make([]File, len(m.Parts)), nil, ""
+	m.Parts, m.Index, m.Names, m.SHA256 = make([]File, len(m.Parts)), nil, nil, ""
 	for _, share := range shares {
 		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs || share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
 			return nil, fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s", m.Vertices, m.Grid, share.Vertices, share.Grid)
@@ -75,6 +83,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 			}
 		}
 		m.Index = append(m.Index, share.Index...)
+		m.Names = append(m.Names, share.Names...)
 	}
 	for i, f := range m.Parts {
 		if f.Name == "" {
@@ -82,6 +91,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 		}
 	}
 	slices.SortFunc(m.Index, func(a, b IndexFile) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Names, func(a, b NamesFile) int { return cmp.Compare(a.First, b.First) })
 	m.Labels, m.FirstLabel = "consecutive", m.Index[0].First
 	if m.checkIndex() != nil {
 		m.Labels, m.FirstLabel = "listed", 0

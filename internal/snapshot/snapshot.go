@@ -37,16 +37,13 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	if g.Order == nil || slices.Contains(g.Parts, nil) {
 		return nil, fmt.Errorf("%s: some partitions are not in this process", g.Name)
 	}
-	if g.Names != nil {
-		return nil, fmt.Errorf("%s: its vertices have names, which a snapshot has no place for yet", g.Name)
-	}
 	if err := Absent(ctx, s); err != nil {
 		return nil, err
 	}
 	if err := g.MakeReversed(ctx, o.Team); err != nil {
 		return nil, err
 	}
-	x := Index{IDs: g.IDs}
+	x := Index{IDs: g.IDs, Names: g.Names}
 	var consecutive bool
 	if x.First, consecutive = g.Labels.First(); !consecutive {
 		x.Labels = make([]uint64, g.N)
@@ -140,6 +137,7 @@ func Remove(ctx context.Context, s store.Store, m *Manifest) error {
 			errs = append(errs, s.Delete(ctx, f.Name))
 		}
 	}
+	removeEmpty(s, m.ID)
 	return errors.Join(errs...)
 }
 
@@ -175,7 +173,15 @@ func Open(ctx context.Context, s store.Store, m *Manifest, name string, o Option
 	for i := range all {
 		all[i] = i
 	}
-	return OpenPartitions(ctx, s, m, name, all, true, o)
+	dictionary, err := OpenNames(ctx, s, m, 0, 1)
+	if err != nil {
+		return nil, err
+	}
+	g, err := OpenPartitions(ctx, s, m, name, all, true, o)
+	if err == nil {
+		g.Names = dictionary
+	}
+	return g, err
 }
 
 // OpenPartitions opens some partitions of a snapshot. The graph has maps between all its vertices and input ids if withMaps says so.

@@ -24,6 +24,7 @@ import (
 type Dir struct {
 	path string
 	root *os.Root
+	made string // the uppermost directory that OpenDir has made; "" is none
 
 	swept sync.Map // directories, once something is written there
 }
@@ -40,6 +41,13 @@ func OpenDir(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
+	made := ""
+	for at := full; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
+			break
+		}
+		made = at
+	}
 	if err := os.MkdirAll(full, 0o777); err != nil {
 		return nil, err
 	}
@@ -47,7 +55,7 @@ func OpenDir(dir string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: full, root: root}, nil
+	return &Dir{path: full, root: root, made: made}, nil
 }
 
 // String returns the directory's path.
@@ -219,7 +227,7 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 				return nil
 			}
 			if err == nil {
-				found = append(found, Object{name, info.Size(), version(info)})
+				found = append(found, Object{name, info.Size(), version(info), info.ModTime()})
 			}
 			return err
 		})
@@ -233,6 +241,15 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 				return
 			}
 		}
+	}
+}
+
+// RemoveEmpty removes a directory of the store, and then the store's own and those above as far as OpenDir has made them, each if nothing is in it. Nothing
+// may be written to the store after that.
+func (d *Dir) RemoveEmpty(dir string) {
+	_ = d.root.Remove(dir) // something is in it, or it is not there
+	for at := d.path; d.made != "" && os.Remove(at) == nil && at != d.made; {
+		at = filepath.Dir(at)
 	}
 }
 

@@ -195,7 +195,7 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 				if strings.HasSuffix(name, "/") {
 					continue // what some tools make for a folder
 				}
-				if wanted = yield(Object{name, o.Size, o.ETag}, nil); !wanted {
+				if wanted = yield(Object{name, o.Size, o.ETag, o.LastModified}, nil); !wanted {
 					return nil
 				}
 			}

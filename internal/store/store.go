@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 	"strings"
+	"time"
 )
 
 // Store is a place for objects. Their names are paths as of package fs: elements parted by slashes, none of them "." or "..". Errors say which
@@ -40,6 +41,8 @@ type Object struct {
 	Name    string
 	Size    int64
 	Version string // another one when other data are put under the name, as far as the store can tell
+	// Modified is when it was put; zero where the store does not tell.
+	Modified time.Time
 }
 
 // ErrChanged says that an object is no longer the one that was listed.

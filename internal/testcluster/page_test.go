@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
@@ -27,7 +28,7 @@ func paged(token control.Token) master.Config {
 	return master.Config{
 		Options: master.Options{Log: slog.New(history.NewLogHandler(store))}, Token: token, Watch: teller.Event,
 		Page: func(s *master.Server) http.Handler {
-			c := web.NewCluster(store, s, web.About{Kind: "master", Programs: []string{"bfs"}})
+			c := web.NewCluster(store, s, builtin.Programs(), web.About{Kind: "master"})
 			return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 		},
 	}
@@ -144,9 +145,19 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("%d lines: %.100q", len(lines), lines)
 	}
 
-	// Two that never end: one runs, one waits.
-	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9"}`)
-	c.Until("it runs", func() bool { return s.job(runs.ID).State == history.Running })
+	// One whose program says how many supersteps there are at most, and less than the user allows.
+	bounded := s.submit(`{"program": "pagerank", "graph": "catalog:web", "parameters": {"iterations": "3"}, "max_supersteps": 50}`)
+	c.Until("its end", func() bool { return s.job(bounded.ID).State == trace.Converged })
+	if j := s.job(bounded.ID); j.MaxSupersteps != 4 || j.Supersteps != 4 || j.Left != 0 {
+		t.Errorf("found %+v", j)
+	}
+
+	// Two that never end, nearly: one runs, and says how long it will take; one waits.
+	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9", "max_supersteps": 4000000000}`)
+	c.Until("it says how long it takes", func() bool {
+		j := s.job(runs.ID)
+		return j.State == history.Running && j.MaxSupersteps == 4000000000 && j.Left > 0
+	})
 	waits := s.submit(`{"program": "forever", "graph": "star:vertices=9"}`)
 	if waits.State != history.Queued {
 		t.Errorf("found %+v", waits)
@@ -168,7 +179,7 @@ func TestPageOfAMaster(t *testing.T) {
 	s.call("GET", "jobs/"+runs.ID+"/result", "", 409, nil)
 	var jobs struct{ Items []history.Job }
 	s.call("GET", "jobs", "", 200, &jobs)
-	if len(jobs.Items) != 3 {
+	if len(jobs.Items) != 4 {
 		t.Errorf("%d jobs", len(jobs.Items))
 	}
 	if log := s.call("GET", "log", "", 200, nil); !strings.Contains(log, `"job":"`+runs.ID+`"`) || !strings.Contains(log, "worker is there") {

@@ -135,10 +135,14 @@ func (r *Reader) kind(line []byte) (string, error) {
 		return kindRecord, nil
 	}
 	var h head
-	if err := json.Unmarshal(line, &h); err != nil {
+	if err := json.Unmarshal(line, &h); err != nil && r.line == 1 {
+		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes: lines of JSON", excerpt(line))
+	} else if err != nil {
 		return "", r.errorf("found %s, expected a line of a trace: %w", excerpt(line), err)
 	}
 	switch {
+	case (h.Version == 0 || h.Kind == "") && r.line == 1:
+		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
 	case h.Version == 0 || h.Kind == "":
 		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
 	case h.Version > Version:
@@ -176,6 +180,8 @@ func (j *Job) check() error {
 		return errors.New("found a job without a name")
 	case j.Partitions < 0 || j.Partitions > MaxPartition+1:
 		return fmt.Errorf("found %d partitions, expected 0 to %d", j.Partitions, MaxPartition+1)
+	case j.MaxSupersteps < 0:
+		return fmt.Errorf("found max_supersteps %d, expected 0 or more", j.MaxSupersteps)
 	}
 	return nil
 }

@@ -152,7 +152,9 @@ type Job struct {
 	Threads    int               `json:"threads,omitempty"`
 	Grid       string            `json:"grid,omitempty"`
 	Delivery   string            `json:"delivery,omitempty"` // the choice of the user
-	Began      time.Time         `json:"began"`
+	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the program says of itself.
+	MaxSupersteps int       `json:"max_supersteps,omitempty"`
+	Began         time.Time `json:"began"`
 }
 
 // Outcomes of a run.

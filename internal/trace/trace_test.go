@@ -123,6 +123,7 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"prediction", `{"v":1,"kind":"superstep","job":"a","predicted":{"pull":-1}}`, `found -1 predicted seconds of "pull"`},
 		{"peer", `{"v":1,"kind":"superstep","job":"a","peers":[{"partition":-1}]}`, "found a peer -1"},
 		{"partitions", `{"v":1,"kind":"job","job":"a","partitions":1000000}`, "found 1000000 partitions"},
+		{"limit", `{"v":1,"kind":"job","job":"a","max_supersteps":-1}`, "found max_supersteps -1, expected 0 or more"},
 		{"outcome", `{"v":1,"kind":"end","job":"a","outcome":"lost"}`, `found outcome "lost", expected converged`},
 		{"stage", `{"v":1,"kind":"stage","done":-1}`, `found stage ""`},
 		{"cut", `{"v":1,"kind":"superstep","job":"a","super`, ErrCut.Error()},

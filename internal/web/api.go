@@ -122,9 +122,10 @@ func takesGzip(r *http.Request) bool {
 	return false
 }
 
-// problem is how the API tells an error.
+// problem is how the API tells an error, and which key of the request it is about, if it is about one.
 type problem struct {
 	Error string `json:"error"`
+	Field string `json:"field,omitempty"`
 }
 
 func fail(w http.ResponseWriter, err error) {
@@ -139,5 +140,5 @@ func fail(w http.ResponseWriter, err error) {
 	if call := new(connect.Error); errors.As(err, &call) {
 		text = call.Message() // without the code, which the status says
 	}
-	_ = json.NewEncoder(w).Encode(problem{text})
+	_ = json.NewEncoder(w).Encode(problem{text, fieldOf(err)})
 }

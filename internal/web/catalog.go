@@ -13,19 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Loading is a graph as it is asked for under a name of the catalog. What is left out is as on the command line.
-type Loading struct {
-	Name string `json:"name"`
-	// Graph is a generator, or the path of a file that the workers see.
-	Graph       string `json:"graph"`
-	Format      string `json:"format"`
-	Directed    *bool  `json:"directed"`
-	Duplicates  string `json:"duplicates"`
-	SelfLoops   string `json:"self_loops"`
-	UnitWeights bool   `json:"unit_weights"`
-	Grid        string `json:"grid"`
-}
-
 // loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at once. The load goes on.
 const loadPatience = time.Second
 
@@ -34,15 +21,18 @@ func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
 	if strings.HasPrefix(l.Graph, control.CatalogPrefix) {
 		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Graph)
 	}
-	spec, err := (&Submission{
-		Graph: l.Graph, Format: l.Format, Directed: l.Directed, Duplicates: l.Duplicates, SelfLoops: l.SelfLoops, UnitWeights: l.UnitWeights, Grid: l.Grid,
-	}).spec()
+	source, err := l.source()
 	if err != nil {
+		return err
+	}
+	source.Weights = l.Weights
+	request := &control.LoadGraphRequest{Name: l.Name, Source: source}
+	if request.Rows, request.Columns, err = l.cut(); err != nil {
 		return err
 	}
 	waiting, cancel := context.WithTimeout(ctx, loadPatience)
 	defer cancel()
-	_, err = c.master.LoadGraph(waiting, connect.NewRequest(&control.LoadGraphRequest{Name: l.Name, Source: spec.Source, Rows: spec.Rows, Columns: spec.Columns}))
+	_, err = c.master.LoadGraph(waiting, connect.NewRequest(request))
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return nil
 	}

@@ -16,44 +16,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Submission is a job as it is asked for. What is left out is as on the command line.
-type Submission struct {
-	Program    string            `json:"program"`
-	Parameters map[string]string `json:"parameters"`
-	// Graph is catalog:NAME, a generator, or the path of a file that the workers see; what follows is of the last two.
-	Graph       string `json:"graph"`
-	Format      string `json:"format"`
-	Directed    *bool  `json:"directed"`
-	Duplicates  string `json:"duplicates"` // keep, first, min, sum, error
-	SelfLoops   string `json:"self_loops"` // keep, drop
-	UnitWeights bool   `json:"unit_weights"`
-	Grid        string `json:"grid"` // RxC
-
-	Delivery      string `json:"delivery"`
-	Deterministic bool   `json:"deterministic"`
-	MaxSupersteps uint32 `json:"max_supersteps"`
-	Seed          uint64 `json:"seed"` // of the random numbers that a program draws
-	KeepResult    bool   `json:"keep_result"`
-	Priority      string `json:"priority"` // low, normal, high
-	// SuperstepTimeout is a time, such as 30s; empty is no limit.
-	SuperstepTimeout string `json:"superstep_timeout"`
-	// Graph500 asks for the benchmark, which has no program, parameters or graph.
-	Graph500 *Benchmark `json:"graph500"`
-	// Key names the call: one that is made again finds the job it made; another job with the same key is refused.
-	Key string `json:"key"`
-}
-
-// Benchmark is Graph500 as it is asked for. What is 0 is as on the command line.
-type Benchmark struct {
-	Scale      uint32 `json:"scale"`
-	EdgeFactor uint32 `json:"edge_factor"`
-	Roots      uint32 `json:"roots"`
-	Seed1      uint64 `json:"seed1"`
-	Seed2      uint64 `json:"seed2"`
-	SSSP       bool   `json:"sssp"`
-	NoValidate bool   `json:"no_validate"`
-}
-
 // body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites out, as the check of
 // where a request comes from does.
 func body(w http.ResponseWriter, r *http.Request, most int64, to any, like string) error {
@@ -153,7 +115,7 @@ func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id strin
 // part for the whole.
 func (s *Site) result(w http.ResponseWriter, r *http.Request) {
 	control, begun := http.NewResponseController(w), false
-	err := s.options.Control.Result(r.Context(), r.PathValue("job"), func(data []byte) error {
+	err := s.source.Result(r.Context(), r.PathValue("job"), func(data []byte) error {
 		if !begun {
 			begun = true
 			w.Header().Set("Content-Type", "text/plain; charset=utf-8")
@@ -177,5 +139,5 @@ var statuses = map[connect.Code]int{
 	connect.CodeInvalidArgument: http.StatusBadRequest, connect.CodeNotFound: http.StatusNotFound,
 	connect.CodeAlreadyExists: http.StatusConflict, connect.CodeFailedPrecondition: http.StatusConflict,
 	connect.CodeResourceExhausted: http.StatusTooManyRequests, connect.CodeUnimplemented: http.StatusNotImplemented,
-	connect.CodeUnavailable: http.StatusServiceUnavailable,
+	connect.CodeUnavailable: http.StatusServiceUnavailable, connect.CodePermissionDenied: http.StatusForbidden,
 }

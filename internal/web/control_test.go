@@ -12,6 +12,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -87,7 +88,7 @@ func (m *fakeMaster) Result(_ context.Context, _ string, _ uint64, each func([]b
 // led is a Site of a fakeMaster, with a token.
 func led(t *testing.T) (*fakeMaster, *Site) {
 	m := &fakeMaster{store: history.NewNamedStore()}
-	c := NewCluster(m.store, m, About{Kind: "master", Name: "test", Programs: []string{"bfs"}})
+	c := NewCluster(m.store, m, builtin.Programs(), About{Kind: "master", Name: "test"})
 	return m, New(c, Options{Gate: gate(t), Control: c})
 }
 
@@ -258,7 +259,7 @@ func TestAnswersOfAMaster(t *testing.T) {
 	check(t, m.store.Log(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
-	for _, path := range []string{"/about", "/graphs", "/workers", "/jobs", "/stages", "/log"} {
+	for _, path := range []string{"/about", "/forms", "/graphs", "/workers", "/jobs", "/stages", "/log"} {
 		w := ask(s, "GET", "/api/v1"+path, post("", nil))
 		schema := deref(doc, at(deref(doc, at(doc, "paths", path, "get", "responses", "200")), "content", "application/json", "schema"))
 		var body any
@@ -271,10 +272,11 @@ func TestAnswersOfAMaster(t *testing.T) {
 		}
 	}
 	// The document knows every key of a submission.
-	for i := range reflect.TypeFor[Submission]().NumField() {
-		key := reflect.TypeFor[Submission]().Field(i).Tag.Get("json")
-		if at(doc, "components", "schemas", "Submission", "properties", key) == nil {
-			t.Errorf("%s of a submission is not documented", key)
+	for name, of := range map[string]reflect.Type{"Submission": reflect.TypeFor[Submission](), "Loading": reflect.TypeFor[Loading]()} {
+		for _, f := range reflect.VisibleFields(of) {
+			if key := f.Tag.Get("json"); key != "" && at(doc, "components", "schemas", name, "properties", key) == nil {
+				t.Errorf("%s of a %s is not documented", key, name)
+			}
 		}
 	}
 }

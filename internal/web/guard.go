@@ -74,14 +74,16 @@ func (s *Site) check(r *http.Request) (*http.Request, error) {
 
 // rolesFor are those who may make a request of the API: who only reads is not for what changes something, nor for results.
 func (s *Site) rolesFor(r *http.Request) certs.Role {
-	if r.Method != http.MethodGet && r.Method != http.MethodHead || strings.HasSuffix(r.URL.Path, resultPath) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead || ofResult(r.URL.Path) {
 		return control.Using
 	}
 	return control.Reading
 }
 
-// resultPath ends the paths of jobs' results.
-const resultPath = "/result"
+// ofResult reports whether a path is of what a job has computed.
+func ofResult(path string) bool {
+	return slices.ContainsFunc([]string{"/result", "/values", "/value"}, func(end string) bool { return strings.HasSuffix(path, end) })
+}
 
 // refused counts a request that is turned away.
 func (s *Site) refused(r *http.Request, why error) error {

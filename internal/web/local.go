@@ -15,13 +15,18 @@ type Local struct {
 	about   About
 	threads int // 0 of saved traces, which have no worker
 
-	mu     sync.Mutex
-	graphs []Graph
+	mu      sync.Mutex
+	graphs  []Graph
+	offered *offer // or nil
 }
 
 // NewLocal makes a Local that has no runs yet. threads is how many the process works with.
 func NewLocal(about About, threads int) *Local {
-	return &Local{Store: history.NewStore(), about: about, threads: threads}
+	l := &Local{Store: history.NewStore(), about: about, threads: threads}
+	if threads == 0 {
+		l.Past()
+	}
+	return l
 }
 
 // About says what is shown.

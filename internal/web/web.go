@@ -3,6 +3,7 @@
 package web
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // Source is what the page and the API show: what a store has recorded of runs, and what is there beside them. Methods are called by
@@ -22,6 +24,9 @@ type Source interface {
 	Graphs() []Graph
 	Workers() []Worker
 	recorded() *history.Store
+	// Result passes on the lines of what a job has computed, and form is how they read: named says that the first of them is of a vertex with a name.
+	Result(ctx context.Context, id string, each func(data []byte) error) error
+	form(id string, named bool) (resultlines.Form, error)
 }
 
 // About says what the page shows.
@@ -60,7 +65,7 @@ type Worker struct {
 	Site    string `json:"site,omitempty"`
 	Address string `json:"address,omitempty"`
 	Threads int    `json:"threads"`
-	Memory  int64  `json:"memory"` // the machine's, in bytes
+	Memory  int64  `json:"memory"` // that it may take, in bytes
 	Used    int64  `json:"memory_used"`
 	// Heard is how many seconds ago it last told anything.
 	Heard float64 `json:"heard_seconds"`
@@ -88,6 +93,7 @@ type Site struct {
 	api      *http.ServeMux
 	sessions sessions
 	streams  chan struct{} // a token for each reader of events
+	surveys  *surveys
 }
 
 // maxStreams is how many may read events at once.
@@ -101,7 +107,7 @@ func New(source Source, o Options) *Site {
 	if o.Gate == nil {
 		o.Gate = new(control.Gate)
 	}
-	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams)}
+	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams), surveys: newSurveys(o.Closing)}
 	s.routes()
 	return s
 }
@@ -130,8 +136,11 @@ func (s *Site) routes() {
 		s.api.HandleFunc("POST /api/v1/graphs/{graph}/drop", s.dropGraph)
 		s.api.HandleFunc("POST /api/v1/jobs", s.submit)
 		s.api.HandleFunc("POST /api/v1/jobs/{job}/cancel", s.cancel)
-		s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
+		get("forms", s.forms)
 	}
+	s.api.HandleFunc("GET /api/v1/jobs/{job}/result", s.result)
+	s.api.HandleFunc("GET /api/v1/jobs/{job}/values", s.values)
+	get("jobs/{job}/value", s.value)
 	get("about", func(*http.Request) (any, error) { return s.source.About(), nil })
 	get("graphs", func(*http.Request) (any, error) { return list(s.source.Graphs()), nil })
 	get("workers", func(*http.Request) (any, error) { return list(s.source.Workers()), nil })

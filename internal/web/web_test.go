@@ -58,7 +58,7 @@ func begin(t *testing.T, l *Local, name string) {
 	t.Helper()
 	check(t, l.Begin(&trace.Job{
 		Job: name, Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "g", Vertices: 4, Arcs: 8, Partitions: 2, Threads: 2,
-		Grid: "2x1", Delivery: "auto", Began: time.Now(),
+		Grid: "2x1", Delivery: "auto", MaxSupersteps: 20, Began: time.Now(),
 	}))
 }
 
@@ -111,9 +111,10 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	l := source(t)
 	begin(t, l, "prune")
 	check(t, l.End(&trace.End{Job: "prune", Outcome: trace.Converged, GraphLeft: &trace.GraphSize{Vertices: 3}}))
+	l.SetResult("prune", true)
 	s := New(l, Options{})
 	for path := range doc["paths"].(map[string]any) {
-		elsewhere := []string{"/events", "/session", "/openapi.json", "/jobs/{job}/cancel", "/jobs/{job}/result", "/graphs/{graph}/drop"}
+		elsewhere := []string{"/events", "/session", "/openapi.json", "/jobs/{job}/cancel", "/jobs/{job}/result", "/jobs/{job}/values", "/jobs/{job}/value", "/graphs/{graph}/drop", "/forms"}
 		if _, ok := paths[path]; !ok && !slices.Contains(elsewhere, path) {
 			t.Errorf("%s is documented, and not tested", path)
 		}

@@ -67,3 +67,34 @@ func TestMatrixFindsMessagesThatChange(t *testing.T) {
 		t.Errorf("a program that only reads: %s", text)
 	}
 }
+
+// sendingOn sends its value on, and again by Resend, which a lying one changes.
+type sendingOn struct{ lies bool }
+
+func (sendingOn) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (sendingOn) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	v.Set(v.Value()*3 + sum + int64(v.Label()))
+	if v.Superstep() == 4 {
+		v.VoteToHalt()
+		return
+	}
+	v.SendToAllNeighbors(v.Value() % 100)
+}
+
+func (p sendingOn) Resend(v *pregel.Vertex[int64, int64]) {
+	m := v.Value() % 100
+	if p.lies && v.Superstep() == 3 {
+		m++
+	}
+	v.SendToAllNeighbors(m)
+}
+
+// TestMatrixFindsAResendThatLies has a program send something else again than it sent.
+func TestMatrixFindsAResendThatLies(t *testing.T) {
+	path := "0-1 1-2 2-0 2-3"
+	wantFailure(t, "Resend, after superstep 3, sends other messages than were sent", func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{lies: true}) })
+	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{}) }); text != "" {
+		t.Errorf("a program that sends the same again: %s", text)
+	}
+}

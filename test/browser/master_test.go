@@ -18,17 +18,33 @@ func TestAMaster(t *testing.T) {
 	}
 	b.until(t, "the workers", `["east", "west"].every(n => [...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith(n) && r.innerText.includes("registered")))`)
 
-	submit := func(program, graph, parameters string) {
+	fill := func(form string, fields ...string) {
 		t.Helper()
-		b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
-		b.until(t, "the form", `document.querySelector(".submit form [name=program]")`)
-		b.do(t, chromedp.Evaluate(`document.querySelector(".submit").open = true`, nil),
-			chromedp.SetValue("[name=program]", program), chromedp.SetValue("[name=graph]", graph), chromedp.SetValue("[name=parameters]", parameters),
-			chromedp.Click(".submit button"))
+		b.until(t, form, `[...document.querySelectorAll(".submit summary")].some(s => s.innerText === `+quote(form)+`)`)
+		b.do(t, chromedp.Evaluate(`document.querySelectorAll(".submit").forEach(d => d.open = d.querySelector("summary").innerText === `+quote(form)+`)`, nil))
+		for i := 0; i < len(fields); i += 2 {
+			b.until(t, fields[i], `document.querySelector(".submit[open] [name='`+fields[i]+`']")`)
+			b.do(t, chromedp.SetValue(".submit[open] [name='"+fields[i]+"']", fields[i+1]))
+			b.do(t, chromedp.Evaluate(`(e => ["input", "change"].forEach(kind => e.dispatchEvent(new Event(kind, { bubbles: true }))))(document.querySelector(".submit[open] [name='`+fields[i]+`']"))`, nil))
+		}
+		b.do(t, chromedp.Evaluate(`document.querySelector(".submit[open] button[type=submit]").click()`, nil))
 	}
-	submit("bfs", "kronecker:scale=17", "sauce=5")
-	b.until(t, "the refusal", `document.querySelector(".submit .bad")?.innerText.includes("sauce")`)
-	submit("bfs", "kronecker:scale=18", "source=5")
+	visit := func(place string) {
+		t.Helper()
+		b.do(t, chromedp.Evaluate(`location.hash = `+quote(place), nil))
+	}
+	visit("#/graphs")
+	fill("Load a graph", "name", "web", "graph", "kronecker:scale=99")
+	b.until(t, "the refusal at its field", `document.activeElement.name === "graph" && document.activeElement.ariaInvalid === "true"
+		&& document.getElementById(document.activeElement.getAttribute("aria-describedby").split(" ").at(-1)).innerText.includes("scale")`)
+	fill("Load a graph", "graph", "kronecker:scale=12")
+	b.until(t, "the graph", `[...document.querySelectorAll("tbody tr")].some(r => r.innerText.startsWith("web") && r.innerText.includes("4,096"))`)
+
+	visit("#/jobs")
+	fill("Submit a job", "program", "bfs", "graph", "kronecker:scale=18", "parameters.source", "sauce")
+	b.until(t, "the refusal", `document.querySelector(".field .bad")?.innerText.includes("sauce") && document.activeElement.name === "parameters.source"`)
+	b.picture(t, "submit")
+	fill("Submit a job", "parameters.source", "5")
 	b.until(t, "the job's page", `location.hash.startsWith("#/job/")`)
 	b.until(t, "the job's end", `document.querySelector(".state.converged")`)
 	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
@@ -36,11 +52,43 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "the load", `document.querySelector(".stages")?.innerText.includes("loading")`)
 	b.picture(t, "master")
 
-	submit("pagerank", "kronecker:scale=16", "iterations=1000000")
+	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
+	b.until(t, "the greatest values", `document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
+	b.do(t, chromedp.SetValue(".find input", "5"), chromedp.Click(".find button"))
+	b.until(t, "the root's value, which is itself", `/^5: 5$/.test(document.querySelector(".find [role=status]").innerText)`)
+	b.do(t, chromedp.SetValue(".find input", "999999999"), chromedp.Click(".find button"))
+	b.until(t, "that there is no such vertex", `document.querySelector(".find [role=status]").innerText.includes("no vertex")`)
+	b.until(t, "all lines", `(async () => (await (await fetch(document.querySelector(".result a[download]").href)).text()).split("\n").length === 262145)()`)
+
+	visit("#/jobs")
+	fill("Submit a job", "program", "hits", "graph", "catalog:web")
+	b.until(t, "the job's page", `location.hash.startsWith("#/job/") && document.querySelector(".state.converged, .state.limit")`)
+	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
+	b.until(t, "two fields", `document.querySelectorAll(".values th").length === 4 && document.querySelector(".result select").options.length === 2`)
+	b.do(t, chromedp.Evaluate(`document.querySelector(".result").scrollIntoView()`, nil))
+	b.picture(t, "result")
+	var low string
+	b.do(t, chromedp.Evaluate(contrast, &low))
+	if low != "" {
+		t.Errorf("too little contrast: %s", low)
+	}
+
+	visit("#/jobs")
+	fill("Submit a job", "program", "pagerank", "graph", "catalog:web", "parameters.iterations", "10000000")
 	b.until(t, "a superstep", `+document.querySelector("[role=slider]")?.ariaValueMax > 2`)
 	b.do(t, chromedp.Click(".cancel button"), chromedp.Click(".cancel .danger"))
 	b.until(t, "the job's end", `document.querySelector(".state.cancelled") && document.querySelector(".bad").innerText === "cancelled on the page"`)
-	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
+	visit("#/jobs")
+	fill("Run Graph500", "graph500.scale", "0")
+	b.until(t, "the refusal", `document.querySelector(".submit[open] .bad")`)
+	fill("Run Graph500", "graph500.scale", "10", "graph500.roots", "4")
+	b.until(t, "the searches", `document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.converged")`)
+
+	visit("#/graphs")
+	b.until(t, "the graph again", `document.querySelector("tbody .cancel button")`)
+	b.do(t, chromedp.Click("tbody .cancel button"), chromedp.Click("tbody .cancel .danger"))
+	b.until(t, "no graph", `document.querySelector("main").innerText.includes("There are none.")`)
+	visit("#/log")
 	b.until(t, "the log", `["worker is there", "state running", "cancelled on the page"].every(w => document.querySelector(".log").innerText.includes(w))`)
-	b.clean(t, "400")
+	b.clean(t, "400", "404")
 }

@@ -1,17 +1,21 @@
 package store_test
 
 import (
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/snapshot"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // TestSnapshot saves a graph in S3 and opens it again, by a server that fails now and then: it is the same graph.
@@ -64,5 +68,67 @@ func TestSnapshot(t *testing.T) {
 	}
 	if f.faults == 0 {
 		t.Error("the server did not fail")
+	}
+}
+
+// TestSnapshotsByTheProgram: the program saves, lists, verifies and opens snapshots in S3, in one process and on a cluster, and writes results there, by a server that fails now and then and by another one.
+func TestSnapshotsByTheProgram(t *testing.T) {
+	t.Run("faulty", func(t *testing.T) {
+		f := &faulty{random: rand.New(rand.NewPCG(11, 4)), of: 10}
+		serve(t, func(h http.Handler) http.Handler { f.next = h; return f })
+		snapshots(t)
+		if f.faults == 0 {
+			t.Error("the server did not fail")
+		}
+	})
+	t.Run("versitygw", func(t *testing.T) {
+		versitygw(t)
+		snapshots(t)
+	})
+}
+
+func snapshots(t *testing.T) {
+	program, dir := built(t), t.TempDir()
+	program.run(t, "generate", "kronecker:scale=10", "-o", dir+"/g.el")
+	program.run(t, "run", "wcc", "-g", dir+"/g.el", "--undirected", "-o", dir+"/want")
+	want, err := os.ReadFile(dir + "/want")
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := func(what, name string) {
+		t.Helper()
+		data, err := store.Get(t.Context(), open(t, "s3://bucket"), name, 1<<20)
+		if err != nil || string(data) != string(want) {
+			t.Errorf("%s: the result is another one, %v", what, err)
+		}
+	}
+	program.run(t, "graphs", "save", "--graph", dir+"/g.el", "--undirected", "--partitions", "3", "-o", "s3://bucket/graphs/web/one")
+	if out := program.run(t, "graphs", "verify", "s3://bucket/graphs/web/one/"); !strings.Contains(out, "is whole: ") {
+		t.Errorf("graphs verify: %s", out)
+	}
+	program.run(t, "run", "wcc", "-g", "s3://bucket/graphs/web/one/", "-o", "s3://bucket/results/one")
+	same("a snapshot", "results/one")
+
+	on := []string{"--master", program.up(t)}
+	program.run(t, append([]string{"graphs", "load", "web", "--graph", "s3://bucket/graphs/web/one/", "--workers", "2"}, on...)...)
+	program.run(t, append([]string{"run", "wcc", "-g", "catalog:web", "-o", "s3://bucket/results/two"}, on...)...)
+	same("a snapshot on a cluster", "results/two")
+	program.run(t, append([]string{"graphs", "save", "web", "-o", "s3://bucket/graphs/two"}, on...)...)
+	program.run(t, "run", "wcc", "-g", "s3://bucket/graphs/two/", "-o", "s3://bucket/results/three")
+	same("a snapshot that a cluster has saved", "results/three")
+
+	var listed struct {
+		Snapshots []struct {
+			Name, Place, Saved   string
+			Vertices, Partitions int
+			Bytes                int64
+		}
+	}
+	if err := json.Unmarshal([]byte(program.run(t, "graphs", "list", "s3://bucket/graphs", "--json")), &listed); err != nil {
+		t.Fatal(err)
+	}
+	if all := listed.Snapshots; len(all) != 2 || all[0].Name != "two" || all[1].Name != "web/one" || all[1].Place != "s3://bucket/graphs/web/one/" ||
+		all[1].Partitions != 3 || all[0].Vertices != all[1].Vertices || all[0].Bytes == 0 || all[0].Saved == "" {
+		t.Errorf("graphs list has %+v", all)
 	}
 }

@@ -56,11 +56,17 @@ export interface Job {
   threads?: number;
   grid?: string;
   delivery?: string;
+  /** how many it runs at most */
+  max_supersteps?: number;
   began: string;
   state: string;
   error?: string;
   supersteps: number;
   seconds: number;
+  /** of a run that is under way: how long it takes until max_supersteps at most, as it seems */
+  left_seconds?: number;
+  /** what it has computed can be asked for in the process that ran it */
+  result?: boolean;
   messages: number;
   messages_sent: number;
   bytes: number;
@@ -144,14 +150,67 @@ export interface About {
   programs?: string[];
 }
 
-/** Submission is a job as it is asked for. */
-export interface Submission {
-  program: string;
-  graph: string;
-  parameters: Record<string, string>;
-  delivery: string;
+/** Parameter is one of a program's */
+export interface Parameter {
+  name: string;
+  help: string;
+  default: string;
+  value: string;
+  kind: "vertex" | "number" | "integer" | "switch" | "time" | "word" | "text";
+  list: boolean;
+  words?: string[];
+  required: boolean;
+}
+
+/** Forms are what a job and a graph are asked for with */
+export interface Forms {
+  programs: { name: string; help: string; parameters: Parameter[] }[];
+  generators: { name: string; help: string; example: string }[];
+  formats: string[];
+  duplicates: string[];
+  self_loops: string[];
+  weights: string[];
+  ids: string[];
+  deliveries: string[];
+  priorities: string[];
+  graph500: { edge_factor: number; roots: number; seed1: number; seed2: number };
+}
+
+/** Input is a graph as it is asked for; what is left out is as on the command line */
+export interface Input {
+  graph?: string;
+  format?: string;
+  directed?: boolean;
+  duplicates?: string;
+  self_loops?: string;
+  unit_weights?: boolean;
+  source_column?: string;
+  target_column?: string;
+  weight_column?: string;
+  delimiter?: string;
+  header?: boolean;
+  ids?: string;
+  grid?: string;
+  partitions?: number;
+}
+
+export interface Loading extends Input {
+  name: string;
+  weights?: string;
+}
+
+/** Submission is a job as it is asked for */
+export interface Submission extends Input {
+  program?: string;
+  parameters?: Record<string, string>;
+  graph500?: { scale?: number; edge_factor?: number; roots?: number; seed1?: number; seed2?: number; sssp: boolean; no_validate: boolean };
+  delivery?: string;
+  deterministic?: boolean;
+  max_supersteps?: number;
   seed?: number;
-  keep_result: boolean;
+  priority?: string;
+  superstep_timeout?: string;
+  keep_result?: boolean;
 }
 
 export interface Graph {
@@ -202,25 +261,72 @@ export interface LogLine {
   worker?: string;
 }
 
+/** Bin is how many numbers there are from one on, below another */
+export interface Bin {
+  from: number;
+  to: number;
+  count: number;
+}
+
+export interface ValueRow {
+  vertex: string;
+  values: string[];
+}
+
+/** FieldValues is what a field of a result's values comes to */
+export interface FieldValues {
+  name: string;
+  numbers: number;
+  infinite: number;
+  nan: number;
+  texts: number;
+  least: number;
+  greatest: number;
+  mean: number;
+  top: ValueRow[];
+  bottom: ValueRow[];
+  bins: Bin[];
+  log_bins: Bin[];
+}
+
+export interface Values {
+  vertices: number;
+  fields: FieldValues[];
+}
+
+/** Reading is how far a result is read that is not summed up yet */
+export interface Reading {
+  read: number;
+}
+
 const base = "api/v1/";
 
-/** ApiError is an answer that is none; status 401 asks for a token. */
+/** saved has the API's answers, by path, in a report: one file, without an API to ask. Elsewhere it is undefined. */
+const block = document.getElementById("saved");
+export const saved = block ? new Map<string, unknown>(Object.entries(JSON.parse(block.textContent ?? "{}") as object)) : undefined;
+
+/** ApiError is an answer that is none; status 401 asks for a token. Field is the key of the request that it is about, or nothing. */
 export class ApiError extends Error {
   constructor(
     readonly status: number,
     text: string,
+    readonly field = "",
   ) {
     super(text);
   }
 }
 
 async function answer<T>(response: Response): Promise<T> {
-  const body = await response.json().catch(() => ({ error: response.statusText }));
-  if (!response.ok) throw new ApiError(response.status, body.error ?? response.statusText);
+  const body = response.status === 204 ? {} : await response.json().catch(() => ({ error: response.statusText }));
+  if (!response.ok) throw new ApiError(response.status, body.error ?? response.statusText, body.field);
   return body as T;
 }
 
 async function get<T>(path: string): Promise<T> {
+  if (saved) {
+    if (!saved.has(path)) throw new ApiError(404, "the report does not have this");
+    return structuredClone(saved.get(path)) as T; // answers are their readers' to change
+  }
   return answer<T>(await fetch(base + path));
 }
 
@@ -237,7 +343,7 @@ export const api = {
   job: (id: string) => get<Job>(of(id)),
   detail: (id: string, superstep: number) => get<Detail>(`${of(id)}/steps/${superstep}`),
   whole: (id: string) => get<Whole>(`${of(id)}/partitions`),
-  lanes: (id: string, columns: number) => get<Lanes>(`${of(id)}/lanes?columns=${columns}`),
+  lanes: (id: string, columns: number) => get<Lanes>(`${of(id)}/lanes${saved ? "" : `?columns=${columns}`}`),
   graphs: () => list<Graph>("graphs"),
   workers: () => list<Worker>("workers"),
   stages: () => list<Stage>("stages"),
@@ -258,7 +364,14 @@ export const api = {
   async enter(token: string): Promise<void> {
     await post("session", { token });
   },
+  forms: () => get<Forms>("forms"),
   submit: (job: Submission) => post<Job>("jobs", job),
+  load: (graph: Loading) => post<Graph>("graphs", graph),
+  drop: (graph: string) => post<unknown>(`graphs/${encodeURIComponent(graph)}/drop`, {}),
+  values: (id: string) => get<Values | Reading>(`${of(id)}/values`),
+  value: (id: string, vertex: string) => get<ValueRow & { fields: string[] }>(`${of(id)}/value?vertex=${encodeURIComponent(vertex)}`),
+  /** result is the address of all that a job has computed */
+  result: (id: string) => `${base}${of(id)}/result`,
   cancel: (id: string) => post<Job>(`${of(id)}/cancel`, {}),
 
   /** events opens the stream of what is new: of one job's supersteps, and of all else. */

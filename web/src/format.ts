@@ -22,6 +22,9 @@ export function seconds(s: number): string {
   return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;
 }
 
+/** left says how much longer something takes, to the second: below that it says less than one. */
+export const left = (s: number): string => (s < 1 ? "less than 1 s left" : `about ${seconds(s < 120 ? Math.round(s) : s)} left`);
+
 const three = (x: number) => Number(x.toPrecision(3)).toString();
 
 export const percent = (part: number, whole: number): string => (whole > 0 ? `${Math.round((100 * part) / whole)} %` : "-");

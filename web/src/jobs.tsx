@@ -1,11 +1,13 @@
 // The list of jobs, and one job.
 
 import { useEffect, useState } from "preact/hooks";
-import { api, type Job, type Stage } from "./api";
+import { type About, api, type Job, type Stage } from "./api";
 import { Fact } from "./decision";
+import { Sure } from "./form";
 import * as format from "./format";
 import { live as source, useLive } from "./live";
 import { Partitions } from "./partitions";
+import { Result } from "./results";
 import { go, link } from "./route";
 import { Submit } from "./submit";
 import { Timeline } from "./timeline";
@@ -24,8 +26,8 @@ export function Jobs() {
   const newest = jobs.toReversed();
   return (
     <>
-      <Stages of={(s) => !s.job || about.kind === "file"} named />
-      {about.programs && <Submit programs={about.programs} />}
+      <Stages of={(s) => !s.job || about.kind === "file" || about.kind === "report"} named />
+      {about.programs && <Submit />}
       <section class="panel">
         <h2>Jobs</h2>
         {jobs.length === 0 && <p class="quiet">{!loaded ? "Loading…" : stages.length > 0 ? "No job has begun yet." : "There are no jobs."}</p>}
@@ -146,6 +148,7 @@ export function JobPage({ id }: { id: string }) {
           </nav>
         </div>
         {job.error && <p class={job.state === "queued" ? "quiet" : "bad"}>{job.error}</p>}
+        {job.state === "running" && live.link === "live" && <Bound job={job} />}
         <Facts job={job} />
         <Aggregators of={job.aggregators ?? {}} />
         {job.said && job.said.length > 0 && (
@@ -157,6 +160,7 @@ export function JobPage({ id }: { id: string }) {
         )}
       </section>
       <Searches job={job} />
+      {hasResult(job, live.about) && <Result job={id} key={id} />}
       <section class="panel" aria-label="Timeline">
         <h2>Timeline</h2>
         <Timeline steps={live.job === id ? live.steps : []} loading={live.job !== id || !live.stepsRead} version={live.version} running={job.state === "running"} selected={selected} onSelect={setSelected} />
@@ -166,23 +170,29 @@ export function JobPage({ id }: { id: string }) {
   );
 }
 
+/** Bound is how far a run is of the supersteps that it has at most. It may end before, and so is what is left at most. */
+function Bound({ job }: { job: Job }) {
+  const most = job.max_supersteps;
+  if (!most || job.supersteps > most) return null;
+  return (
+    <p class="bound">
+      {format.exact(job.supersteps)} of at most {format.exact(most)} supersteps
+      {!!job.left_seconds && `, at most ${format.left(job.left_seconds)}`}
+    </p>
+  );
+}
+
+/** hasResult says whether what a job has computed may be asked for. Of a master's jobs that one was asked to keep it is only known when it is asked. */
+function hasResult(job: Job, about: About): boolean {
+  if (job.state !== "converged" && job.state !== "limit") return false;
+  return !!job.result || (!!about.programs?.includes(job.program ?? "") && !job.job.includes(" "));
+}
+
 /** Cancel asks once more before it ends a job. */
 function Cancel({ job }: { job: Job }) {
-  const [asked, setAsked] = useState(false);
-  const [wrong, setWrong] = useState("");
   // A search of Graph500 ends with its job, whose name its own begins with.
   const whole = job.job.split(" ")[0]!;
-  const end = () => {
-    setAsked(false);
-    api.cancel(whole).then((j) => source.turned(j), (e: Error) => setWrong(e.message));
-  };
-  return (
-    <span class="cancel">
-      {!asked && <button type="button" onClick={() => setAsked(true)}>Cancel job</button>}
-      {asked && <>Cancel {whole}? <button type="button" class="danger" onClick={end}>Cancel it</button> <button type="button" onClick={() => setAsked(false)}>Let it run</button></>}
-      {wrong && <b class="bad" role="alert">{wrong}</b>}
-    </span>
-  );
+  return <Sure button="Cancel job" question={`Cancel ${whole}?`} yes="Cancel it" no="Let it run" act={async () => source.turned(await api.cancel(whole))} />;
 }
 
 /** Searches lists those of a job of Graph500. */

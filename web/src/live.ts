@@ -1,7 +1,7 @@
 // What the page knows: read from the API, kept up to date by its events.
 
 import { useEffect, useReducer } from "preact/hooks";
-import { type About, api, ApiError, type Job, type LogLine, type Stage, type Step } from "./api";
+import { type About, api, ApiError, type Job, type LogLine, saved, type Stage, type Step } from "./api";
 
 /** Link is how the page stands with its source: locked wants a token, ended means that the run's process has. */
 export type Link = "opening" | "live" | "away" | "ended" | "locked";
@@ -55,7 +55,7 @@ class Live {
   /** follow turns to a job, or to none. */
   follow(job: string) {
     if (job === "") job = noJob;
-    if (job === this.job && this.source) return;
+    if (job === this.job && (this.source || saved)) return;
     this.job = job;
     this.steps = [];
     this.stepsRead = false;
@@ -65,6 +65,10 @@ class Live {
   }
 
   open() {
+    if (saved) {
+      void this.load();
+      return;
+    }
     this.source?.close();
     const source = api.events(this.job);
     this.source = source;

@@ -4,13 +4,23 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import "uplot/dist/uPlot.min.css";
 import "./style.css";
-import { api, type Graph, type Worker } from "./api";
+import { api, type Graph, saved, type Worker } from "./api";
 import { Compare } from "./compare";
+import { Sure } from "./form";
 import * as format from "./format";
 import { Jobs, JobPage, Start } from "./jobs";
 import { type Link, live, useLive } from "./live";
 import { link, useRoute } from "./route";
+import { LoadForm } from "./submit";
 import { apply, setTheme, theme, type Theme } from "./theme";
+
+/** words says how the page stands with what it shows. */
+function words(state: Link, kind: string): string {
+  if (state === "live" && kind === "file") return "a saved trace";
+  if (state === "live" && kind === "report") return "a report";
+  if (state === "ended" && kind === "master") return "the master has stopped";
+  return linkWords[state];
+}
 
 const linkWords: Record<Link, string> = {
   opening: "loading…", live: "live", away: "not reachable, trying again", ended: "the run has ended", locked: "locked",
@@ -33,7 +43,7 @@ function App() {
           <h1>superstep</h1>
           <span class="source" title={about.name}>{about.name}</span>
           <span class={`link ${state}`} role="status">
-            {state === "live" && about.kind === "file" ? "a saved trace" : state === "ended" && about.kind === "master" ? "the master has stopped" : linkWords[state]}
+            {words(state, about.kind)}
           </span>
           <ThemeChoice />
         </div>
@@ -50,7 +60,8 @@ function App() {
         {state === "locked" ? <Locked /> : <Content page={page} rest={rest} pair={[jobs.at(-2)?.id ?? jobs.at(-1)?.id ?? "", jobs.at(-1)?.id ?? ""]} />}
       </main>
       <footer>
-        superstep {about.version} · <a href="api/v1/openapi.json">API</a> · <a href="licences.txt">licences</a>
+        superstep {about.version} ·{" "}
+        {saved ? <a href={link("licences")}>licences</a> : <><a href="api/v1/openapi.json">API</a> · <a href="licences.txt">licences</a></>}
       </footer>
     </>
   );
@@ -72,6 +83,8 @@ function Content({ page, rest, pair }: { page: string; rest: string[]; pair: [st
       return <Workers />;
     case "log":
       return <Log />;
+    case "licences":
+      return <pre class="panel scroll">{String(saved?.get("licences") ?? "")}</pre>;
     default:
       return <p class="quiet">There is no such page. <a href={link("jobs")}>Jobs</a></p>;
   }
@@ -112,21 +125,25 @@ function Locked() {
 }
 
 /** useList reads a list now, and again every few seconds. */
-function useList<T>(read: () => Promise<T[]>): T[] | undefined {
+function useList<T>(read: () => Promise<T[]>): [T[] | undefined, () => Promise<void>] {
   const [all, set] = useState<T[]>();
+  const ask = () => read().then(set, () => undefined);
   const { link: state } = useLive();
   useEffect(() => {
-    const ask = () => read().then(set, () => undefined);
     void ask();
     const timer = state === "live" ? setInterval(() => document.hidden || void ask(), 2000) : undefined;
     return () => clearInterval(timer);
   }, [state]);
-  return all;
+  return [all, ask];
 }
 
 function Graphs() {
-  const graphs = useList<Graph>(api.graphs);
+  const [graphs, again] = useList<Graph>(api.graphs);
+  const { about } = useLive();
+  const mine = about.programs !== undefined; // a cluster's catalog
   return (
+    <>
+    {mine && <LoadForm onLoad={() => void again()} />}
     <section class="panel">
       <h2>Graphs <small>in memory</small></h2>
       {graphs?.length === 0 && <p class="quiet">There are none.</p>}
@@ -137,6 +154,7 @@ function Graphs() {
               <tr>
                 <th scope="col">graph</th><th scope="col">source</th><th scope="col">state</th><th scope="col" class="n">vertices</th><th scope="col" class="n">arcs</th>
                 <th scope="col">kind</th><th scope="col">grid</th><th scope="col" class="n">memory</th><th scope="col" class="n">loaded in</th>
+                {mine && <th scope="col"><span class="hidden">Drop</span></th>}
               </tr>
             </thead>
             <tbody>
@@ -145,6 +163,11 @@ function Graphs() {
                   <td class="clip">{g.name}</td><td class="clip">{g.source ?? "-"}</td><td>{graphState(g)}</td><td class="n">{known(g, format.exact(g.vertices))}</td>
                   <td class="n">{known(g, format.exact(g.arcs))}</td><td>{known(g, g.directed ? "directed" : "undirected")}</td><td>{g.grid ?? "-"}</td>
                   <td class="n">{known(g, format.bytes(g.bytes))}</td><td class="n">{known(g, format.seconds(g.load_seconds))}</td>
+                  {mine && (
+                    <td>
+                      <Sure button="Drop" question={`Drop ${g.name}?`} yes="Drop it" no="Keep it" act={async () => { await api.drop(g.name); await again(); }} />
+                    </td>
+                  )}
                 </tr>
               ))}
             </tbody>
@@ -152,6 +175,7 @@ function Graphs() {
         </div>
       )}
     </section>
+    </>
   );
 }
 
@@ -165,7 +189,7 @@ function graphState(g: Graph) {
 }
 
 function Workers() {
-  const workers = useList<Worker>(api.workers);
+  const [workers] = useList<Worker>(api.workers);
   return (
     <section class="panel">
       <h2>Workers <small>processes that have partitions</small></h2>

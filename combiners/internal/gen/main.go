@@ -24,7 +24,7 @@ type operator struct {
 	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
 	Any        bool   // one message is enough: later ones are left
 	Load       string // what a value of the column becomes as a message; "" if it is one
-	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions
+	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions. A full pull may walk lists in parts
 }
 
 var operators = []operator{

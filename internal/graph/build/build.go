@@ -30,6 +30,7 @@ type builder struct {
 	o           graph.Options
 	team        *parallel.Team
 	tmp, kept   *mem.Arena // what goes with the build, and with the directory
+	numbering   mem.Arena  // what goes when the edges have been routed: of ids that are not dense
 	g           *graph.Graph
 	parts       *graph.Builder
 
@@ -43,8 +44,9 @@ type builder struct {
 	places  *ranges    // the places of all ranges, one after another
 	numbers []numbered // by range, of the ids in this rank's tuples, if ids are not dense
 
-	declared []uint64     // of this range: the listed ids or, if ids are dense, which are listed
+	declared []uint64     // of this range: the listed ids or, if ids are dense, which are listed; nil if no rank has a list
 	labels   *edges.Index // of this range, if ids are not dense
+	names    *Names       // of the vertices, or nil
 	present  []uint64     // of this range: which places are vertices; nil if all are
 
 	tuples    *tuples    // of a rank that is alone
@@ -57,6 +59,7 @@ type builder struct {
 	mu        sync.Mutex
 	duplicate *pair // the least edge found more than once
 
+	piece int // bytes that this rank wants in a piece at most
 	// What shuffles use again and again: send buffers by worker and rank, and the messages of the round on its way and of the
 	// next.
 	out     [][]sendBuffer
@@ -80,7 +83,7 @@ func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.R
 		defer b.close()
 		if err = b.build(ctx); err != nil {
 			b.kept.Close()
-			return fmt.Errorf("%s: %w", in.Name, err)
+			return named(in.Name, err)
 		}
 		g, d = b.g, b.directory()
 		return nil
@@ -114,12 +117,13 @@ func newBuilder(group *collective.Group, tag uint32, in *edges.RankInput, owner 
 		return nil, err
 	}
 	b := &builder{
-		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in, owner: owner, o: o, team: o.Team,
+		group: group, tag: tag, rank: group.Link().Rank(), ranks: group.Link().Size(), in: in, owner: owner, o: o, team: o.Team, piece: pieceBytes(),
 		tmp: &mem.Arena{Meter: o.Meter, Kind: mem.Loading}, kept: &mem.Arena{Meter: o.Meter, Kind: mem.Graph},
 	}
 	if b.ranks == 1 && owner == nil {
 		b.owner, b.tuples = make([]int, o.Partitions), &tuples{b: b}
 	}
+	b.numbering.Meter, b.numbering.Kind = o.Meter, mem.Loading
 	b.out = make([][]sendBuffer, b.team.Size())
 	for w := range b.out {
 		b.out[w] = make([]sendBuffer, b.ranks)
@@ -159,6 +163,7 @@ func (b *builder) close() {
 		b.tuples.unique.Close()
 	}
 	b.tmp.Close()
+	b.numbering.Close()
 }
 
 func (b *builder) build(ctx context.Context) (err error) {
@@ -185,6 +190,11 @@ func (b *builder) begin(ctx context.Context) error {
 	if err := b.exchangeTerms(ctx); err != nil {
 		return err
 	}
+	if b.tuples == nil && b.in.Names != nil {
+		if err := b.takeNames(ctx); err != nil {
+			return err
+		}
+	}
 	end, dense := b.plan()
 	if dense && end > maxIDs {
 		return graph.TooManyVertices(end)
@@ -205,7 +215,7 @@ func (b *builder) collect(ctx context.Context) error {
 	if b.tuples != nil {
 		return b.tuples.degrees(ctx)
 	}
-	if b.in.Naming == edges.Listed {
+	if b.in.Naming == edges.Listed || b.all.listed > 0 {
 		if err := b.registerVertices(ctx); err != nil {
 			return err
 		}
@@ -220,6 +230,7 @@ func (b *builder) collect(ctx context.Context) error {
 		return err
 	}
 	b.numbers = nil
+	b.numbering.Close()
 	if err := b.distinct(ctx); err != nil {
 		return err
 	}
@@ -241,6 +252,9 @@ func (b *builder) findPresent(ctx context.Context) error {
 		}
 	}
 	if b.in.Naming == edges.Named {
+		for i, word := range b.declared { // if there is a list beside the edges
+			b.present[i] |= word
+		}
 		return nil
 	}
 	undeclared := false
@@ -259,10 +273,8 @@ func (b *builder) enough(context.Context) error {
 	}
 	if b.ranks > 1 {
 		what = "this worker's share of the graph"
-		mine := float64(len(b.own())) / float64(len(b.owner))
-		n, tuples = uint64(float64(n)*mine), int(float64(tuples)*mine)
 	}
-	return graph.Enough(what, float64(graph.LeastBytes(n, tuples, b.in.Directed, b.o)))
+	return graph.Enough(what, float64(graph.LeastShare(len(b.own()), len(b.owner), n, tuples, b.in.Directed, b.o)))
 }
 
 // own returns the partitions of this rank.

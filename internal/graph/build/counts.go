@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/collective"
@@ -11,14 +12,21 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
+// countsAtOnce is how many counts are encoded before there is to be room for more.
+const countsAtOnce = 1 << 14
+
 // sendCounts sends the counts of other ends to the rank that owns their directory entries, so many ranks on, and adds what comes from as many
 // ranks back to the rows. Whose count is not 0 that rank will want the ids of.
 func (b *builder) sendCounts(ctx context.Context, step int, there *counters) error {
+	arena := &mem.Arena{Meter: b.o.Meter, Kind: mem.Loading}
+	defer arena.Close()
 	var data []byte
 	for _, counts := range there.columns() {
-		data = graph.AppendCounts(data, counts)
+		for some := range slices.Chunk(counts, countsAtOnce) {
+			data = graph.AppendCounts(mem.Grow(arena, data, binary.MaxVarintLen32*(len(some)+1)), some)
+		}
 	}
-	data, err := b.sendReceive(ctx, step, data)
+	data, err := b.sendReceive(ctx, step, data, arena)
 	if err != nil {
 		return err
 	}
@@ -38,17 +46,6 @@ func (b *builder) sendCounts(ctx context.Context, step int, there *counters) err
 	}
 	b.wanted[from] = wanted
 	return nil
-}
-
-// sendReceive sends data to the rank so many ranks on, and returns what comes from as many ranks back.
-func (b *builder) sendReceive(ctx context.Context, step int, data []byte) ([]byte, error) {
-	out := make([][]byte, b.ranks)
-	out[(b.rank+step)%b.ranks] = data
-	in, err := b.group.Alltoall(ctx, b.call(), out)
-	if err != nil {
-		return nil, err
-	}
-	return in[(b.rank-step+b.ranks)%b.ranks], nil
 }
 
 // appendWord and words are numbers as messages have them.

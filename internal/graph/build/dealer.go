@@ -66,7 +66,7 @@ func (d *dealer) send(ctx context.Context, from *side, there []uint32, last bool
 			}
 		}
 	}
-	next, count := 0, max(roundRecords(2*b.all.tuples, b.ranks)/2/from.chunk, 1)
+	next, count := 0, max(b.roundRecords(2*b.all.tuples, edgeBytes)/2/from.chunk, 1)
 	return b.shuffle(ctx, &shuffle{
 		stride: blockWords(d.high), weights: b.o.Weights, weighs: blockEdges,
 		produce: func(out [][]sendBuffer) (bool, error) {

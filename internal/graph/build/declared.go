@@ -24,7 +24,7 @@ func (b *builder) registerVertices(ctx context.Context) error {
 	}
 	err := b.eachListed(ctx, func(from int, id, _ uint64) {
 		if !b.dense {
-			b.declared = append(b.declared, id)
+			b.declared = append(mem.Grow(b.kept, b.declared, 1), id)
 		} else if at := id - first; bitmap.Get(b.declared, uint32(at)) {
 			twice.Store(true)
 		} else {
@@ -49,7 +49,7 @@ func (b *builder) registerVertices(ctx context.Context) error {
 
 // eachListed sends all listed ids, with their places in the whole list, to the owners of their entries, and calls f there.
 func (b *builder) eachListed(ctx context.Context, f func(from int, id, place uint64)) error {
-	next, count := 0, roundRecords(b.all.listed, b.ranks)
+	next, count := 0, b.roundRecords(b.all.listed, 16)
 	return b.shuffle(ctx, &shuffle{
 		stride: 2,
 		produce: func(out [][]sendBuffer) (bool, error) {
@@ -108,7 +108,7 @@ func (b *builder) repeated(ctx context.Context) error {
 		return err
 	}
 	if at := least.at - uint64(b.all.listedBefore); at < uint64(len(b.in.IDs)) {
-		return b.in.Repeated(ctx, int(at), least.id)
+		return ofInput(b.in.Repeated(ctx, int(at), least.id))
 	}
 	return b.elsewhere(ctx)
 }
@@ -178,7 +178,7 @@ func (b *builder) checkEndpoints(ctx context.Context, undeclared bool) error {
 		case least.at == noPlace:
 			return errors.New("an end of an edge is not listed")
 		case rank == b.rank:
-			return b.in.Undeclared(ctx, int(least.at)-b.all.before, least.id)
+			return ofInput(b.in.Undeclared(ctx, int(least.at)-b.all.before, least.id))
 		default:
 			return b.elsewhere(ctx)
 		}

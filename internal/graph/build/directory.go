@@ -23,24 +23,21 @@ type Directory struct {
 	labels *edges.Index // of the range, if ids are not dense
 	ids    []uint32
 	arena  *mem.Arena
+	// Names are those of the graph's vertices, if it has any.
+	Names *Names
 }
 
 func (b *builder) directory() *Directory {
 	d := &Directory{
 		rank: b.rank, graph: b.g, owners: newOwners(b.owner), ranges: b.ranges, size: b.sizes[b.rank], labels: b.labels, ids: b.ids, arena: b.kept,
+		Names: b.names,
 	}
 	d.first, _ = b.in.Labels.First()
 	return d
 }
 
 // Bytes returns the memory that the directory's arrays take.
-func (d *Directory) Bytes() int64 {
-	n := d.arena.Bytes()
-	if d.labels != nil {
-		n += 8 * int64(len(d.labels.IDs()))
-	}
-	return n
-}
+func (d *Directory) Bytes() int64 { return d.arena.Bytes() + d.Names.Bytes() }
 
 // Close frees the directory.
 func (d *Directory) Close() {

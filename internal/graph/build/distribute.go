@@ -106,7 +106,7 @@ func (b *builder) lists(ctx context.Context) error {
 func (b *builder) vertices(ctx context.Context, a *graph.Builder) error {
 	const stride = 3
 	o := newOwners(b.owner)
-	n, next, count := b.sizes[b.rank], 0, roundRecords(b.g.N, b.ranks)
+	n, next, count := b.sizes[b.rank], 0, b.roundRecords(b.g.N, 8*stride)
 	var came atomic.Int64
 	err := b.shuffle(ctx, &shuffle{
 		stride: stride,
@@ -185,10 +185,10 @@ func (b *builder) idsOf(ctx context.Context, step int, arena *mem.Arena) ([]uint
 	}
 	at, to := (b.rank+step)%b.ranks, (b.rank-step+b.ranks)%b.ranks
 	wanted := b.wanted[to]
-	data := make([]byte, 0, 8*len(wanted)+4*bitmap.Count(wanted))
+	data := mem.Make[byte](arena, 8*len(wanted)+4*bitmap.Count(wanted))[:0]
 	data = append(data, wire.Bytes(wanted)...)
 	bitmap.Each(wanted, func(v uint32) { data = binary.LittleEndian.AppendUint32(data, b.ids[v]) })
-	data, err := b.sendReceive(ctx, b.ranks-step, data)
+	data, err := b.sendReceive(ctx, b.ranks-step, data, arena)
 	if err != nil {
 		return nil, err
 	}

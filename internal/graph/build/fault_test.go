@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 )
@@ -65,7 +66,7 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 		tuples := make([][2]uint64, 20_000)
 		largest := uint64(0)
 		spread := uint64(1)
-		if naming != edges.Numbers {
+		if naming == edges.Named || naming == edges.Listed {
 			spread = 1 << 30 // ids that are not dense
 		}
 		for i := range tuples {
@@ -74,6 +75,9 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 		}
 		s := edges.Whole(&edges.Input{Name: "some", Edges: edges.Pack(largest+1, tuples, nil), Directed: directed}, largest)
 		s.Naming = naming
+		if naming == edges.Texts {
+			s.Names = fiveThousand()
+		}
 		if naming == edges.Listed {
 			for v := rank; v < 5000; v += ranks {
 				s.IDs = append(s.IDs, uint64(v)*spread)
@@ -84,9 +88,20 @@ func someShares(ranks int, naming edges.Naming, directed bool) []*edges.RankInpu
 	return shares
 }
 
+// fiveThousand are names of which each rank has all.
+func fiveThousand() *names.Dictionary {
+	var b names.Builder
+	for i := range 5000 {
+		if err := b.Add(fmt.Appendf(nil, "vertex %06d", i)); err != nil {
+			panic(err)
+		}
+	}
+	return b.Dictionary()
+}
+
 // TestReadFails: a share that cannot be read ends all ranks with that error.
 func TestReadFails(t *testing.T) {
-	for _, naming := range []edges.Naming{edges.Numbers, edges.Named, edges.Listed} {
+	for _, naming := range []edges.Naming{edges.Numbers, edges.Named, edges.Listed, edges.Texts} {
 		for rank := range 3 {
 			shares := someShares(3, naming, true)
 			shares[rank].Edges = failing{shares[rank].Edges, 13}
@@ -102,15 +117,15 @@ func TestReadFails(t *testing.T) {
 
 // TestCancelAnywhere: wherever one rank is cancelled, or all are, all end, and promptly.
 func TestCancelAnywhere(t *testing.T) {
-	rounds := 40
+	rounds, least := 40, 4
 	if testing.Short() {
-		rounds = 15
+		rounds, least = 15, 2
 	}
 	stages := map[string]bool{}
 	for i := range rounds {
 		rng := rand.New(rand.NewPCG(uint64(i), 8))
 		const ranks = 3
-		naming := edges.Naming(i % 3)
+		naming := edges.Naming(i % 4)
 		shares := someShares(ranks, naming, i%2 == 0)
 		ctx, cancel := context.WithCancelCause(t.Context())
 		why := errors.New("enough")
@@ -146,7 +161,7 @@ func TestCancelAnywhere(t *testing.T) {
 		closeAll(all)
 		cancel(nil)
 	}
-	if len(stages) < 4 {
+	if len(stages) < least {
 		t.Errorf("only cancelled while %v", stages)
 	}
 }
@@ -245,7 +260,7 @@ func TestRefusals(t *testing.T) {
 			for _, s := range s {
 				s.Check = func(tuples int, _ uint64) error { return fmt.Errorf("%d tuples", tuples) }
 			}
-		}, want: "some: 40000 tuples"},
+		}, want: "40000 tuples"},
 	} {
 		shares := someShares(2, edges.Numbers, false)
 		test.change(shares)

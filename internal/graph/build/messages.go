@@ -10,9 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// messageBytes is about how many bytes of messages a rank sends in a round.
-const messageBytes = 4 << 20
-
 // messages is a graph.Exchange: rounds of messages, each as a message to the rank of the partition it is for, with whether
 // there are more.
 //
@@ -26,7 +23,7 @@ func (b *builder) messages(ctx context.Context, send iter.Seq[graph.Message], ta
 		for rank := range out {
 			out[rank] = []byte{0}
 		}
-		for sum := 0; more && sum < messageBytes; {
+		for sum := 0; more && sum < b.piece; {
 			var l graph.Message
 			if l, more = next(); !more {
 				break

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
@@ -47,60 +48,11 @@ func (b *builder) name(ctx context.Context) error {
 	return nil
 }
 
-// idSet is a hash set of ids. A slot holds an id's complement, so that 0 is free: no id is all ones, b.end is above them.
-type idSet struct {
-	slots []uint64 // a power of two, at most half of them taken
-	count int
-}
-
-func (s *idSet) add(id uint64) {
-	if 2*s.count >= len(s.slots) {
-		s.grow()
-	}
-	if at := s.find(id); s.slots[at] == 0 {
-		s.slots[at] = ^id
-		s.count++
-	}
-}
-
-// find returns the slot that holds an id, or the free one where it belongs.
-func (s *idSet) find(id uint64) uint64 {
-	mask := uint64(len(s.slots) - 1)
-	at := mix(id) & mask
-	for s.slots[at] != 0 && s.slots[at] != ^id {
-		at = (at + 1) & mask
-	}
-	return at
-}
-
-func (s *idSet) grow() {
-	old := s.slots
-	s.slots = make([]uint64, max(2*len(old), 1<<12))
-	for _, slot := range old {
-		if slot != 0 {
-			s.slots[s.find(^slot)] = slot
-		}
-	}
-}
-
-// rising returns the ids, and empties the set.
-func (s *idSet) rising() []uint64 {
-	ids := make([]uint64, 0, s.count)
-	for _, slot := range s.slots {
-		if slot != 0 {
-			ids = append(ids, ^slot)
-		}
-	}
-	*s = idSet{}
-	slices.Sort(ids)
-	return ids
-}
-
 // endpoints returns the distinct ids that this rank's tuples have as ends, by range, rising.
 func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	sets := make([][]idSet, b.team.Size())
 	for worker := range sets {
-		sets[worker] = make([]idSet, b.ranks)
+		sets[worker] = slices.Repeat([]idSet{{arena: &b.numbering, most: mostSlots(b.team.Size() * b.ranks)}}, b.ranks)
 	}
 	err := b.scan(ctx, "looking for the ids", false, func(worker int, block *edges.Block) error {
 		for i, u := range block.U[:block.N] {
@@ -116,20 +68,17 @@ func (b *builder) endpoints(ctx context.Context) ([][]uint64, error) {
 	ids := make([][]uint64, b.ranks)
 	b.team.For(b.ranks, 1, func(_, rank, _ int) {
 		for worker := range sets {
-			ids[rank] = merge(ids[rank], sets[worker][rank].rising())
+			ids[rank] = union(&b.numbering, ids[rank], sets[worker][rank].rising())
 		}
 	})
 	return ids, err
 }
 
-// exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, where none are listed, the ends of
+// exchangeNames finds the ids of this rank's range, in b.labels: the listed ones or, unless these are all, also the ends of
 // all ranks' tuples.
 func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
-	var mine []uint64
+	mine := b.declared
 	listed := b.in.Naming == edges.Listed
-	if listed {
-		mine = b.declared
-	}
 	undeclared := false
 	for step := range b.ranks {
 		asked := ids[b.rank]
@@ -142,23 +91,27 @@ func (b *builder) exchangeNames(ctx context.Context, ids [][]uint64) error {
 		if listed {
 			undeclared = undeclared || !subset(asked, mine)
 		} else {
-			mine = merge(mine, asked)
+			all := merge(b.kept, mine, asked)
+			mem.Free(b.kept, mine)
+			mine = all
 		}
+		mem.Free(&b.numbering, asked) // those of this rank's own range are in mine
 		if uint64(len(mine)) > graph.MaxVertices {
 			return graph.TooManyVertices(uint64(len(mine)))
 		}
 		b.progress("numbering the ids", int64(step), int64(b.ranks))
 	}
-	b.labels = edges.NewIndex(mine)
+	ids[b.rank] = nil
+	b.labels = edges.NewIndex(b.kept, mine)
 	if listed {
 		return b.checkEndpoints(ctx, undeclared)
 	}
 	return nil
 }
 
-// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come from as many ranks back.
+// sendIDs sends the rank so many ranks on its ids among this rank's, and returns those that come from as many ranks back, which are the caller's to free.
 func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint64, error) {
-	data, err := b.sendReceive(ctx, step, wire.Bytes(ids[(b.rank+step)%b.ranks]))
+	data, err := b.sendReceive(ctx, step, wire.Bytes(ids[(b.rank+step)%b.ranks]), &b.numbering)
 	if err != nil {
 		return nil, err
 	}
@@ -167,28 +120,6 @@ func (b *builder) sendIDs(ctx context.Context, step int, ids [][]uint64) ([]uint
 		return nil, fmt.Errorf("ids from rank %d: %w", (b.rank-step+b.ranks)%b.ranks, err)
 	}
 	return asked, nil
-}
-
-// merge returns the union of two rising lists. It shares no memory with the second.
-func merge(a, z []uint64) []uint64 {
-	if len(z) == 0 {
-		return a
-	}
-	union := make([]uint64, 0, len(a)+len(z))
-	for len(a) > 0 && len(z) > 0 {
-		switch {
-		case a[0] < z[0]:
-			union = append(union, a[0])
-			a = a[1:]
-		case a[0] > z[0]:
-			union = append(union, z[0])
-			z = z[1:]
-		default:
-			union = append(union, a[0])
-			a, z = a[1:], z[1:]
-		}
-	}
-	return slices.Clip(append(append(union, a...), z...))
 }
 
 // subset reports whether all of a rising list is in another.
@@ -248,7 +179,7 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 	if err != nil {
 		return err
 	}
-	answer := make([]uint32, len(asked))
+	answer := mem.Make[uint32](&b.numbering, len(asked))
 	at := 0
 	mine := b.labels.IDs()
 	for i, id := range asked {
@@ -260,7 +191,9 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 		}
 		answer[i] = uint32(at)
 	}
-	data, err := b.sendReceive(ctx, b.ranks-step, wire.Bytes(answer))
+	mem.Free(&b.numbering, asked)
+	data, err := b.sendReceive(ctx, b.ranks-step, wire.Bytes(answer), &b.numbering)
+	mem.Free(&b.numbering, answer)
 	if err != nil {
 		return err
 	}
@@ -268,6 +201,6 @@ func (b *builder) askNumbers(ctx context.Context, step int, ids [][]uint64) erro
 	if len(data) != 4*len(ids[to]) || !slices.IsSorted(numbers) || len(numbers) > 0 && int(numbers[len(numbers)-1]) >= b.sizes[to] {
 		return fmt.Errorf("from rank %d: %w: %d bytes for the numbers of %d ids", to, collective.ErrMessage, len(data), len(ids[to]))
 	}
-	b.numbers[to] = numbered{edges.NewIndex(ids[to]), numbers}
+	b.numbers[to] = numbered{edges.NewIndex(&b.numbering, ids[to]), numbers}
 	return nil
 }

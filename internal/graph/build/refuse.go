@@ -2,10 +2,32 @@ package build
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/graph"
 )
+
+// inputError is what the input itself says is wrong: it names the file.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// ofInput marks an error as one that the input has said.
+func ofInput(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}
+
+// named says which graph an error is about, unless the error does.
+func named(graph string, err error) error {
+	if told := (inputError{}); errors.As(err, &told) {
+		return told.error
+	}
+	return fmt.Errorf("%s: %w", graph, err)
+}
 
 // label returns the input id of a place of this rank's range.
 func (b *builder) label(v uint32) uint64 {

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/names"
 )
 
 // Share is what a rank knows of a run of the vertices of a graph that was stored, by rising input id: the runs of all ranks follow one another.
@@ -20,6 +21,9 @@ type Share struct {
 	// IDs are the vertices, and Labels their input ids, unless those of all vertices follow one another.
 	IDs    []uint32
 	Labels []uint64
+	// Names are those of a range of the vertices, by rising input id, as IDs are of a run of them; nil of a graph without names. The ranges of
+	// all ranks follow one another.
+	Names *names.Dictionary
 }
 
 // restoredTerms are what ranks tell each other of their shares.
@@ -27,6 +31,7 @@ type restoredTerms struct {
 	Of          string
 	Owner       []int
 	Count       int
+	Named       bool
 	First, Last uint64 // input ids, if there are any
 }
 
@@ -36,7 +41,7 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 	var d *Directory
 	err := group.Together(ctx, tag, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
-		mine := restoredTerms{Of: x.Of, Owner: owner, Count: len(x.IDs)}
+		mine := restoredTerms{Of: x.Of, Owner: owner, Count: len(x.IDs), Named: x.Names != nil}
 		if n := len(x.Labels); n > 0 {
 			mine.First, mine.Last = x.Labels[0], x.Labels[n-1]
 		}
@@ -53,11 +58,14 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 			if err := json.Unmarshal(data, &ranks[rank]); err != nil {
 				return fmt.Errorf("what rank %d has opened: %w", rank, err)
 			}
-			if r := &ranks[rank]; r.Of != x.Of || !slices.Equal(r.Owner, owner) || r.Count < 0 {
+			if r := &ranks[rank]; r.Of != x.Of || !slices.Equal(r.Owner, owner) || r.Count < 0 || r.Named != (x.Names != nil) {
 				return fmt.Errorf("ranks %d and %d have opened different graphs: %.100s and %.100s", group.Link().Rank(), rank, x.Of, r.Of)
 			}
 		}
-		d, err = restored(g, owner, x, group.Link().Rank(), ranks)
+		if d, err = restored(g, owner, x, group.Link().Rank(), ranks); err != nil || x.Names == nil {
+			return err
+		}
+		d.Names, err = newNames(ctx, group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, x.Names)
 		return err
 	})
 	if err != nil {
@@ -99,7 +107,9 @@ func restored(g *graph.Graph, owner []int, x Share, rank int, ranks []restoredTe
 	if consecutive {
 		d.first = first
 	} else {
-		d.labels = edges.NewIndex(x.Labels)
+		labels := mem.Make[uint64](d.arena, len(x.Labels))
+		copy(labels, x.Labels)
+		d.labels = edges.NewIndex(d.arena, labels)
 	}
 	return d, nil
 }

@@ -39,7 +39,7 @@ func (b *builder) newRouter() *router {
 	r := &router{
 		b: b, blocks: make([]edges.Block, b.team.Size()), errs: make([]error, b.team.Size()), stages: make([]*tileStage, b.team.Size()),
 		tiles: newTiling(b.sizes, b.places.starts, b.all.tuples, ways),
-		count: max(roundRecords(b.all.tuples, b.ranks)/edges.BlockSize, 1),
+		count: max(b.roundRecords(b.all.tuples, edgeBytes)/edges.BlockSize, 1),
 	}
 	r.arena.Meter, r.arena.Kind = b.o.Meter, mem.Loading
 	return r

@@ -20,10 +20,6 @@ type shuffle struct {
 	consume func(from []sendBuffer) error
 }
 
-// roundRecords is about how many records a rank sends in a round: more only where there are enough of them to fill many
-// rounds, so that what is on its way stays small beside the tuples.
-func roundRecords(all, ranks int) int { return min(max(all/ranks/16, 1<<13), 1<<18) }
-
 func (b *builder) shuffle(ctx context.Context, f *shuffle) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -38,7 +37,7 @@ func Inspect(ctx context.Context, in *edges.Input, team *parallel.Team) (*Survey
 	}
 	defer b.close()
 	if err := b.survey(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
+		return nil, named(in.Name, err)
 	}
 	s := &Survey{
 		Vertices: b.sizes[0], Tuples: b.all.tuples, Loops: b.loops, Duplicates: b.dropped, Directed: in.Directed, Weighted: in.Edges.Weighted(),

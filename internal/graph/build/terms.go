@@ -21,7 +21,7 @@ type terms struct {
 	DropLoops, Units, Degrees bool
 	Weights                   edges.Weights
 	Naming                    edges.Naming
-	Directed, Weighted        bool
+	Directed, Weighted, Named bool
 	Vertices                  int
 	First                     uint64
 }
@@ -35,6 +35,7 @@ type facts struct {
 	Last    uint64 // of the list
 	Spans   []edges.Span
 	Balance [2]uint64
+	Skipped []string // malformed lines
 }
 
 // whole is what is known of all ranks' tuples together.
@@ -45,6 +46,7 @@ type whole struct {
 	// before is how many tuples, and listedBefore how many ids, lower ranks have.
 	before, listedBefore int
 	balance              [2]uint64
+	skipped              []string // malformed lines
 }
 
 // exchangeTerms sends what this rank was given, and checks that all were given parts of one whole.
@@ -54,9 +56,10 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 		Terms: terms{
 			Owner: b.owner, Grid: b.o.Grid, InputOrder: b.o.InputOrder, Duplicates: b.o.Duplicates, DropLoops: b.o.DropLoops, Units: b.o.UnitWeights, Degrees: b.o.TupleDegrees,
 			Weights: b.o.Weights, Naming: b.in.Naming, Directed: b.in.Directed, Weighted: b.in.Edges.Weighted(), Vertices: b.in.Vertices, First: first,
+			Named: b.in.Names != nil,
 		},
 		Tuples: b.in.Edges.Len(), Largest: b.largest, Listed: len(b.in.IDs), Spans: b.in.Spans,
-		Balance: b.in.Balance,
+		Balance: b.in.Balance, Skipped: b.in.Skipped,
 	}
 	if len(b.in.IDs) > 0 {
 		mine.Last = slices.Max(b.in.IDs)
@@ -101,14 +104,22 @@ func (b *builder) compare(ctx context.Context, ranks []facts) error {
 		w.last = max(w.last, s.Largest, s.Last)
 		w.balance[0] += s.Balance[0]
 		w.balance[1] += s.Balance[1]
+		w.skipped = append(w.skipped, s.Skipped...)
+	}
+	if most := b.in.SkipBad; len(w.skipped) > most {
+		return ofInput(fmt.Errorf("%s %s", w.skipped[most], edges.TooManySkipped(most)))
 	}
 	if b.in.Check != nil {
-		if err := b.in.Check(w.tuples, w.largest); err != nil {
-			return err
+		tuples := w.tuples
+		if b.in.CountSkipped {
+			tuples += len(w.skipped)
+		}
+		if err := b.in.Check(tuples, w.largest); err != nil {
+			return ofInput(err)
 		}
 	}
 	if w.balance != [2]uint64{} && b.in.Unbalanced != nil {
-		return b.in.Unbalanced(ctx)
+		return ofInput(b.in.Unbalanced(ctx))
 	}
 	return nil
 }
@@ -129,6 +140,7 @@ func same(a, z *terms) error {
 		{"weights", a.Weights, z.Weights},
 		{"naming of vertices", a.Naming, z.Naming},
 		{"directed", a.Directed, z.Directed},
+		{"named", a.Named, z.Named},
 		{"weighted", a.Weighted, z.Weighted},
 		{"vertices", a.Vertices, z.Vertices},
 		{"first id", a.First, z.First},

@@ -11,7 +11,8 @@ const (
 var limits = struct {
 	tileEdges int // about how many edges lie in a tile: what looks for duplicates among them stays in a cache
 	tiles     int // about how many tiles there may be before keys get another byte: each rank has a cache line for each
-}{1 << 14, 1 << 16}
+	textRound int // about how many bytes of names a rank gets in a round
+}{1 << 14, 1 << 16, 8 << 20}
 
 // tiling cuts the pairs of places, a row and another end, into tiles: a window of rows by a window of other ends, small enough for
 // what is known of the places of both to stay in a cache. Windows do not cross the borders of ranks' ranges. Each way in which edges

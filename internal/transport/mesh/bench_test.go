@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/transport"
@@ -17,11 +16,11 @@ var sizes = []int{1 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20, 4 << 20, 16 <
 
 // processorTime returns the nanoseconds of processors that this process has used.
 func processorTime(b *testing.B) int64 {
-	var u syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+	used, err := usedTime()
+	if err != nil {
 		b.Fatal(err)
 	}
-	return u.Utime.Nano() + u.Stime.Nano()
+	return used
 }
 
 // cpu reports the processor time of an operation, both sides together: on a busy machine the figure to compare.

@@ -26,7 +26,7 @@ import (
 //	64  offset of this chunk in the payload                              8
 //	72  bytes of payload here   4 | form 1 | zero                        3
 //	80  sequence: of the chunk on its connection, from 0                 4
-//	84  sum of the payload here, as it travels (sumOf)                   8
+//	84  sum of the payload here, as it travels (sumOf); with TLS 0       8
 //	92  bytes of payload here as it travels compressed, 0: as it is      4
 //	96  CRC32-C of bytes 0 to 95                                         4
 //	100 payload
@@ -48,7 +48,7 @@ const (
 )
 
 // Version is the version of the protocol: of the hello's meaning, of chunks and of credits.
-const Version = 5
+const Version = 6
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
@@ -186,6 +186,7 @@ func (h *header) presenceHere() int {
 type chunkReader struct {
 	from     io.Reader
 	maxFrame uint64
+	secure   bool   // payloads have no sums: TLS finds what was changed on the way
 	sequence uint32 // expected
 	buffer   [headerSize]byte
 	waste    []byte
@@ -209,7 +210,7 @@ func (r *chunkReader) next(h *header, place func(*header) ([]byte, error)) error
 	if err != nil {
 		return err
 	}
-	s := summing{split: h.presenceHere(), size: h.size()}
+	s := summing{split: h.presenceHere(), size: h.size(), none: r.secure}
 	into := to
 	if h.packed > 0 {
 		if s.split = 0; to != nil {

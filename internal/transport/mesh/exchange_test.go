@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -15,7 +16,16 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(receiverEnv) != "" {
+		if err := receive(); err != nil {
+			fmt.Fprintln(os.Stderr, "receiver:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 const token = "a token of the tests"
 

@@ -82,6 +82,7 @@ func (in *inbound) run() {
 	limit := in.mesh.options.Silence
 	from := newIntake(in.conn, limit, readAhead)
 	r := chunkReader{from: from, maxFrame: uint64(in.mesh.options.MaxFrame)}
+	_, r.secure = in.conn.(*secured)
 	h := new(header)
 	place := func(h *header) ([]byte, error) {
 		in.startClock(h, len(from.ahead))

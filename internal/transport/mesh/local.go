@@ -28,6 +28,10 @@ func listenLocal(at net.Addr) net.Listener {
 	return l
 }
 
+// localBuffer is how many bytes may wait in a Unix socket. Linux has 208 KiB, with which the two ends wait for each other: with 1 MB frames take 0.8 of the
+// processors' time.
+const localBuffer = 1 << 20
+
 // dialLocal connects to a worker of this host, or returns nil.
 func dialLocal(ctx context.Context, address string) net.Conn {
 	host, text, err := net.SplitHostPort(address)
@@ -39,6 +43,7 @@ func dialLocal(ctx context.Context, address string) net.Conn {
 	if err != nil {
 		return nil
 	}
+	_ = c.(*net.UnixConn).SetWriteBuffer(localBuffer) // what the system sets by itself will do
 	return c
 }
 

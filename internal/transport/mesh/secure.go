@@ -43,8 +43,8 @@ func (s *secured) writeAll(pieces net.Buffers) (n int64, err error) {
 
 // heldRecords is how many bytes of records are written by one system call, and readRecords how many are read.
 const (
-	heldRecords = 64 << 10
-	readRecords = 64 << 10
+	heldRecords = 128 << 10
+	readRecords = 128 << 10
 )
 
 // records is what TLS writes to and reads from: the connection, but that records are collected while they are held, and that a write takes as long

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -160,10 +161,17 @@ func TestNobodyJoins(t *testing.T) {
 		{InsecureSkipVerify: true, NextProtos: []string{protocol}},
 		others.files("x", certs.Worker, 5, ours).Client("", certs.Worker, protocol),
 		ours.files("c", certs.Client, 5, ours).Client("", certs.Worker, protocol),
+		ours.files("x", certs.Worker, -1, ours).Client("", certs.Worker, protocol),
 	}
 	tries := 600
 	if testing.Short() {
 		tries = 60
+	}
+	if text := os.Getenv("SUPERSTEP_TRIES"); text != "" { // 10000 is the long form
+		var err error
+		if tries, err = strconv.Atoi(text); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for i := range tries {
 		raw, err := net.Dial("tcp", peers[0].Addr)
@@ -272,6 +280,40 @@ func TestMuchSentWantsOtherKeys(t *testing.T) {
 		out.mu.Unlock()
 		if out.doubtful() != (files != nil || secureAll) {
 			t.Errorf("TLS %t: the connection stays as it is", files != nil)
+		}
+	}
+}
+
+// TestChangedRecordIsNotDelivered: chunks have no sum of their own with TLS, which ends the connection when a bit has changed on the way.
+func TestChangedRecordIsNotDelivered(t *testing.T) {
+	files := newAuthority(t).worker()
+	for _, size := range []int{1, 1000, 1 << 20} {
+		var c *held
+		hold := holding(&c)
+		meshes, a, b := pair(t, func(i int, o *Options) {
+			o.TLS, o.TCP = files, true
+			hold(i, o)
+		})
+		first := &transport.Frame{From: 0, To: 1, Raw: make([]byte, size)}
+		if err := a.Send(first); err != nil {
+			t.Fatal(err)
+		}
+		f, err := b.Receive(t.Context(), transport.Expand)
+		if err != nil || len(f.Raw) != size {
+			t.Fatalf("%+v, %v", f, err)
+		}
+		b.Release(f)
+		c.mu.Lock()
+		c.spoil = true
+		c.mu.Unlock()
+		if err := a.Send(first); err != nil {
+			t.Fatal(err)
+		}
+		if f, err := b.Receive(t.Context(), transport.Expand); !errors.As(err, new(*BrokenError)) || !strings.Contains(err.Error(), "bad record MAC") {
+			t.Errorf("%d bytes: %+v, %v", size, f, err)
+		}
+		if n := meshes[1].Stats().FramesIn; n != 1 {
+			t.Errorf("%d bytes: %d frames were taken, expected 1", size, n)
 		}
 	}
 }

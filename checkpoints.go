@@ -1,0 +1,115 @@
+package superstep
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine"
+	objects "github.com/superstep-go/superstep/internal/store"
+)
+
+// checkpointPolicy is when checkpoints are taken.
+func (o *Options) checkpointPolicy() checkpoint.Policy {
+	return checkpoint.Policy{Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict}
+}
+
+// validateCheckpoints refuses what is wrong wherever a graph is.
+func (o *Options) validateCheckpoints() error {
+	switch {
+	case o.CheckpointEvery < 0 || o.CheckpointEvery > math.MaxUint32 || o.CheckpointInterval < 0 || o.MTBF < 0:
+		return fmt.Errorf("superstep: Options: found CheckpointEvery %d, CheckpointInterval %v, MTBF %v, expected 0, for the default, or more, and of CheckpointEvery at most %d",
+			o.CheckpointEvery, o.CheckpointInterval, o.MTBF, uint32(math.MaxUint32))
+	case o.CheckpointEvery > 0 && o.CheckpointInterval > 0:
+		return errors.New("superstep: Options: CheckpointEvery and CheckpointInterval are both given: one of them says when a checkpoint is taken")
+	}
+	return nil
+}
+
+// kept is what keeps the checkpoints of a run; nil if it has none.
+type kept struct {
+	store  objects.Store
+	writer *checkpoint.Writer
+	keeper *checkpoint.Keeper
+	stay   bool   // when the run is done, too
+	made   string // the directory, if there was none
+}
+
+// keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or go on from one.
+func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, program engine.Program, vertices int) (_ *kept, err error) {
+	place := o.Checkpoints
+	switch {
+	case place != "":
+	case o.checkpointPolicy() != checkpoint.Policy{} || o.KeepCheckpoints || o.Resume:
+		return nil, errors.New("superstep: Options.Checkpoints: the place is missing: a directory, or s3://BUCKET/PREFIX")
+	default:
+		return nil, nil
+	}
+	if err := program.Keepable(); err != nil {
+		return nil, err
+	}
+	k := &kept{stay: o.KeepCheckpoints}
+	if _, err := os.Stat(place); !objects.IsS3(place) && errors.Is(err, fs.ErrNotExist) {
+		k.made = place
+	}
+	if k.store, err = objects.Open(place); err != nil {
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	warn := func(text string) {
+		if o.Log != nil {
+			o.Log("warning: " + text)
+		}
+	}
+	owner, err := checkpoint.Owner(ctx, k.store)
+	if err != nil {
+		objects.Close(k.store)
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	newest, err := checkpoint.Find(ctx, k.store, "", warn)
+	switch {
+	case errors.Is(err, checkpoint.ErrNone) && owner == "":
+		owner = rand.Text()
+	case errors.Is(err, checkpoint.ErrNone):
+		objects.Close(k.store)
+		return nil, fmt.Errorf("checkpoints: %s: another run is about to store its first checkpoint there, or has ended just then: name another place", place)
+	case err == nil && o.Resume:
+		to.From = &checkpoint.Reader{Store: k.store, Manifest: newest}
+	case err == nil:
+		err = fmt.Errorf("%s has checkpoints of %s, the newest before superstep %d: set Resume to go on from that, or name another place", place, newest.Name(), newest.Superstep)
+		fallthrough
+	default:
+		objects.Close(k.store)
+		return nil, fmt.Errorf("checkpoints: %w", err)
+	}
+	k.writer = checkpoint.NewWriter(k.store, strings.ToLower(rand.Text()[:10]))
+	k.keeper = checkpoint.NewKeeper(k.store, o.checkpointPolicy(), int64(vertices)*checkpoint.BytesOfVertex, warn, func(checkpoint.Event) {})
+	k.keeper.Own(owner, to.From != nil) // of a place of a version before that has none, nobody
+	to.Parts, to.Checkpoints = k.writer, k.keeper
+	return k, nil
+}
+
+// end ends the keeping when the run has ended. The last checkpoint of a run that is not done, or that is to leave some, is waited for; else all are removed.
+func (k *kept) end(done bool) error {
+	if k == nil {
+		return nil
+	}
+	var err error
+	stay := !done || k.stay
+	if stay {
+		k.writer.Flush()
+		err = errors.Join(k.keeper.Stored(k.writer.Stored()), k.keeper.Settle())
+	}
+	k.writer.Close()
+	k.keeper.Close(!stay)
+	objects.Close(k.store)
+	if k.made != "" {
+		_ = os.Remove(k.made) // unless it has checkpoints
+	}
+	return err
+}

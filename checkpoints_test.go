@@ -1,0 +1,153 @@
+package superstep_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+)
+
+// A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from there.
+func ExampleRun_checkpoints() {
+	dir, err := os.MkdirTemp("", "checkpoints")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	g, err := superstep.Load(ctx, "kronecker:scale=10")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	p := algorithms.PageRank{Iterations: 30}
+	o := superstep.Options{MaxSupersteps: 12, Checkpoints: dir, CheckpointEvery: 5}
+	res, err := superstep.Run(ctx, g, p, o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+
+	o.MaxSupersteps, o.Resume = 0, true
+	if res, err = superstep.Run(ctx, g, p, o); err != nil { // from the checkpoint before superstep 10
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+	// Output:
+	// supersteps: 12 done: false
+	// supersteps: 31 done: true
+}
+
+// checkpointsIn counts the checkpoints in a directory.
+func checkpointsIn(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(d.Name(), ".json") {
+			n++
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestResume interrupts a run and goes on with it, with other partitions and threads: the result is that of a run that nobody interrupts. Then all checkpoints are gone.
+func TestResume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	load := func(partitions int) *superstep.Graph {
+		g, err := superstep.Load(t.Context(), "kronecker:scale=9", superstep.LoadOptions{Partitions: partitions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { g.Close() })
+		return g
+	}
+	p := algorithms.PageRank{Iterations: 20}
+	want, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Deterministic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := superstep.Options{Deterministic: true, Checkpoints: dir, CheckpointEvery: 3, Resume: true}
+	o.Progress = func(p superstep.Progress) {
+		if p.Superstep == 11 {
+			cancel()
+		}
+	}
+	if _, err := superstep.Run(ctx, load(2), p, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the run that is interrupted: %v", err)
+	}
+	if n := checkpointsIn(t, dir); n == 0 {
+		t.Fatal("it has left no checkpoint")
+	}
+	if _, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Checkpoints: dir}); err == nil || !strings.Contains(err.Error(), "set Resume to go on from that") {
+		t.Errorf("without Resume: %v", err)
+	}
+	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: dir, Resume: true}); err == nil {
+		t.Error("another program goes on from its checkpoints")
+	}
+	from := -1
+	o.Threads = 2
+	o.Progress = func(p superstep.Progress) {
+		if from < 0 {
+			from = p.Superstep
+		}
+	}
+	got, err := superstep.Run(t.Context(), load(3), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages || !got.Converged {
+		t.Errorf("it went on from superstep %d, %d supersteps, %d messages, expected %d and %d", from, got.Supersteps, got.Messages, want.Supersteps, want.Messages)
+	}
+	for label, rank := range want.All() {
+		if x, ok := got.At(label); !ok || x != rank {
+			t.Fatalf("vertex %d has %v, expected %v", label, x, rank)
+		}
+	}
+	if n := checkpointsIn(t, dir); n != 0 {
+		t.Errorf("%d checkpoints of a run that is done stay", n)
+	}
+	o.KeepCheckpoints = true
+	if _, err := superstep.Run(t.Context(), load(1), p, o); err != nil {
+		t.Fatal(err)
+	}
+	if n := checkpointsIn(t, dir); n == 0 {
+		t.Error("checkpoints that were to stay are gone")
+	}
+}
+
+func TestCheckpointsAreRefused(t *testing.T) {
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]superstep.Options{
+		"the place is missing":     {CheckpointEvery: 3},
+		"found CheckpointEvery -1": {Checkpoints: file, CheckpointEvery: -1},
+		"are both given":           {Checkpoints: file, CheckpointEvery: 1, CheckpointInterval: 1},
+		"checkpoints: ":            {Checkpoints: file},
+	} {
+		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %q", err, want)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/buildinfo"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/web"
+)
+
+// ui is `superstep ui`.
+func (a *app) ui() *cobra.Command {
+	f := &seeFlags{}
+	cmd := &cobra.Command{
+		Use:   "ui TRACE...",
+		Short: "Show saved traces on a page",
+		Long: `Show what runs wrote with --trace on a page, until an interrupt: their timelines, what was chosen in each superstep and
+why, who waited for whom. Two traces can be compared, superstep by superstep.`,
+		Example: `  superstep ui supersteps.jsonl
+  superstep ui before.jsonl after.jsonl --http 127.0.0.1:8080`,
+		Args: traces("ui"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
+	}
+	cmd.Flags().SortFlags = false
+	f.defineHTTP(cmd, "127.0.0.1:0", "serve the page and its API at `ADDR`")
+	return cmd
+}
+
+// traces checks the arguments of a command that shows traces.
+func traces(command string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return usagef("%s wants a trace: superstep run --trace FILE writes one", command)
+		}
+		return nil
+	}
+}
+
+func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
+	if err := f.check(); err != nil {
+		return err
+	}
+	shown, err := a.recorded(ctx, "file", files)
+	if err != nil {
+		return err
+	}
+	w := &observer{app: a, flags: f, local: shown}
+	if err := w.serve(nil); err != nil {
+		return err
+	}
+	defer w.close()
+	<-ctx.Done()
+	return nil
+}
+
+// report is `superstep report`.
+func (a *app) report() *cobra.Command {
+	var output string
+	cmd := &cobra.Command{
+		Use:   "report TRACE... --output FILE",
+		Short: "Write the page of saved traces into one file",
+		Long: `Write the page that "superstep ui" shows, with the runs of one trace or several, into one file of HTML. A browser opens it
+without superstep and without a network: to keep, to attach to a message, to publish. It asks nothing of any machine.
+
+Of long runs the details of the last supersteps are in it, partition by partition; the timelines have all.`,
+		Example: `  superstep report supersteps.jsonl --output run.html
+  superstep report before.jsonl after.jsonl -o comparison.html`,
+		Args: traces("report"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.writeReport(cmd.Context(), args, output) },
+	}
+	cmd.Flags().StringVarP(&output, "output", "o", "", "write the page to `FILE`, - for standard output")
+	_ = cmd.MarkFlagFilename("output", "html")
+	return cmd
+}
+
+func (a *app) writeReport(ctx context.Context, files []string, output string) error {
+	if output == "" {
+		return usagef("--output is missing: the file that the page is written to, such as run.html")
+	}
+	for _, file := range files {
+		if sameFile(file, output) {
+			return usagef("--output %s would replace the trace", output)
+		}
+	}
+	if err := writable(output); err != nil {
+		return err
+	}
+	shown, err := a.recorded(ctx, web.KindReport, files)
+	if err != nil {
+		return err
+	}
+	return a.save(ctx, output, 1, func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
+}
+
+// sameFile reports whether two names are of one file.
+func sameFile(a, b string) bool {
+	x, errA := os.Stat(a)
+	y, errB := os.Stat(b)
+	return a == b || errA == nil && errB == nil && os.SameFile(x, y)
+}
+
+// recorded reads traces for the page.
+func (a *app) recorded(ctx context.Context, kind string, files []string) (*web.Local, error) {
+	l := web.NewLocal(web.About{Kind: kind, Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)
+	progress := a.progress()
+	defer progress.done()
+	for _, name := range files {
+		var to trace.Journal = l
+		if len(files) > 1 {
+			to = ofFile{l, name}
+		}
+		if err := replay(ctx, name, to, progress); err != nil {
+			if !errors.Is(err, trace.ErrCut) {
+				return nil, err
+			}
+			a.notices().say(slog.LevelWarn, err.Error())
+		}
+	}
+	if len(l.Jobs()) == 0 {
+		return nil, fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
+	}
+	return l, nil
+}
+
+// ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names. Stages of no
+// job are the file's.
+type ofFile struct {
+	to   trace.Journal
+	file string
+}
+
+func (f ofFile) named(job string) string { return f.file + ": " + job }
+
+func (f ofFile) Begin(j *trace.Job) error {
+	named := *j
+	named.Job = f.named(j.Job)
+	return f.to.Begin(&named)
+}
+
+func (f ofFile) Record(s *trace.Superstep) error {
+	named := *s
+	named.Job = f.named(s.Job)
+	return f.to.Record(&named)
+}
+
+func (f ofFile) End(e *trace.End) error {
+	named := *e
+	named.Job = f.named(e.Job)
+	return f.to.End(&named)
+}
+
+func (f ofFile) Stage(s *trace.Stage) error {
+	named := *s
+	if named.Job = f.file; s.Job != "" {
+		named.Job = f.named(s.Job)
+	}
+	return f.to.Stage(&named)
+}
+
+func (f ofFile) Log(l *trace.Log) error {
+	named := *l
+	if l.Job != "" {
+		named.Job = f.named(l.Job)
+	}
+	return f.to.Log(&named)
+}
+
+// replay reads a trace into a journal.
+func replay(ctx context.Context, name string, to trace.Journal, p *progress) error {
+	if err := readable(name); err != nil {
+		return err
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	in := &metered{ctx: ctx, r: file, tell: func(done int64) { p.stage("reading "+name, done, info.Size()) }}
+	return trace.NewReader(in, name).Play(to)
+}
+
+// metered tells how much was read, and fails once a context ends.
+type metered struct {
+	ctx  context.Context
+	r    io.Reader
+	done int64
+	tell func(done int64)
+}
+
+func (m *metered) Read(p []byte) (int, error) {
+	if m.ctx.Err() != nil {
+		return 0, m.ctx.Err()
+	}
+	n, err := m.r.Read(p)
+	m.done += int64(n)
+	m.tell(m.done)
+	return n, err
+}

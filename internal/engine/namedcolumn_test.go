@@ -1,0 +1,16 @@
+package engine
+
+import "testing"
+
+// FuzzParseNamedLine reads anything as a line of a column by names.
+func FuzzParseNamedLine(f *testing.F) {
+	f.Add("7 \"Rue de\"\t0.5")
+	f.Add("7 \"a\\tb\"\t")
+	f.Add("x")
+	f.Fuzz(func(t *testing.T, text string) {
+		v, err := ParseNamedLine([]byte(text))
+		if err == nil && len(v.Name) == 0 {
+			t.Errorf("%q has no name", text)
+		}
+	})
+}

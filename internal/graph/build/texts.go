@@ -1,0 +1,332 @@
+package build
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/binary"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/collective"
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/names"
+)
+
+// takeNames takes over the names that this rank has: of its range, where the endpoints are numbers, else of its tuples.
+func (b *builder) takeNames(ctx context.Context) (err error) {
+	if b.in.Naming == edges.Texts {
+		return b.numberNames(ctx)
+	}
+	b.names, err = newNames(ctx, b.group, b.call(), b.in.Names)
+	b.in.Names = nil
+	return err
+}
+
+// numberNames numbers vertices that ranks call by names: each rank has a dictionary of those in its own tuples. All names together, in rising
+// order, are cut into pieces of about as many bytes, some for each rank, which follow one another: a rank's range. In each round every rank
+// sends each other rank what it has of one piece of that one's range; who gets the piece merges what came, adds it to the dictionary of its
+// range and returns the places that the names have there. Only distinct names move, and nobody has more than its range, its own and one piece.
+//
+// A vertex's number, and its input id, is its name's place among all names: that of a process that reads the whole file.
+func (b *builder) numberNames(ctx context.Context) error {
+	own := b.in.Names
+	rounds, cuts, err := b.cutNames(ctx, own)
+	if err != nil {
+		return err
+	}
+	mem.Ask(mem.Names, 4*int64(own.Len()))
+	x := &textExchange{b: b, own: own, rounds: rounds, bounds: make([]uint64, len(cuts)+2), places: make([]uint32, own.Len())}
+	for i, text := range cuts {
+		at, _ := own.Search(text)
+		x.bounds[i+1] = max(at, x.bounds[i])
+	}
+	x.bounds[len(cuts)+1] = uint64(own.Len())
+	for round := range rounds {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if err := x.round(ctx, round); err != nil {
+			return err
+		}
+		b.progress("numbering the names", int64(round+1), int64(rounds))
+	}
+	b.in.Names = nil
+	if b.names, err = newNames(ctx, b.group, b.call(), x.merged.Dictionary()); err != nil {
+		return err
+	}
+	n := b.names.Len()
+	if n > graph.MaxVertices {
+		return graph.TooManyVertices(n)
+	}
+	for rank, first := range b.names.starts[:b.ranks] {
+		for i := x.bounds[rank*rounds]; i < x.bounds[(rank+1)*rounds]; i++ {
+			x.places[i] += uint32(first)
+		}
+	}
+	b.in.Edges = renumbered{b.in.Edges, x.places}
+	for i, place := range b.in.IDs {
+		b.in.IDs[i] = uint64(x.places[place])
+	}
+	b.in.Naming, b.in.Vertices, b.in.Labels = edges.Numbers, int(n), edges.Labels{}
+	b.all.largest, b.all.last = max(n, 1)-1, max(n, 1)-1
+	return nil
+}
+
+// renumbered is a list of tuples whose endpoints are places of a table of numbers.
+type renumbered struct {
+	edges.List
+	numbers []uint32
+}
+
+// Read is edges.List.Read.
+func (r renumbered) Read(i int, b *edges.Block) error {
+	if err := r.List.Read(i, b); err != nil {
+		return err
+	}
+	for j := range b.N {
+		b.U[j], b.V[j] = uint64(r.numbers[b.U[j]]), uint64(r.numbers[b.V[j]])
+	}
+	return nil
+}
+
+// textExchange is a rank's part of numberNames.
+type textExchange struct {
+	b      *builder
+	own    *names.Dictionary
+	rounds int
+	bounds []uint64 // piece i of all, those of rank 0 first, has the own names from bounds[i] on, before bounds[i+1]
+	places []uint32 // of the own names, each in its range
+	merged names.Builder
+}
+
+// round exchanges one piece of each rank's range.
+func (x *textExchange) round(ctx context.Context, round int) error {
+	b := x.b
+	out := make([][]byte, b.ranks)
+	for rank := range out {
+		at := rank*x.rounds + round
+		out[rank] = x.own.AppendPiece(nil, x.bounds[at], x.bounds[at+1])
+	}
+	in, err := b.group.Alltoall(ctx, b.call(), out)
+	if err != nil {
+		return err
+	}
+	back, err := mergePieces(&x.merged, in)
+	if err != nil {
+		return err
+	}
+	if in, err = b.group.Alltoall(ctx, b.call(), back); err != nil {
+		return err
+	}
+	for rank, data := range in {
+		at := rank*x.rounds + round
+		if err := decodePlaces(x.places[x.bounds[at]:x.bounds[at+1]], data); err != nil {
+			return fmt.Errorf("from rank %d: %w", rank, err)
+		}
+	}
+	return nil
+}
+
+// mergePieces adds the names of pieces, one from each rank, to a dictionary in rising order, and returns for each rank the places of its names there:
+// varints, the first place and then what each adds to the one before.
+func mergePieces(to *names.Builder, pieces [][]byte) ([][]byte, error) {
+	readers, back := make([]*names.Reader, len(pieces)), make([][]byte, len(pieces))
+	before := make([]int, len(pieces))
+	var waiting []int // ranks with a name left, by that name, the least last
+	order := func(a, z int) int {
+		return cmp.Or(bytes.Compare(readers[z].Name(), readers[a].Name()), cmp.Compare(z, a))
+	}
+	next := func(rank int) error {
+		more, err := readers[rank].Next()
+		if err != nil {
+			return fmt.Errorf("from rank %d: %w: %w", rank, collective.ErrMessage, err)
+		}
+		if more {
+			at, _ := slices.BinarySearchFunc(waiting, rank, order)
+			waiting = slices.Insert(waiting, at, rank)
+		}
+		return nil
+	}
+	for rank, data := range pieces {
+		var err error
+		if readers[rank], err = names.NewReader(data); err != nil {
+			return nil, fmt.Errorf("from rank %d: %w: %w", rank, collective.ErrMessage, err)
+		}
+		if err := next(rank); err != nil {
+			return nil, err
+		}
+	}
+	var last []byte
+	for len(waiting) > 0 {
+		rank := waiting[len(waiting)-1]
+		waiting = waiting[:len(waiting)-1]
+		if name := readers[rank].Name(); to.Len() == 0 || !bytes.Equal(name, last) {
+			if to.Len() == graph.MaxVertices {
+				return nil, graph.TooManyVertices(uint64(to.Len()) + 1)
+			}
+			if err := to.Add(name); err != nil {
+				return nil, fmt.Errorf("from rank %d: %w: %w", rank, collective.ErrMessage, err)
+			}
+			last = append(last[:0], name...)
+		}
+		place := to.Len() - 1
+		back[rank] = binary.AppendUvarint(back[rank], uint64(place-before[rank]))
+		before[rank] = place
+		if err := next(rank); err != nil {
+			return nil, err
+		}
+	}
+	return back, nil
+}
+
+// decodePlaces reads rising places, as many as there is room for.
+func decodePlaces(places []uint32, data []byte) error {
+	place := uint64(0)
+	for i := range places {
+		more, n := binary.Uvarint(data)
+		if n <= 0 || more > graph.MaxVertices || i > 0 && more == 0 || place+more >= graph.MaxVertices {
+			return fmt.Errorf("%w: name %d of %d has no place", collective.ErrMessage, i, len(places))
+		}
+		place += more
+		places[i], data = uint32(place), data[n:]
+	}
+	if len(data) > 0 {
+		return fmt.Errorf("%w: %d bytes after the places of %d names", collective.ErrMessage, len(data), len(places))
+	}
+	return nil
+}
+
+// What a rank tells of its names so that they can be cut: at most so many texts, which have at most so many bytes if there are two or more.
+const (
+	textSamples     = 4096
+	textSampleBytes = 256 << 10
+)
+
+// textPoint is a text between a rank's names, and how many bytes the names have from there to the next.
+type textPoint struct {
+	text   []byte
+	weight uint64
+}
+
+// cutNames returns in how many pieces each rank's range comes, and the texts at which all pieces but the first begin, by a sample that rank 0 gathers.
+func (b *builder) cutNames(ctx context.Context, own *names.Dictionary) (rounds int, cuts [][]byte, err error) {
+	all, err := b.group.Gather(ctx, b.call(), 0, encodePoints(sampleNames(own)))
+	if err != nil {
+		return 0, nil, err
+	}
+	var data []byte
+	if b.rank == 0 {
+		var points []textPoint
+		for rank, data := range all {
+			if points, err = decodePoints(points, data); err != nil {
+				return 0, nil, fmt.Errorf("from rank %d: %w", rank, err)
+			}
+		}
+		data = encodePoints(cutPoints(points, b.ranks))
+	}
+	if data, err = b.group.Broadcast(ctx, b.call(), 0, data); err != nil {
+		return 0, nil, err
+	}
+	points, err := decodePoints(nil, data)
+	if err != nil || (len(points)+1)%b.ranks != 0 {
+		return 0, nil, fmt.Errorf("%d cuts of the names for %d ranks: %w", len(points), b.ranks, cmp.Or(err, collective.ErrMessage))
+	}
+	for i, p := range points {
+		if i > 0 && bytes.Compare(p.text, cuts[i-1]) < 0 {
+			return 0, nil, fmt.Errorf("%w: the cuts of the names do not rise", collective.ErrMessage)
+		}
+		cuts = append(cuts, p.text)
+	}
+	return (len(points) + 1) / b.ranks, cuts, nil
+}
+
+// sampleNames returns texts between a rank's names about every so many bytes: the shortest that are greater than the name before and not than the next.
+func sampleNames(d *names.Dictionary) []textPoint {
+	n, total := uint64(d.Len()), uint64(0)
+	for c := d.Cursor(0, n); c.Next(); {
+		total += uint64(len(c.Name()))
+	}
+	for most := uint64(textSamples); ; most /= 2 {
+		var points []textPoint
+		var before []byte
+		size, every := 0, max(total/most, 1)
+		since := every // the first name begins a point
+		for c := d.Cursor(0, n); c.Next(); {
+			name := c.Name()
+			if since >= every {
+				k := 0
+				for k < min(len(before), len(name)) && before[k] == name[k] {
+					k++
+				}
+				text := bytes.Clone(name[:min(k+1, len(name))])
+				points, size, since = append(points, textPoint{text: text}), size+len(text), 0
+			}
+			since += uint64(len(name))
+			points[len(points)-1].weight += uint64(len(name))
+			before = append(before[:0], name...)
+		}
+		if size <= textSampleBytes || most == 1 {
+			return points
+		}
+	}
+}
+
+// cutPoints returns the points at which the pieces of all ranks' ranges begin, but the first: each piece has about as many bytes, of all ranks together,
+// as a round may have.
+func cutPoints(points []textPoint, ranks int) []textPoint {
+	slices.SortFunc(points, func(a, z textPoint) int { return bytes.Compare(a.text, z.text) })
+	total := uint64(0)
+	for _, p := range points {
+		total += p.weight
+	}
+	rounds := int(total/uint64(ranks)/uint64(limits.textRound)) + 1
+	pieces := ranks * max(min(rounds, len(points)/ranks), 1)
+	cuts := make([]textPoint, 0, pieces-1)
+	next, before := 0, uint64(0)
+	for i := 1; i < pieces; i++ {
+		goal := uint64(float64(total) / float64(pieces) * float64(i))
+		for next < len(points) && before < goal {
+			before += points[next].weight
+			next++
+		}
+		switch {
+		case next < len(points):
+			cuts = append(cuts, textPoint{text: points[next].text})
+		case len(cuts) > 0:
+			cuts = append(cuts, cuts[len(cuts)-1])
+		default:
+			cuts = append(cuts, textPoint{})
+		}
+	}
+	return cuts
+}
+
+func encodePoints(points []textPoint) []byte {
+	var data []byte
+	for _, p := range points {
+		data = binary.AppendUvarint(data, p.weight)
+		data = append(binary.AppendUvarint(data, uint64(len(p.text))), p.text...)
+	}
+	return data
+}
+
+// maxWeight bounds the bytes of names that a point of a sample stands for, so that sums do not overflow.
+const maxWeight = 1 << 50
+
+// decodePoints appends what another rank has encoded. The texts are parts of data.
+func decodePoints(points []textPoint, data []byte) ([]textPoint, error) {
+	for len(data) > 0 {
+		weight, i := binary.Uvarint(data)
+		size, j := binary.Uvarint(data[max(i, 0):])
+		if i <= 0 || j <= 0 || weight > maxWeight || size > uint64(len(data)-i-j) {
+			return nil, fmt.Errorf("%w: neither a weight nor a text", collective.ErrMessage)
+		}
+		data = data[i+j:]
+		points = append(points, textPoint{data[:size:size], weight})
+		data = data[size:]
+	}
+	return points, nil
+}

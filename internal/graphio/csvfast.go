@@ -1,0 +1,117 @@
+package graphio
+
+// csvStops are the bytes at which the fast path looks: those that end a field, and those that only the slow one knows.
+type csvStops [256]bool
+
+// stopsOf returns the stops of a table, or nil if its records cannot be read fast: its delimiter may be in a number, or a column is read twice.
+func (c *csvGrammar) stopsOf() *csvStops {
+	d := c.delimiter
+	if c.at[0] == c.at[1] || c.at[2] >= 0 && (c.at[2] == c.at[0] || c.at[2] == c.at[1]) || d >= '0' && d <= '9' || d == '.' || d == '-' || d == '+' {
+		return nil
+	}
+	stops := &csvStops{0: true, '\n': true, '\r': true, '"': true}
+	stops[d] = true
+	return stops
+}
+
+// fastCSV reads records of the plain form, without quotes and without blanks around what is read, ids of up to 18 digits or names and a short weight,
+// from the beginning of data on, and returns how many bytes they are. It accepts nothing that read refuses, with the same result. text says
+// that data are UTF-8, or need not be.
+func (p *parser) fastCSV(data []byte, text bool) int {
+	if p.csv.stops == nil || !text {
+		return 0
+	}
+	var r plainRecord
+	edge, weighted := p.csv.at[1] >= 0, p.columns == 3
+	at, lines := 0, 0
+	for at < len(data) {
+		end, ok := p.plainRecord(data, at, &r)
+		if !ok {
+			break
+		}
+		p.keepPlain(&r, edge, weighted)
+		lines++
+		at = end + 1
+	}
+	p.lines += lines
+	return at
+}
+
+// plainRecord is what is read of a record.
+type plainRecord struct {
+	ids    [2]uint64
+	names  [2][]byte
+	weight float64
+}
+
+// plainRecord reads a record that begins at data[at], and returns where its line ends and whether it is a plain one.
+func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok bool) {
+	c := p.csv
+	weights := c.at[2]
+	if p.columns < 3 {
+		weights = -1
+	}
+	end = at
+	for column := range c.columns {
+		if column > 0 {
+			if data[end] != c.delimiter {
+				return end, false
+			}
+			end++
+		}
+		ok := true
+		switch column {
+		case c.at[0]:
+			end, ok = p.plainID(data, end, &r.names[0], &r.ids[0])
+		case c.at[1]:
+			end, ok = p.plainID(data, end, &r.names[1], &r.ids[1])
+		case weights:
+			r.weight, end, ok = decimal(data, end, p.single)
+		default:
+			for !c.stops[data[end]] {
+				end++
+			}
+		}
+		if !ok {
+			return end, false
+		}
+	}
+	if data[end] == '\r' {
+		end++
+	}
+	return end, data[end] == '\n' && end-at <= maxLine
+}
+
+// plainID reads an id or a name that begins at data[at], and returns where it ends and whether it is a plain one.
+func (p *parser) plainID(data []byte, at int, name *[]byte, id *uint64) (end int, ok bool) {
+	c := p.csv
+	if c.names == nil {
+		*id, end = digits(data, at)
+		return end, uint(end-at-1) < 18 && *id >= p.low && *id <= p.high
+	}
+	for end = at; !c.stops[data[end]]; end++ {
+	}
+	if end == at || isBlank(data[at]) || isBlank(data[end-1]) {
+		return end, false
+	}
+	*name = data[at:end]
+	return end, true
+}
+
+// keepPlain keeps what was read of a record.
+func (p *parser) keepPlain(r *plainRecord, edge, weighted bool) {
+	if p.csv.names == nil {
+		p.ids = append(p.ids, r.ids[0])
+		if edge {
+			p.ids = append(p.ids, r.ids[1])
+		}
+	} else {
+		p.names.Add(r.names[0])
+		if edge {
+			p.names.Add(r.names[1])
+		}
+	}
+	if weighted {
+		p.weights = append(p.weights, r.weight)
+	}
+}

@@ -1,0 +1,56 @@
+package graphio
+
+import (
+	"context"
+	"slices"
+	"strings"
+)
+
+// The files of a table each begin with the names of columns, or with data: which of them do is told by what any of them begins with.
+
+// otherHeader looks for the names of columns in the files of the table after the first one, f, which has none. c and said are what the first says of the table;
+// it returns what the table is then, and where the lines of data begin in f.
+func (r *reader) otherHeader(ctx context.Context, f *file, format Format, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
+	for _, path := range r.others {
+		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
+		if err != nil {
+			return nil, "", start{}, err
+		}
+		found, means, from, err := r.Columns.understand(other.head(), other.headIsAll(), format)
+		if err := other.Close(); err != nil {
+			return nil, "", start{}, err
+		}
+		if err != nil || from.offset == 0 || found.columns != c.columns {
+			continue // what is wrong with it shows when it is read
+		}
+		if found.names == nil {
+			found.names = c.names
+		}
+		from, err = found.begin(f, true)
+		return found, means, from, err
+	}
+	return c, said, start{}, nil
+}
+
+// begin tells where the data begin in another file of the table: after the names of columns, if the first file has them and this one does.
+func (c *csvGrammar) begin(f *file, header bool) (start, error) {
+	content := f.head()
+	head, bad := cutBOM(content)
+	if bad != nil {
+		bad.line, bad.column = 1, 1
+		return start{}, bad
+	}
+	rows, second, err := c.rows(head, f.headIsAll())
+	if err != nil || len(rows) == 0 || !header {
+		return start{}, err
+	}
+	if slices.Equal(rows[0], c.titles) {
+		return start{min(second.offset+int64(len(content)-len(head)), int64(len(content))), second.lines}, nil
+	}
+	for i, at := range c.at {
+		if at >= 0 && slices.Contains(rows[0], c.titles[at]) && (i == 2 || c.names != nil) {
+			return start{}, firstLineFault(quote([]byte(strings.Join(rows[0], ", "))), "an edge, or the columns of the first file: "+strings.Join(c.titles, ", "))
+		}
+	}
+	return start{}, nil
+}

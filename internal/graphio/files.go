@@ -1,0 +1,251 @@
+package graphio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Stdin is the name of standard input, and stdinName what errors call it.
+const (
+	Stdin     = "-"
+	stdinName = "standard input"
+)
+
+// Files returns the files that the name of a graph means, in rising order: the file of this name, those of a directory, those that match a pattern
+// (as filepath.Match has it), or those of several such names with commas between. Names that begin with a dot or an underscore must be given as such.
+func Files(ctx context.Context, name string) ([]string, error) {
+	if name == Stdin {
+		return []string{name}, nil
+	}
+	info, err := statIn(ctx, name)
+	switch {
+	case err == nil && info.IsDir():
+		return filesOf(ctx, name)
+	case err == nil || errors.Is(err, store.ErrOutside) || store.IsS3(name) && !strings.Contains(name, ","):
+		return []string{name}, nil
+	}
+	if parts := strings.Split(name, ","); len(parts) > 1 {
+		var all []string
+		for _, part := range parts {
+			if part == "" || part == Stdin {
+				return nil, fileFault(name, "an empty name, or -, in a list of files", "names of files with commas between")
+			}
+			files, err := Files(ctx, part)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, files...)
+		}
+		slices.Sort(all)
+		if i := firstTwice(all); i >= 0 {
+			return nil, fileFault(name, all[i]+" twice", "every file once")
+		}
+		return all, nil
+	}
+	if !strings.ContainsAny(name, "*?[") {
+		return []string{name}, nil // who opens it says that it is not there
+	}
+	all, err := filepath.Glob(name)
+	if err != nil {
+		return nil, fileFault(name, "a pattern that is none ("+err.Error()+")", "* ? and [a-z] in a name")
+	}
+	if base := filepath.Base(name); base[0] != '.' && base[0] != '_' {
+		all = slices.DeleteFunc(all, func(path string) bool { return noData(filepath.Base(path)) })
+	}
+	if len(all) == 0 {
+		return nil, fileFault(name, "no file that matches", "one or more")
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// noData reports whether a file among parts is not data: programs that write parts keep other things in files whose names begin so.
+func noData(base string) bool { return base[0] == '.' || base[0] == '_' }
+
+// filesOf returns the files of a directory.
+func filesOf(ctx context.Context, dir string) ([]string, error) {
+	f, err := store.RootsOf(ctx).OpenFile(dir, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, e := range entries {
+		switch path := filepath.Join(dir, e.Name()); {
+		case noData(e.Name()):
+		case e.IsDir():
+			return nil, fileFault(path, "a directory in a directory", "files alone")
+		default:
+			all = append(all, path)
+		}
+	}
+	if len(all) == 0 {
+		return nil, fileFault(dir, "a directory without files", "parts of a graph, or a snapshot (snapshot.json)")
+	}
+	slices.Sort(all)
+	return all, nil
+}
+
+// firstTwice returns the first that a rising list has twice, or -1.
+func firstTwice(rising []string) int {
+	for i := 1; i < len(rising); i++ {
+		if rising[i] == rising[i-1] {
+			return i
+		}
+	}
+	return -1
+}
+
+// statIn is stat within what confines a context.
+func statIn(ctx context.Context, path string) (fs.FileInfo, error) {
+	if store.IsS3(path) {
+		return stat(ctx, path)
+	}
+	return store.RootsOf(ctx).Stat(path)
+}
+
+// family is the formats that the parts of a graph may have with others.
+func family(f Format) string {
+	switch f {
+	case EL, WEL, SNAP:
+		return "edge lists"
+	default:
+		return string(f)
+	}
+}
+
+// alike refuses files that a format, or what their names say of their formats, does not let be parts of one graph.
+func (r *reader) alike(paths []string, format Format) error {
+	for _, path := range paths[1:] {
+		if of := formatOfName(path); r.Format == "" && of != "" && format != "" && family(of) != family(format) {
+			return fileFault(path, "a file of format "+string(of), fmt.Sprintf("one of format %s, as %s is (--format says what all are)", format, paths[0]))
+		}
+	}
+	if family(format) != "edge lists" && format != CSV && format != TSV && format != "" {
+		return fileFault(r.name, counted(len(paths), "file", "files")+" of format "+string(format), "one file: edge lists, CSV and TSV may be in several")
+	}
+	return nil
+}
+
+// readTables is readTable of all files of a graph, of which f is the first. begin tells where the lines of data begin in another one.
+func (r *reader) readTables(ctx context.Context, f *file, from start, g grammar, begin func(f *file) (start, error)) (*table, error) {
+	if len(r.others) == 0 {
+		return r.readTable(ctx, f, from, g)
+	}
+	sizes, total, err := r.sizes(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	lo, hi := edges.Part(int(total), r.rank, r.ranks)
+	t := r.newTable(f, g.columns)
+	for i, base := 0, 0; i < len(sizes); i++ {
+		// [low, high) is this rank's part of the file, whose first byte is byte base of all.
+		low, high := min(max(lo-base, 0), int(sizes[i])), min(max(hi-base, 0), int(sizes[i]))
+		if !r.partial {
+			low, high = 0, int(sizes[i])
+		}
+		p := filePart{low: int64(low), high: int64(high), first: lo <= base+int(sizes[i])/2 && base+int(sizes[i])/2 < hi, before: hi <= base+int(sizes[i])/2}
+		if i == 0 {
+			err = r.readPart(ctx, t, f, from, g, p)
+		} else if r.partial && low == high {
+			t.spans = append(t.spans, edges.Span{From: p.low, To: p.high, Size: sizes[i]})
+		} else {
+			err = r.readOther(ctx, t, r.others[i-1], g, p, begin)
+		}
+		if err != nil {
+			t.slabs.close()
+			return nil, err
+		}
+		base += int(sizes[i])
+	}
+	t.seal()
+	return t, nil
+}
+
+// filePart is the part of a file that a rank reads. A compressed one is read as a whole by the rank that has its middle.
+type filePart struct {
+	low, high     int64
+	first, before bool // the rank has the middle of the file, or its part ends before it
+}
+
+// sizes returns the sizes of all files, and their sum. Those after the first are added to the progress.
+func (r *reader) sizes(ctx context.Context, f *file) (sizes []int64, total int64, err error) {
+	sizes, total = append(sizes, f.size()), f.size()
+	for _, path := range r.others {
+		info, err := statIn(ctx, path)
+		if err != nil {
+			return nil, 0, err
+		}
+		size := info.Size()
+		if !info.Mode().IsRegular() {
+			size = 0
+		}
+		sizes, total = append(sizes, size), total+size
+	}
+	r.progress.expect((total - f.size()) / int64(r.ranks))
+	r.expecting = true
+	return sizes, total, nil
+}
+
+// readOther reads the part of a file that is not the first.
+func (r *reader) readOther(ctx context.Context, t *table, path string, g grammar, p filePart, begin func(f *file) (start, error)) error {
+	f, err := r.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if err := f.foreign(f.head(), r.format); err != nil {
+		return err
+	}
+	from, err := begin(f)
+	if err != nil {
+		return inFile(err, path)
+	}
+	return r.readPart(ctx, t, f, from, g, p)
+}
+
+// readPart reads a part of one of several files.
+func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g grammar, p filePart) error {
+	if _, err := f.content.Discard(int(from.offset)); err != nil {
+		return err
+	}
+	src := f.lines(from.offset, r.piece, 0, 1, g.csv)
+	whole := edges.Span{From: 0, To: f.size(), Size: f.size()}
+	switch s := src.(type) {
+	case *fileSource:
+		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
+		whole.From, whole.To = p.low, p.high
+	case *recordSource:
+		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
+		whole.From, whole.To = p.low, p.high
+	case *streamSource:
+		switch {
+		case !r.partial || p.first:
+		case p.before:
+			whole.To = 0
+		default:
+			whole.From = f.size()
+		}
+		if whole.From == whole.To && r.partial {
+			t.spans = append(t.spans, whole)
+			return nil
+		}
+	}
+	if err := r.parseInto(ctx, t, f, src, from, g); err != nil {
+		return err
+	}
+	t.spans[len(t.spans)-1] = whole
+	return nil
+}

@@ -1,0 +1,132 @@
+package graphio
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// giraphLists reads lines of Apache Giraph's JsonLongDoubleFloatDoubleVertexInputFormat:
+//
+//	[id, value, [[target, weight], ...]]
+//
+// The value is not looked at. As in adjacency lists, every vertex has a line.
+type giraphLists struct{}
+
+// readGiraph reads lines of Giraph.
+func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, error) {
+	if f.headIsAll() && len(headLines(f.head(), true)) == 0 {
+		return nil, noLists(f.path)
+	}
+	return r.readLists(ctx, f, lists{what: "Giraph JSON", own: giraphLists{}}, 3)
+}
+
+const giraphLine = "[id, value, [[target, weight], ...]]"
+
+func (g giraphLists) line(p *parser, line []byte) *fault {
+	text := trimLine(line)
+	if len(text) == 0 {
+		return nil
+	}
+	bad := g.list(p, text)
+	if bad != nil && bad.column > 0 {
+		bad.column += offsetIn(line, text)
+	}
+	return bad
+}
+
+// list reads the list of a line, which has no blanks around it.
+func (giraphLists) list(p *parser, line []byte) *fault {
+	c := newJSONCursor(line)
+	if !c.take('[') {
+		return c.bad(giraphLine)
+	}
+	u, bad := c.vertex(p)
+	if bad != nil {
+		return bad
+	}
+	if !c.take(',') {
+		return c.bad(giraphLine)
+	}
+	if bad := c.skip(0); bad != nil {
+		return bad
+	}
+	if !c.take(',') || !c.take('[') {
+		return c.bad(giraphLine)
+	}
+	p.listed = append(p.listed, u)
+	for first := true; ; first = false {
+		more, bad := c.list(']', first)
+		if bad == nil && more {
+			bad = c.giraphEdge(p, u)
+		}
+		if bad != nil {
+			return bad
+		}
+		if !more {
+			break
+		}
+	}
+	if !c.take(']') {
+		return c.bad("the end of the list: " + giraphLine)
+	}
+	return c.end()
+}
+
+// giraphEdge reads an edge of u.
+func (c *jsonCursor) giraphEdge(p *parser, u uint64) *fault {
+	if !c.take('[') {
+		return c.bad("an edge: [target, weight]")
+	}
+	v, bad := c.vertex(p)
+	if bad != nil {
+		return bad
+	}
+	if !c.take(',') {
+		return c.bad("a comma and a weight: [target, weight]")
+	}
+	f, bad := c.field(2)
+	if bad != nil {
+		return bad
+	}
+	w, bad := weight(f.text, p.single)
+	if bad != nil {
+		bad.column = f.column
+		return bad
+	}
+	if !c.take(']') {
+		return c.bad("the end of an edge: [target, weight]")
+	}
+	p.neighbor(u, v, w)
+	return nil
+}
+
+// vertex reads an id.
+func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
+	f, bad := c.field(0)
+	if bad != nil {
+		return 0, bad
+	}
+	if len(f.text) == 0 {
+		return 0, &fault{column: f.column, found: "nothing", expected: "the number of a vertex"}
+	}
+	id, bad := p.number(f.text)
+	if bad != nil {
+		bad.column = f.column
+	}
+	return id, bad
+}
+
+// neighbor adds v, with a weight if there are any, to the list of u. Of an edge that is in the lists of both its ends that of the smaller one counts.
+func (p *parser) neighbor(u, v uint64, w float64) {
+	if p.twice {
+		p.balance.weighted(u, v, w)
+		if v < u {
+			return
+		}
+	}
+	p.ids = append(p.ids, u, v)
+	if p.columns == 3 {
+		p.weights = append(p.weights, w)
+	}
+}

@@ -1,0 +1,271 @@
+package graphio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/names"
+)
+
+// jsonLines reads objects, one a line, each an edge: its source, its target and, if columns is 3, its weight, by the names of members. Others
+// are not looked at.
+type jsonLines struct {
+	members [3]string
+	columns int
+	names   *names.Table // nil of numbers
+}
+
+// jsonHead is how many of the first lines are looked at to tell what they mean.
+const jsonHead = 100
+
+// readJSONLines reads lines of JSON. Its vertices are the ids, or the names, that occur.
+func (r *reader) readJSONLines(ctx context.Context, f *file) (*edges.RankInput, error) {
+	j, said, err := r.Columns.members(f.head(), f.headIsAll())
+	if err != nil {
+		return nil, inFile(err, f.path)
+	}
+	g := grammar{columns: j.columns, high: maxID, single: r.Weights == edges.Float32, own: j, named: j.names}
+	return r.readNamed(ctx, f, start{}, g, edgeTable{names: j.names, said: said, weighted: j.columns == 3, directed: true})
+}
+
+// members tells from the first lines which members of their objects are what, and says it.
+func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
+	head, bad := cutBOM(head)
+	if bad != nil {
+		bad.line = 1
+		return nil, "", bad
+	}
+	if o.Header != nil || o.Delimiter != "" {
+		return nil, "", &fault{found: "--header or --delimiter", expected: "neither: lines of JSON have names and no delimiter"}
+	}
+	lines := headLines(head, all)
+	if len(lines) == 0 && !all {
+		return nil, "", firstLineFault("no whole line in the first 64 KiB", `a shorter first line, such as {"source": 1, "target": 2}`)
+	}
+	if len(lines) == 0 {
+		return nil, "", noEdges("")
+	}
+	c := &csvGrammar{at: [3]int{-1, -1, -1}}
+	cursor := newJSONCursor(lines[0].text)
+	if c.titles, bad = cursor.titles(); bad != nil {
+		return nil, "", lines[0].at(bad)
+	}
+	c.columns = len(c.titles)
+	if c.columns < 2 {
+		return nil, "", &fault{line: lines[0].number, column: 1, found: counted(c.columns, "member", "members") + ": " + quote(lines[0].text), expected: `2 or more, such as {"source": 1, "target": 2}`}
+	}
+	if err := o.choose(c, true, nil); err != nil {
+		return nil, "", err
+	}
+	j := &jsonLines{columns: 2}
+	for i, at := range c.at {
+		if at >= 0 {
+			j.members[i] = c.titles[at]
+		}
+	}
+	if c.at[2] >= 0 {
+		j.columns = 3
+	}
+	if o.IDs == "name" || o.IDs == "" && slices.ContainsFunc(lines, j.named) {
+		j.names = names.NewTable()
+	}
+	return j, c.say(JSONLines, true), nil
+}
+
+// numberedLine is a line, without the blanks around it, and its number.
+type numberedLine struct {
+	text   []byte
+	number int
+	indent int // blanks before the text
+}
+
+// at gives a fault at a place of the text the place in the file.
+func (l numberedLine) at(bad *fault) *fault {
+	bad.line, bad.column = l.number, max(bad.column, 1)+l.indent
+	return bad
+}
+
+// headLines are the first lines of a text that are not empty. all says that the text is whole.
+func headLines(head []byte, all bool) []numberedLine {
+	var lines []numberedLine
+	for number := 1; len(head) > 0 && len(lines) < jsonHead; number++ {
+		line, rest, whole := bytes.Cut(head, newline)
+		if !whole && !all {
+			break
+		}
+		head = rest
+		if text := trimLine(line); len(text) > 0 {
+			lines = append(lines, numberedLine{text, number, offsetIn(line, text)})
+		}
+	}
+	return lines
+}
+
+// titles returns the names of the members of an object.
+func (c *jsonCursor) titles() ([]string, *fault) {
+	if !c.take('{') {
+		return nil, c.bad(`an object, such as {"source": 1, "target": 2}`)
+	}
+	var titles []string
+	for first := true; ; first = false {
+		more, bad := c.list('}', first)
+		if bad != nil || !more {
+			return titles, bad
+		}
+		name, bad := c.key()
+		if bad == nil {
+			bad = c.skip(0)
+		}
+		if bad != nil {
+			return nil, bad
+		}
+		titles = append(titles, string(name))
+	}
+}
+
+// named reports whether a line has an end that is no whole number.
+func (j *jsonLines) named(line numberedLine) bool {
+	fields, bad := j.fields(line.text)
+	if bad != nil {
+		return false // it is said when it is read
+	}
+	for _, f := range fields[:2] {
+		if len(f.text) == 0 || countDigits(f.text) != len(f.text) {
+			return true
+		}
+	}
+	return false
+}
+
+// jsonField is a string or a number.
+type jsonField struct {
+	text   []byte
+	column int // where it begins in the line, without the blanks before that
+	there  bool
+	number bool
+}
+
+// fields returns the members of the object of a line that are read.
+func (j *jsonLines) fields(line []byte) (fields [3]jsonField, bad *fault) {
+	c := newJSONCursor(line)
+	if !c.take('{') {
+		return fields, c.bad("an object, which begins with {")
+	}
+	for first := true; ; first = false {
+		more, bad := c.list('}', first)
+		if bad != nil {
+			return fields, bad
+		}
+		if !more {
+			break
+		}
+		c.space()
+		column := c.column()
+		name, bad := c.key()
+		if bad != nil {
+			return fields, bad
+		}
+		at := j.member(name)
+		if at < 0 {
+			if bad := c.skip(0); bad != nil {
+				return fields, bad
+			}
+			continue
+		}
+		if fields[at].there {
+			return fields, &fault{column: column, found: "two members " + quote(name), expected: "one"}
+		}
+		if fields[at], bad = c.field(at); bad != nil {
+			return fields, bad
+		}
+	}
+	for i := range fields[:j.columns] {
+		if !fields[i].there {
+			return fields, &fault{column: len(line) + 1, found: "no member " + strconv.Quote(j.members[i]) + ": " + quote(line), expected: "one, as in the first line"}
+		}
+	}
+	return fields, c.end()
+}
+
+// member returns which of the members that are read has a name, or -1.
+func (j *jsonLines) member(name []byte) int {
+	for i, member := range j.members[:j.columns] {
+		if string(name) == member {
+			return i
+		}
+	}
+	return -1
+}
+
+// field reads a string or a number: the source, the target or the weight.
+func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
+	f.there = true
+	c.space()
+	f.column = c.column()
+	if c.next() == '"' {
+		f.text, bad = c.string()
+		return f, bad
+	}
+	f.number = true
+	if f.text, bad = c.number(); bad != nil {
+		bad.expected = [...]string{"a vertex: a number or a string", "a vertex: a number or a string", "a weight: a number"}[at]
+	}
+	return f, bad
+}
+
+// line reads the object of a line.
+func (j *jsonLines) line(p *parser, line []byte) *fault {
+	text := trimLine(line)
+	if len(text) == 0 {
+		return nil
+	}
+	bad := j.object(p, text)
+	if bad != nil && bad.column > 0 {
+		bad.column += offsetIn(line, text)
+	}
+	return bad
+}
+
+// object reads the object of a line, which has no blanks around it.
+func (j *jsonLines) object(p *parser, line []byte) *fault {
+	fields, bad := j.fields(line)
+	if bad != nil {
+		return bad
+	}
+	for i, f := range fields[:2] {
+		switch {
+		case len(f.text) == 0:
+			return &fault{column: f.column, found: "nothing in " + strconv.Quote(j.members[i]), expected: "a vertex"}
+		case j.names == nil:
+			id, bad := p.number(f.text)
+			if bad != nil {
+				bad.column = f.column
+				bad.found += " in " + strconv.Quote(j.members[i])
+				bad.expected += " (--ids name reads ids of any kind)"
+				return bad
+			}
+			p.ids = append(p.ids, id)
+		case f.number && bytes.ContainsAny(f.text, ".eE"):
+			return &fault{column: f.column, found: fmt.Sprintf("the number %s in %q", quote(f.text), j.members[i]), expected: "a vertex: a whole number or a string"}
+		case !utf8.Valid(f.text):
+			return &fault{column: f.column, found: "bytes that are not UTF-8: " + quote(f.text), expected: "names in UTF-8"}
+		default:
+			p.names.Add(f.text)
+		}
+	}
+	if j.columns == 3 {
+		w, bad := weight(fields[2].text, p.single)
+		if bad != nil {
+			bad.column = fields[2].column
+			bad.found += " in " + strconv.Quote(j.members[2])
+			return bad
+		}
+		p.weights = append(p.weights, w)
+	}
+	return nil
+}

@@ -1,0 +1,220 @@
+package graphio
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// jsonDepth is how deep values that are not looked at may be nested.
+const jsonDepth = 64
+
+// jsonCursor reads the JSON text of a line from its beginning to its end, without making anything of it (RFC 8259).
+type jsonCursor struct {
+	text []byte // what is left
+	all  []byte
+}
+
+func newJSONCursor(line []byte) jsonCursor { return jsonCursor{text: line, all: line} }
+
+// column is where the cursor is in the text, from 1.
+func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }
+
+// bad is the fault at the cursor.
+func (c *jsonCursor) bad(expected string) *fault {
+	c.space()
+	if len(c.text) == 0 {
+		return &fault{column: c.column(), found: "the end of the line after " + quote(tail(c.all)), expected: expected}
+	}
+	return &fault{column: c.column(), found: quote(c.text), expected: expected}
+}
+
+// tail is the end of a text, as much as errors show.
+func tail(text []byte) []byte { return text[max(len(text)-40, 0):] }
+
+func (c *jsonCursor) space() {
+	for len(c.text) > 0 && (c.text[0] == ' ' || c.text[0] == '\t' || c.text[0] == '\r' || c.text[0] == '\n') {
+		c.text = c.text[1:]
+	}
+}
+
+// next returns the next byte that is no blank, 0 at the end.
+func (c *jsonCursor) next() byte {
+	if len(c.text) > 0 && c.text[0] > ' ' {
+		return c.text[0]
+	}
+	c.space()
+	if len(c.text) == 0 {
+		return 0
+	}
+	return c.text[0]
+}
+
+// take takes a byte if it is the next that is no blank.
+func (c *jsonCursor) take(b byte) bool {
+	if c.next() != b {
+		return false
+	}
+	c.text = c.text[1:]
+	return true
+}
+
+// list goes through what is between an opening bracket, which has been taken, and the closing one, with commas between: it reports whether
+// there is another element. first is true before the first.
+func (c *jsonCursor) list(closing byte, first bool) (more bool, bad *fault) {
+	if c.take(closing) {
+		return false, nil
+	}
+	if !first && !c.take(',') {
+		return false, c.bad("a comma or " + string(closing))
+	}
+	return true, nil
+}
+
+// string reads a string. Where nothing in it is escaped it is a part of the line, else of memory of its own.
+func (c *jsonCursor) string() ([]byte, *fault) {
+	if c.next() != '"' {
+		return nil, c.bad("a string")
+	}
+	body := c.text[1:]
+	end := bytes.IndexByte(body, '"')
+	if end < 0 {
+		return nil, c.bad("a string that ends")
+	}
+	plain := true
+	for _, b := range body[:end] {
+		if b == '\\' || b < ' ' || b >= utf8.RuneSelf {
+			plain = false
+			break
+		}
+	}
+	if plain {
+		c.text = body[end+1:]
+		return body[:end], nil
+	}
+	for end = 0; end < len(body) && body[end] != '"'; end++ {
+		if body[end] == '\\' {
+			end++
+		}
+	}
+	if end >= len(body) {
+		return nil, c.bad("a string that ends")
+	}
+	whole := c.text[:end+2]
+	if !utf8.Valid(whole) {
+		return nil, &fault{column: c.column(), found: "bytes that are not UTF-8: " + quote(whole), expected: "text in UTF-8"}
+	}
+	var text string
+	if json.Unmarshal(whole, &text) != nil {
+		return nil, c.bad("a string")
+	}
+	// What stands for half of a pair of surrogates comes as U+FFFD, so that different names would be one.
+	if n := strings.Count(text, "\uFFFD"); n > 0 && n > bytes.Count(whole, []byte("\uFFFD"))+bytes.Count(bytes.ToLower(whole), []byte(`\ufffd`)) {
+		return nil, &fault{column: c.column(), found: "half of a surrogate pair: " + quote(whole), expected: "text in UTF-8"}
+	}
+	c.text = body[end+1:]
+	return []byte(text), nil
+}
+
+// number reads a number, and returns its text.
+func (c *jsonCursor) number() ([]byte, *fault) {
+	c.space()
+	i := 0
+	digits := func() bool {
+		from := i
+		for i < len(c.text) && c.text[i]-'0' <= 9 {
+			i++
+		}
+		return i > from
+	}
+	if i < len(c.text) && c.text[i] == '-' {
+		i++
+	}
+	from := i
+	if !digits() || c.text[from] == '0' && i > from+1 {
+		return nil, c.bad("a number")
+	}
+	if i < len(c.text) && c.text[i] == '.' {
+		if i++; !digits() {
+			return nil, c.bad("a number")
+		}
+	}
+	if i < len(c.text) && (c.text[i] == 'e' || c.text[i] == 'E') {
+		if i++; i < len(c.text) && (c.text[i] == '+' || c.text[i] == '-') {
+			i++
+		}
+		if !digits() {
+			return nil, c.bad("a number")
+		}
+	}
+	text := c.text[:i]
+	c.text = c.text[i:]
+	return text, nil
+}
+
+// skip reads a value that is not looked at.
+func (c *jsonCursor) skip(depth int) *fault {
+	if depth > jsonDepth {
+		return &fault{column: c.column(), found: counted(jsonDepth, "bracket", "brackets") + " within each other", expected: "fewer"}
+	}
+	switch b := c.next(); b {
+	case '"':
+		_, bad := c.string()
+		return bad
+	case '{', '[':
+		return c.skipList(b, depth)
+	case 't', 'f', 'n':
+		for _, word := range []string{"true", "false", "null"} {
+			if rest, ok := bytes.CutPrefix(c.text, []byte(word)); ok {
+				c.text = rest
+				return nil
+			}
+		}
+		return c.bad("a value")
+	default:
+		if b != '-' && b-'0' > 9 {
+			return c.bad("a value")
+		}
+		_, bad := c.number()
+		return bad
+	}
+}
+
+// skipList reads an object or an array that is not looked at.
+func (c *jsonCursor) skipList(opening byte, depth int) *fault {
+	c.take(opening)
+	for first := true; ; first = false {
+		if more, bad := c.list(opening+2, first); bad != nil || !more { // ] and } are two after [ and {
+			return bad
+		}
+		if opening == '{' {
+			if _, bad := c.key(); bad != nil {
+				return bad
+			}
+		}
+		if bad := c.skip(depth + 1); bad != nil {
+			return bad
+		}
+	}
+}
+
+// key reads the name of a member of an object, and the colon.
+func (c *jsonCursor) key() ([]byte, *fault) {
+	name, bad := c.string()
+	if bad != nil {
+		return nil, bad
+	}
+	if !c.take(':') {
+		return nil, c.bad("a colon")
+	}
+	return name, nil
+}
+
+// end refuses what follows the value of a line.
+func (c *jsonCursor) end() *fault {
+	if c.next() != 0 || len(c.text) > 0 {
+		return c.bad("the end of the line: one value a line")
+	}
+	return nil
+}

@@ -1,0 +1,185 @@
+package graphio
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// metisHeader is the first line of a graph of METIS (manual of METIS 5.1, 4.1.1):
+//
+//	VERTICES EDGES [FORMAT [WEIGHTS]]
+//
+// FORMAT is three digits: sizes of vertices, weights of vertices, weights of edges. Then comes a line for each vertex, counted from 1: its size,
+// its weights and its neighbours, each with the weight of the edge. An edge is in the lines of both its ends.
+type metisHeader struct {
+	countedHeader
+	before   int // numbers before the neighbours
+	weighted bool
+}
+
+// metisLists reads the lines of the vertices.
+type metisLists struct{ *metisHeader }
+
+// readMETIS reads a graph of METIS. A line does not say whose it is, so the file is read in order: parts of it are parsed at the same time, and
+// who reads a part reads those before it, too.
+func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, error) {
+	if r.SkipBad > 0 {
+		return nil, fileFault(f.path, "METIS with --skip-bad", "a format whose lines say whose they are: the number of a line of METIS is its vertex, so that none is left out")
+	}
+	h, err := readMETISHeader(&lineReader{r: f.content})
+	if err == nil && r.directed(false) {
+		err = &fault{line: h.line, column: 1, found: "a METIS graph to be read as directed", expected: "an undirected one, which it is (it is walked both ways already)"}
+	}
+	if err != nil {
+		return nil, inFile(err, f.path)
+	}
+	g := grammar{columns: 2, lists: true, twice: true, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: metisLists{h}}
+	if h.weighted {
+		g.columns = 3
+	}
+	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, count: metisRows}
+	t, err := r.readPieces(ctx, f, h.from, g, src)
+	if err != nil {
+		return nil, err
+	}
+	defer t.slabs.close()
+	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices { // that of the last part has read all
+		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line", "lines") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
+	}
+	d := lists{what: "METIS", own: g.own, from: h.from}
+	if !r.partial && t.balance != (balance{}) {
+		return nil, r.unbalanced(ctx, f, d)
+	}
+	s, err := r.countedEdges(ctx, f, t, &h.countedHeader, d.what, false, h.weighted)
+	if err != nil || !r.partial {
+		return s, err
+	}
+	path := f.path
+	s.Balance = t.balance
+	s.Unbalanced = func(ctx context.Context) error {
+		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
+	}
+	return s, nil
+}
+
+// metisRows counts the lines of vertices: all that are no comments.
+func metisRows(data []byte) int {
+	n := bytes.Count(data, newline) - bytes.Count(data, []byte("\n%"))
+	if len(data) > 0 && data[0] == '%' {
+		n--
+	}
+	return n
+}
+
+// readMETISHeader reads the lines up to the first that is no comment.
+func readMETISHeader(lines *lineReader) (*metisHeader, error) {
+	const what = "the numbers of vertices and edges, and perhaps a format and a number of weights"
+	h := &metisHeader{countedHeader: countedHeader{noun: "edge", nouns: "edges"}}
+	for {
+		line, err := lines.next()
+		if err == io.EOF {
+			return nil, &fault{line: lines.line + 1, found: "the end of the file", expected: what}
+		}
+		if err != nil {
+			return nil, err
+		}
+		if len(line) > 0 && line[0] == '%' {
+			h.remarks++
+			continue
+		}
+		if bad := h.parse(trimLine(line), what); bad != nil {
+			return nil, lines.at(bad)
+		}
+		h.line, h.from = lines.line, start{lines.offset, lines.line}
+		return h, nil
+	}
+}
+
+func (h *metisHeader) parse(text []byte, what string) *fault {
+	numbers, bad := wholeNumbers(text, 2, 2, what)
+	if bad != nil {
+		return bad
+	}
+	h.vertices, h.edges = numbers[0], numbers[1]
+	if h.vertices > maxVertices {
+		return tooMany(h.vertices)
+	}
+	if len(numbers) == 2 {
+		return nil
+	}
+	format := numbers[2]
+	if format > 111 || format%10 > 1 || format/10%10 > 1 {
+		return &fault{found: fmt.Sprintf("the format %d", format), expected: "three digits that are 0 or 1: sizes of vertices, weights of vertices, weights of edges"}
+	}
+	weights := uint64(0)
+	if format/10%10 == 1 {
+		weights = 1
+	}
+	if len(numbers) == 4 {
+		if numbers[3] > 1024 || weights == 0 && numbers[3] > 1 {
+			return &fault{found: counted(numbers[3], "weight", "weights") + " of each vertex", expected: "as many as the format has, at most 1024"}
+		}
+		weights *= numbers[3]
+	}
+	h.before, h.weighted = int(weights+format/100), format%10 == 1
+	return nil
+}
+
+func (m metisLists) line(p *parser, line []byte) *fault {
+	if len(line) > 0 && line[0] == '%' {
+		p.comments++
+		return nil
+	}
+	text := trimLine(line)
+	u := uint64(p.first + p.rows + 1)
+	p.rows++
+	if u > m.vertices {
+		if len(text) == 0 {
+			return nil
+		}
+		return &fault{column: offsetIn(line, text) + 1, found: fmt.Sprintf("line %s of a vertex: %s", thousands(u), quote(text)), expected: fmt.Sprintf("%s, as line %d says", counted(m.vertices, "line", "lines"), m.metisHeader.line)}
+	}
+	for range m.before {
+		var field []byte
+		from := text
+		if field, text = cutField(text); len(field) == 0 {
+			return &fault{column: len(line) + 1, found: fmt.Sprintf("fewer than %s before the neighbours", counted(m.before, "number", "numbers")), expected: "sizes and weights of the vertex"}
+		}
+		if _, bad := weight(field, false); bad != nil {
+			return bad.at(line, from)
+		}
+	}
+	for len(text) > 0 {
+		var v uint64
+		var bad *fault
+		from := text
+		v, text, bad = p.nextID(text)
+		switch {
+		case bad != nil:
+		case v < p.low || v > p.high:
+			_, bad = p.id(fmt.Append(nil, v))
+		case v == u:
+			bad = &fault{found: fmt.Sprintf("vertex %d among its own neighbours", u), expected: "others: a METIS graph has no loops"}
+		}
+		if bad != nil {
+			return bad.at(line, from)
+		}
+		w := 0.0
+		if m.weighted {
+			var field []byte
+			from := text
+			if field, text = cutField(text); len(field) == 0 {
+				return &fault{column: len(line) + 1, found: fmt.Sprintf("the neighbour %d without a weight", v), expected: "neighbours and weights of edges by turns"}
+			}
+			if w, bad = plainWeight(field, p.single); bad != nil {
+				return bad.at(line, from)
+			}
+		}
+		p.neighbor(u, v, w)
+	}
+	return nil
+}

@@ -1,0 +1,399 @@
+package graphio
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/names"
+)
+
+// parquetBatch is how many rows are read at a time.
+const parquetBatch = 1 << 16
+
+// parquetTable is a file of Parquet whose rows are edges.
+type parquetTable struct {
+	r        *reader
+	f        *file
+	meta     *format.FileMetaData
+	columns  [3]*parquetColumn // the source, the target and the weight, if there is one
+	names    *names.Table      // nil of numbers
+	ends     int               // columns of ids: 2, or 1 of a table of vertices
+	lo, hi   int               // the row groups of this rank
+	firsts   []int             // the first batch of each of them
+	rows     []int64           // the first row of each row group, and after the last
+	weighted bool
+}
+
+// readParquet reads a table of Parquet whose rows are edges. Its vertices are the ids, or the names, that occur. Row groups are read at the same time;
+// of several ranks each has some of them.
+func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, error) {
+	p, said, err := r.openParquet(f, r.Columns)
+	if err != nil {
+		return nil, err
+	}
+	defer p.names.Close()
+	t, err := p.read(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer t.slabs.close()
+	return r.edgesOf(ctx, f, t, edgeTable{names: p.names, said: said, weighted: p.weighted, directed: true})
+}
+
+// openParquet reads what a file says of its columns and rows, and shares out the row groups.
+func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, err error) {
+	meta, columns, err := r.readFooter(f)
+	if err != nil {
+		return nil, "", err
+	}
+	p = &parquetTable{r: r, f: f, meta: meta}
+	if said, err = p.understand(columns, &o); err != nil {
+		return nil, "", inFile(err, f.path)
+	}
+	p.lo, p.hi = edges.Part(len(meta.RowGroups), r.rank, r.ranks)
+	p.firsts, p.rows = make([]int, len(meta.RowGroups)), make([]int64, len(meta.RowGroups)+1)
+	batch := 0
+	for i := range meta.RowGroups {
+		n := meta.RowGroups[i].NumRows
+		if p.rows[i+1] = p.rows[i] + n; i >= p.lo && i < p.hi {
+			p.firsts[i] = batch
+			batch += int((n + parquetBatch - 1) / parquetBatch)
+		}
+	}
+	// A row takes so much at least, and a footer may speak of rows that pages of some bytes have.
+	mine := p.rows[p.hi] - p.rows[p.lo]
+	return p, said, r.admission(f).admit(8*mine, "the list of "+counted(mine, "row", "rows"))
+}
+
+// understand finds the columns of edges, or of a table of vertices that of these.
+func (p *parquetTable) understand(columns []parquetColumn, o *Columns) (string, error) {
+	if o.Header != nil || o.Delimiter != "" {
+		return "", &fault{found: "--header or --delimiter", expected: "neither: columns of Parquet have names and no delimiter"}
+	}
+	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(columns)}
+	for i := range columns {
+		c.titles = append(c.titles, columns[i].name)
+	}
+	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
+		return "", &fault{found: counted(len(columns), "column", "columns"), expected: "2 or more"}
+	}
+	if err := o.choose(c, true, nil); err != nil {
+		var bad *fault
+		if errors.As(err, &bad) {
+			bad.line = 0
+		}
+		return "", err
+	}
+	for i, at := range c.at {
+		if at < 0 {
+			continue
+		}
+		p.columns[i] = &columns[at]
+		if bad := columns[at].usable(i == 2); bad != nil {
+			return "", bad
+		}
+	}
+	if p.ends = 2; o.ofVertices {
+		p.ends = 1
+		return c.say(Parquet, true), nil
+	}
+	p.weighted = p.columns[2] != nil
+	text := func(c *parquetColumn) bool { return c.kind == format.ByteArray }
+	if o.IDs == "name" || o.IDs == "" && (text(p.columns[0]) || text(p.columns[1])) {
+		p.names = names.NewTable()
+	}
+	return c.say(Parquet, true), nil
+}
+
+// usable refuses a column that has no vertices, or weights.
+func (c *parquetColumn) usable(weight bool) *fault {
+	bad := &fault{found: fmt.Sprintf("the column %q of type %s", c.name, c.kind), expected: "whole numbers or text"}
+	if weight {
+		bad.expected = "numbers"
+	}
+	switch {
+	case c.leaf < 0:
+		bad.found = fmt.Sprintf("the column %q of lists or groups", c.name)
+	case c.other != "":
+		bad.found = fmt.Sprintf("the column %q of %s", c.name, c.other)
+	case c.kind == format.Int32 || c.kind == format.Int64,
+		weight && (c.kind == format.Float || c.kind == format.Double),
+		!weight && c.kind == format.ByteArray:
+		return nil
+	}
+	return bad
+}
+
+// read reads the row groups of this rank.
+func (p *parquetTable) read(ctx context.Context) (*table, error) {
+	lo, hi, columns := p.lo, p.hi, p.ends
+	if p.weighted {
+		columns = 3
+	}
+	t := p.r.newTable(p.f, columns)
+	var next atomic.Int64
+	next.Store(int64(lo))
+	var mu sync.Mutex
+	first, failure := math.MaxInt, error(nil)
+	fail := func(group int, err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if group < first {
+			first, failure = group, err
+		}
+	}
+	failed := func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return failure != nil
+	}
+	p.r.Team.Run(func(worker int) {
+		for !failed() {
+			group := int(next.Add(1)) - 1
+			if group >= hi {
+				return
+			}
+			if err := p.group(ctx, t, worker, group); err != nil {
+				fail(group, err)
+				return
+			}
+		}
+	})
+	if failure == nil {
+		failure = p.f.unchanged()
+	}
+	if failure != nil {
+		t.slabs.close()
+		return nil, failure
+	}
+	t.seal()
+	t.spans = []edges.Span{{From: p.rows[lo], To: p.rows[hi], Size: p.f.size()}}
+	return t, nil
+}
+
+// rowGroup is one while it is read.
+type rowGroup struct {
+	*parquetTable
+	number  int
+	columns [3]*pages
+	row     int64 // the first of the batch, in the file
+	ids     [2][]uint64
+	weights []float64
+	bits    []uint64
+	batch   names.Batch
+	parser  parser
+}
+
+// group reads a row group.
+func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) (err error) {
+	g := &rowGroup{parquetTable: p, number: number, row: p.rows[number], parser: parser{grammar: grammar{high: maxID}}}
+	at := 0 // the column that is read
+	defer func() {
+		if x := recover(); x != nil {
+			err = g.fault(at, fmt.Errorf("%v", x))
+		}
+	}()
+	meta := &p.meta.RowGroups[number]
+	for i, c := range p.columns {
+		if c != nil && (i < 2 || t.weighted) {
+			g.columns[i] = p.r.pagesOf(p.f, c, meta)
+			defer g.columns[i].close()
+		}
+	}
+	for index := p.firsts[number]; g.row < p.rows[number+1]; index++ {
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		n := int(min(parquetBatch, p.rows[number+1]-g.row))
+		g.batch.Reset()
+		for at = range p.ends {
+			if err := g.readIDs(at, n); err != nil {
+				return g.fault(at, err)
+			}
+		}
+		if g.columns[2] != nil {
+			at = 2
+			if err := g.readWeights(n); err != nil {
+				return g.fault(at, err)
+			}
+		}
+		if p.names != nil {
+			all := p.names.Take(&g.batch, g.ids[0][:0])
+			g.ids[0], g.ids[1] = all[:n:n], all[n:]
+		}
+		var b batch
+		var err error
+		if p.ends == 1 {
+			b, err = t.store(worker, index, &parser{ids: g.ids[0]})
+		} else {
+			b, err = t.storePairs(worker, index, g.ids[0], g.ids[1], g.weights)
+		}
+		if err != nil {
+			return err
+		}
+		t.put(index, b)
+		if p.names != nil {
+			g.ids = [2][]uint64{}
+		}
+		g.row += int64(n)
+	}
+	return nil
+}
+
+// rowError is what is wrong with a value: of a row of the batch.
+type rowError struct {
+	row             int
+	found, expected string
+}
+
+func (e *rowError) Error() string { return e.found }
+
+// fault says where an error of a column is.
+func (g *rowGroup) fault(column int, err error) error {
+	name := g.parquetTable.columns[column].name
+	var value *rowError
+	var null errNull
+	var read *readError
+	var bad *fault
+	switch {
+	case errors.As(err, &value):
+		return fileFault(g.f.path, fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+1), value.expected)
+	case errors.As(err, &null):
+		c := g.columns[column]
+		row := g.rows[g.number+1] - c.rows - int64(c.counted) + int64(null.before)
+		return fileFault(g.f.path, fmt.Sprintf("nothing in %q, row %d", name, row+1), "a value in every row")
+	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
+		return err
+	default:
+		return fileFault(g.f.path, fmt.Sprintf("the column %q of row group %d at fault: %v", name, g.number, err), "a whole file of Parquet")
+	}
+}
+
+// readIDs reads the vertices of n rows: into ids, or names into the batch.
+func (g *rowGroup) readIDs(at, n int) error {
+	c := g.columns[at]
+	if c.column.kind == format.ByteArray {
+		return g.readTexts(at, n)
+	}
+	g.ids[at] = growWords(g.ids[at], n)
+	if err := c.takeWords(g.ids[at]); err != nil {
+		return err
+	}
+	if g.names == nil || c.column.unsigned {
+		if err := checkIDs(g.ids[at], c.column.unsigned); err != nil {
+			return err
+		}
+	}
+	if g.names == nil {
+		return nil
+	}
+	text := make([]byte, 0, 20*n)
+	for _, id := range g.ids[at] {
+		from := len(text)
+		if c.column.unsigned {
+			text = strconv.AppendUint(text, id, 10)
+		} else {
+			text = strconv.AppendInt(text, int64(id), 10)
+		}
+		g.batch.Add(text[from:len(text):len(text)])
+	}
+	return nil
+}
+
+// checkIDs refuses negative numbers, and the one that is no vertex's.
+func checkIDs(ids []uint64, unsigned bool) error {
+	all := uint64(0)
+	for _, id := range ids {
+		all |= id
+	}
+	if all < 1<<63 {
+		return nil
+	}
+	for i, id := range ids {
+		switch {
+		case !unsigned && int64(id) < 0:
+			return &rowError{i, fmt.Sprintf("the negative number %d", int64(id)), "a vertex: a whole number from 0 on (--ids name reads ids of any kind)"}
+		case id > maxID:
+			return &rowError{i, fmt.Sprintf("the reserved id %d", id), "a smaller number"}
+		}
+	}
+	return nil
+}
+
+// readTexts reads the vertices of n rows that are texts.
+func (g *rowGroup) readTexts(at, n int) error {
+	if g.names == nil {
+		g.ids[at] = growWords(g.ids[at], n)[:0]
+	}
+	row := 0
+	return g.columns[at].takeTexts(n, func(text []byte) error {
+		row++
+		switch {
+		case len(text) == 0:
+			return &rowError{row - 1, "nothing", "a vertex"}
+		case g.names == nil:
+			id, bad := g.parser.number(text)
+			if bad != nil {
+				return &rowError{row - 1, bad.found, bad.expected + " (--ids name reads ids of any kind)"}
+			}
+			g.ids[at] = append(g.ids[at], id)
+		case len(text) > maxLine:
+			return &rowError{row - 1, "a name of more than 1 MiB", "shorter ones"}
+		case !utf8.Valid(text):
+			return &rowError{row - 1, "bytes that are not UTF-8: " + quote(text), "names in UTF-8"}
+		default:
+			g.batch.Add(text)
+		}
+		return nil
+	})
+}
+
+// readWeights reads the weights of n rows.
+func (g *rowGroup) readWeights(n int) error {
+	c := g.columns[2]
+	g.bits = growWords(g.bits, n)
+	if err := c.takeWords(g.bits); err != nil {
+		return err
+	}
+	if cap(g.weights) < n {
+		g.weights = make([]float64, n)
+	}
+	g.weights = g.weights[:n]
+	single := g.r.Weights == edges.Float32
+	for i, x := range g.bits {
+		var w float64
+		switch {
+		case c.column.kind == format.Float || c.column.kind == format.Double:
+			w = math.Float64frombits(x)
+		case c.column.unsigned:
+			w = float64(x)
+		default:
+			w = float64(int64(x))
+		}
+		was := w
+		if single {
+			w = float64(float32(w))
+		}
+		if math.IsNaN(w) || math.IsInf(w, 0) || w == 0 && was != 0 {
+			return &rowError{i, fmt.Sprintf("the weight %v", was), "a finite number that fits"}
+		}
+		g.weights[i] = w
+	}
+	return nil
+}
+
+func growWords(buf []uint64, n int) []uint64 {
+	if cap(buf) < n {
+		buf = make([]uint64, n)
+	}
+	return buf[:n]
+}

@@ -1,0 +1,104 @@
+package graphio
+
+import "bytes"
+
+// A record of a table is a line, or several where a field in quotes has line breaks in it. Where records end is told by the quotes that open a field:
+// those after the beginning of the record or a delimiter, with blanks between at most. A quote twice within quotes is one of the text; every other one
+// ends the field, and whatever else there is up to the next delimiter or line break may be malformed, but does not open quotes.
+
+// recordEnd returns where the newline is that ends the record of which data[from] is a part outside of quotes, or -1 if there is none, or quotes do not
+// end. Data begins with a record, or within one that data[:from] ends the quotes of.
+func (c *csvGrammar) recordEnd(data []byte, from int) int {
+	end := from - 1
+	for at := from; ; {
+		if end < at {
+			next := bytes.IndexByte(data[at:], '\n')
+			if next < 0 {
+				return -1
+			}
+			end = at + next
+		}
+		quote := bytes.IndexByte(data[at:end], '"')
+		if quote < 0 {
+			return end
+		}
+		if quote += at; !c.opens(data, quote) {
+			at = quote + 1
+			continue
+		}
+		if at = closing(data, quote+1) + 1; at == 0 {
+			return -1
+		}
+	}
+}
+
+// opens reports whether the quote at data[i], which is not within others, opens a field.
+func (c *csvGrammar) opens(data []byte, i int) bool {
+	for i--; i >= 0; i-- {
+		switch b := data[i]; {
+		case b == c.delimiter || b == '\n':
+			return true
+		case b != ' ' && (b != '\t' || c.delimiter == ' '):
+			return false
+		}
+	}
+	return true
+}
+
+// closing returns where the quote is that ends the field whose text begins at data[at], or -1.
+func closing(data []byte, at int) int {
+	for {
+		i := bytes.IndexByte(data[at:], '"')
+		switch {
+		case i < 0:
+			return -1
+		case at+i+1 == len(data) || data[at+i+1] != '"':
+			return at + i
+		}
+		at += i + 2
+	}
+}
+
+// lastEnd returns where the last record of data that is complete ends, after its newline; 0 if there is none. Data begins with a record.
+func (c *csvGrammar) lastEnd(data []byte) int {
+	end := 0
+	for at := 0; ; {
+		quote := bytes.IndexByte(data[at:], '"')
+		if quote < 0 {
+			quote = len(data) - at
+		}
+		quote += at
+		if n := bytes.LastIndexByte(data[at:quote], '\n'); n >= 0 {
+			end = at + n + 1
+		}
+		if quote == len(data) {
+			return end
+		}
+		if !c.opens(data, quote) {
+			at = quote + 1
+			continue
+		}
+		if at = closing(data, quote+1) + 1; at == 0 || at == len(data) { // the quote may be the first of two
+			return end
+		}
+	}
+}
+
+// starts returns where records of data begin, after the first of them: if data begins with a record, or else if it begins within quotes.
+func (c *csvGrammar) starts(data []byte, within bool) []int {
+	var all []int
+	at := 0
+	if within {
+		if at = closing(data, 0) + 1; at == 0 {
+			return nil
+		}
+	}
+	for {
+		end := c.recordEnd(data, at)
+		if end < 0 {
+			return all
+		}
+		at = end + 1
+		all = append(all, at)
+	}
+}

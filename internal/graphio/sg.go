@@ -1,0 +1,239 @@
+package graphio
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sort"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// A serialized graph of the GAP Benchmark Suite (S. Beamer, src/writer.h), .sg, or .wsg with weights. Numbers are little-endian; vertices are
+// signed numbers of 32 bits from 0 on. An edge of an undirected graph is in the lists of both its ends; a directed graph has the lists of
+// in-neighbours, too, which say nothing new.
+//
+//	0          1         9         17                     17 + 8(n+1)
+//	| directed | edges m | nodes n | offsets, n+1 (int64) | neighbours, m (int32; in .wsg int32 vertex, int32 weight) |
+//	directed alone:                | offsets, n+1 (int64) | in-neighbours, m                                         |
+const serializedHead = 17
+
+type serialized struct {
+	directed bool
+	nodes, m int64
+	weighted bool
+}
+
+// recordSize is the size of a neighbour.
+func (h *serialized) recordSize() int64 {
+	if h.weighted {
+		return 8
+	}
+	return 4
+}
+
+// neighbors is where the neighbours begin.
+func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
+
+// readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into equal parts, of which each finds in the offsets
+// whose they are.
+func (r *reader) readSerialized(ctx context.Context, f *file, weighted bool) (*edges.RankInput, error) {
+	h, err := serializedHeader(f, weighted)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.checkOffsets(ctx, f, h); err != nil {
+		return nil, err
+	}
+	columns, size := 2, h.recordSize()
+	if weighted {
+		columns = 3
+	}
+	t := r.newTable(f, columns)
+	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
+	block := int64(r.piece/8+1) * size
+	src := &fileSource{f: f, from: h.neighbors() + int64(lo)*size, size: block, records: true}
+	src.lo, src.hi = src.from, h.neighbors()+int64(hi)*size
+	parsers := make([]parser, r.Team.Size())
+	_, err = r.pieces(ctx, src, func(worker int, p *piece) error {
+		q := &parsers[worker]
+		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.Weights == edges.Float32}
+		q.reset()
+		if err := h.lists(f, q, (p.at-h.neighbors())/size, p.data); err != nil {
+			return err
+		}
+		b, err := t.store(worker, p.index, q)
+		b.balance = q.balance
+		t.put(p.index, b)
+		return err
+	})
+	if err == nil {
+		err = f.unchanged()
+	}
+	if err != nil {
+		t.slabs.close()
+		return nil, err
+	}
+	defer t.slabs.close()
+	t.seal()
+	return r.serializedInput(ctx, f, h, t)
+}
+
+// serializedInput makes the input of a graph whose neighbours were read.
+func (r *reader) serializedInput(ctx context.Context, f *file, h *serialized, t *table) (*edges.RankInput, error) {
+	path := f.path
+	unbalanced := func(context.Context) error {
+		return fileFault(path, "an undirected graph with edges in the list of one end alone", "each in the lists of both its ends, with the same weight")
+	}
+	if !r.partial && t.balance != (balance{}) {
+		return nil, unbalanced(ctx)
+	}
+	x := consecutive(0, int(h.nodes))
+	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil {
+		return nil, err
+	}
+	s := r.input(path, list, x, r.directed(h.directed))
+	size := h.recordSize()
+	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
+	s.Spans = []edges.Span{{From: h.neighbors() + int64(lo)*size, To: h.neighbors() + int64(hi)*size, Size: f.size()}}
+	s.Balance, s.Unbalanced = t.balance, unbalanced
+	s.Account = r.account(f, "GAPBS serialized graph", 0, s, h.weighted)
+	return s, nil
+}
+
+// serializedHeader reads the header, and compares it with the size of the file.
+func serializedHeader(f *file, weighted bool) (*serialized, error) {
+	switch {
+	case f.codec != plain:
+		return nil, fileFault(f.path, f.codec.String()+" data", "a serialized graph that is not compressed: it is read from several places at once")
+	case !f.regular:
+		return nil, fileFault(f.path, "a pipe or device", "a regular file: it is read from several places at once")
+	case f.size() < serializedHead+8:
+		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), "a header of 17 bytes and an offset")
+	}
+	f.uncount()
+	var head [serializedHead]byte
+	if err := f.readAt(head[:], 0); err != nil {
+		return nil, err
+	}
+	h := &serialized{directed: head[0] == 1, weighted: weighted}
+	h.m, h.nodes = int64(binary.LittleEndian.Uint64(head[1:])), int64(binary.LittleEndian.Uint64(head[9:]))
+	switch {
+	case head[0] > 1:
+		return nil, fileFault(f.path, fmt.Sprintf("the byte %d", head[0]), "0 or 1 (directed), with which a serialized graph begins")
+	case h.nodes < 0 || h.nodes > math.MaxInt32 || h.m < 0 || h.m > 1<<48:
+		return nil, fileFault(f.path, fmt.Sprintf("%d nodes and %d edges", h.nodes, h.m), "numbers that a serialized graph can have")
+	}
+	want := 8*(h.nodes+1) + h.recordSize()*h.m
+	if h.directed {
+		want *= 2
+	}
+	if want += serializedHead; want != f.size() {
+		expected := fmt.Sprintf("%s: those of %s and %s", thousands(want), counted(h.nodes, "node", "nodes"), counted(h.m, "edge", "edges"))
+		if other := (&serialized{weighted: !weighted}).recordSize(); !weighted && want+(other-4)*h.m*int64(1+head[0]) == f.size() {
+			expected += " (--format wsg reads weights)"
+		}
+		return nil, fileFault(f.path, counted(f.size(), "byte", "bytes"), expected)
+	}
+	return h, nil
+}
+
+// checkOffsets checks this rank's part of the offsets: they begin with 0, rise, and end with the number of edges.
+func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error {
+	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
+	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
+	src.lo, src.hi = serializedHead+8*int64(lo), serializedHead+8*int64(hi)
+	_, err := r.pieces(ctx, src, func(_ int, p *piece) error {
+		first := (p.at - serializedHead) / 8
+		before := int64(0)
+		if first > 0 {
+			var err error
+			if before, err = h.offset(f, first-1); err != nil {
+				return err
+			}
+		}
+		for i := 0; i < len(p.data); i += 8 {
+			at := int64(binary.LittleEndian.Uint64(p.data[i:]))
+			node := first + int64(i)/8
+			switch {
+			case node == 0 && at != 0, at < before, node == h.nodes && at != h.m:
+				return fileFault(f.path, fmt.Sprintf("the offset %d of node %d after %d", at, node, before), fmt.Sprintf("offsets that rise from 0 to %d", h.m))
+			}
+			before = at
+		}
+		return nil
+	})
+	return err
+}
+
+// offset reads the offset of a node.
+func (h *serialized) offset(f *file, node int64) (int64, error) {
+	var b [8]byte
+	err := f.readAt(b[:], serializedHead+8*node)
+	return int64(binary.LittleEndian.Uint64(b[:])), err
+}
+
+// offsetsAtOnce is how many offsets are read at a time.
+const offsetsAtOnce = 4096
+
+// lists adds the neighbours in data, of which the first has the number at, to what q has read.
+func (h *serialized) lists(f *file, q *parser, at int64, data []byte) error {
+	var failed error
+	node := int64(sort.Search(int(h.nodes), func(i int) bool { // the last whose list begins at or before at
+		begins, err := h.offset(f, int64(i)+1)
+		if err != nil {
+			failed = err
+		}
+		return begins > at
+	}))
+	if failed != nil {
+		return failed
+	}
+	var buffer [8 * offsetsAtOnce]byte
+	var ends []byte
+	size := int(h.recordSize())
+	for len(data) > 0 {
+		if len(ends) == 0 {
+			n := min(offsetsAtOnce, h.nodes-node)
+			if n <= 0 {
+				return f.changed("other offsets")
+			}
+			ends = buffer[:8*n]
+			if err := f.readAt(ends, serializedHead+8*(node+1)); err != nil {
+				return err
+			}
+		}
+		end := int64(binary.LittleEndian.Uint64(ends))
+		ends = ends[8:]
+		n := min(end-at, int64(len(data)/size))
+		for range max(n, 0) {
+			if bad := h.neighbor(q, uint64(node), data); bad != nil {
+				bad.found += fmt.Sprintf(" in the list of %d", node)
+				return inFile(bad, f.path)
+			}
+			data = data[size:]
+			at++
+		}
+		node++
+	}
+	return nil
+}
+
+// neighbor reads a neighbour of u.
+func (h *serialized) neighbor(q *parser, u uint64, data []byte) *fault {
+	v := uint64(binary.LittleEndian.Uint32(data))
+	if v >= uint64(h.nodes) {
+		return &fault{found: fmt.Sprintf("the neighbour %d", int32(v)), expected: fmt.Sprintf("one of %s, from 0", counted(h.nodes, "node", "nodes"))}
+	}
+	w := 0.0
+	if h.weighted {
+		w = float64(int32(binary.LittleEndian.Uint32(data[4:])))
+		if q.single {
+			w = float64(float32(w))
+		}
+	}
+	q.neighbor(u, v, w)
+	return nil
+}

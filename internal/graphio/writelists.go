@@ -1,0 +1,233 @@
+package graphio
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// neighborLists are the neighbours of each vertex, one after the other: those of vertex v are at starts[v] to starts[v+1].
+type neighborLists struct {
+	starts    []int64
+	neighbors []listed
+}
+
+type listed struct {
+	vertex uint32
+	weight float64
+}
+
+// of returns the neighbours of a vertex.
+func (l *neighborLists) of(v int) []listed { return l.neighbors[l.starts[v]:l.starts[v+1]] }
+
+// lists makes the lists of n vertices: of out-neighbours, of in-neighbours if reversed says so, of both for undirected graphs. A loop is in one
+// list once, or left out. The lists are sorted.
+func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
+	most := int64(w.in.Edges.Len())
+	if !w.in.Directed {
+		most *= 2
+	}
+	if need := 16*most + 8*int64(n); need >= admitFrom {
+		if free := mem.Room(); free > 0 && need+spare > free {
+			return nil, fmt.Errorf("the lists of neighbours need %s of memory and %s to spare, %s are available", mem.Text(need), mem.Text(spare), mem.RoomText(free))
+		}
+	}
+	l := &neighborLists{starts: make([]int64, n+2)}
+	each := func(f func(u, v uint64, x float64)) error {
+		var b edges.Block
+		for i := range edges.Blocks(w.in.Edges) {
+			if w.ctx.Err() != nil {
+				return w.ctx.Err()
+			}
+			if err := w.in.Edges.Read(i, &b); err != nil {
+				return err
+			}
+			if err := checkWeights(i, &b, w.in.Edges.Weighted()); err != nil {
+				return err
+			}
+			for j := range b.N {
+				u, v := b.U[j], b.V[j]
+				if u == v && !loops {
+					continue
+				}
+				if !reversed {
+					f(u, v, b.W[j])
+				}
+				if reversed || !w.in.Directed && u != v {
+					f(v, u, b.W[j])
+				}
+			}
+		}
+		return nil
+	}
+	// Two places further on, so that starts[v+1] is where the next neighbour of v goes and, in the end, where its list ends.
+	err := each(func(u, _ uint64, _ float64) { l.starts[u+2]++ })
+	if err != nil {
+		return nil, err
+	}
+	for v := 2; v < n+2; v++ {
+		l.starts[v] += l.starts[v-1]
+	}
+	l.neighbors = make([]listed, l.starts[n+1])
+	err = each(func(u, v uint64, x float64) {
+		l.neighbors[l.starts[u+1]] = listed{uint32(v), x}
+		l.starts[u+1]++
+	})
+	if err != nil {
+		return nil, err
+	}
+	l.starts = l.starts[:n+1]
+	w.Team.For(n, 1024, func(_, lo, hi int) {
+		for v := lo; v < hi; v++ {
+			slices.SortFunc(l.of(v), func(a, b listed) int {
+				return cmp.Or(cmp.Compare(a.vertex, b.vertex), cmp.Compare(a.weight, b.weight))
+			})
+		}
+	})
+	return l, nil
+}
+
+// listsAtOnce is how many vertices a worker writes at a time.
+const listsAtOnce = 1 << 12
+
+// eachList writes what format appends for each of n vertices, in order.
+func (w *writer) eachList(out *output, n int, format func(dst []byte, v int) ([]byte, error)) error {
+	return ordered(w.ctx, w.Team, (n+listsAtOnce-1)/listsAtOnce, func(_ int, dst []byte, piece int) ([]byte, error) {
+		var err error
+		for v := piece * listsAtOnce; v < min((piece+1)*listsAtOnce, n) && err == nil; v++ {
+			dst, err = format(dst, v)
+		}
+		return dst, err
+	}, func(_ int, data []byte) error {
+		_, err := out.Write(data)
+		return err
+	})
+}
+
+// metis writes a graph of METIS. Its vertices are numbered from 1.
+func (w *writer) metis() error {
+	if w.in.Directed {
+		return fmt.Errorf("format metis holds undirected graphs, the graph is directed")
+	}
+	vertices, _, err := w.extent()
+	if err != nil {
+		return err
+	}
+	if err := w.fromOne(METIS, vertices); err != nil {
+		return err
+	}
+	l, err := w.lists(vertices, false, false)
+	if err != nil {
+		return err
+	}
+	n := len(l.neighbors) / 2
+	if loops := w.in.Edges.Len() - n; loops > 0 {
+		w.warn("%s not written: format metis has none", counted(loops, "loop is", "loops are"))
+	}
+	weighted := w.in.Edges.Weighted()
+	header := fmt.Sprintf("%d %d\n", vertices, n)
+	if weighted {
+		header = fmt.Sprintf("%d %d 001\n", vertices, n)
+		if slices.ContainsFunc(l.neighbors, func(x listed) bool { return x.weight != math.Trunc(x.weight) || x.weight < 1 }) {
+			w.warn("some weights are no whole numbers from 1 on: the program METIS takes no others")
+		}
+	}
+	out, err := w.create(w.path, w.codec)
+	if err != nil {
+		return err
+	}
+	if _, err := out.Write([]byte(header)); err != nil {
+		return err
+	}
+	return w.eachList(out, vertices, func(dst []byte, v int) ([]byte, error) {
+		for i, x := range l.of(v) {
+			if i > 0 {
+				dst = append(dst, ' ')
+			}
+			dst = strconv.AppendUint(dst, uint64(x.vertex)+1, 10)
+			if weighted {
+				dst = AppendFloat(append(dst, ' '), x.weight, 64)
+			}
+		}
+		return append(dst, '\n'), nil
+	})
+}
+
+// serialized writes a serialized graph of GAPBS, with sorted lists, as its kernels want them.
+func (w *writer) serialized(weighted bool) error {
+	vertices, _, err := w.extent()
+	if err != nil {
+		return err
+	}
+	first, ok := consecutiveLabels(w.in.Labels, vertices)
+	switch {
+	case !ok || first != 0:
+		return fmt.Errorf("formats sg and wsg need vertices 0 to n-1")
+	case vertices > math.MaxInt32:
+		return fmt.Errorf("formats sg and wsg hold at most %d vertices, the graph has %d", math.MaxInt32, vertices)
+	case weighted && !w.in.Edges.Weighted():
+		return fmt.Errorf("format wsg needs weights, the graph has none: write sg")
+	case w.codec != plain:
+		return fmt.Errorf("formats sg and wsg are not compressed: a name without %s", w.codec.suffix())
+	}
+	if !weighted && w.in.Edges.Weighted() {
+		w.warn("the weights are not written: format sg has none, wsg has")
+	}
+	out, err := w.create(w.path, plain)
+	if err != nil {
+		return err
+	}
+	for _, reversed := range []bool{false, true} {
+		if reversed && !w.in.Directed {
+			break
+		}
+		l, err := w.lists(vertices, reversed, true)
+		if err != nil {
+			return err
+		}
+		if !reversed {
+			head := []byte{0}
+			if w.in.Directed {
+				head[0] = 1
+			}
+			head = binary.LittleEndian.AppendUint64(head, uint64(len(l.neighbors)))
+			head = binary.LittleEndian.AppendUint64(head, uint64(vertices))
+			if _, err := out.Write(head); err != nil {
+				return err
+			}
+		}
+		if err := w.serializedLists(out, vertices, l, weighted); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serializedLists writes offsets and neighbours.
+func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted bool) error {
+	err := w.eachList(out, n+1, func(dst []byte, v int) ([]byte, error) {
+		return binary.LittleEndian.AppendUint64(dst, uint64(l.starts[v])), nil
+	})
+	if err != nil {
+		return err
+	}
+	return w.eachList(out, n, func(dst []byte, v int) ([]byte, error) {
+		for _, x := range l.of(v) {
+			dst = binary.LittleEndian.AppendUint32(dst, x.vertex)
+			if !weighted {
+				continue
+			}
+			if x.weight != math.Trunc(x.weight) || math.Abs(x.weight) > math.MaxInt32 {
+				return nil, fmt.Errorf("format wsg holds whole weights of 32 bits: that of %d and %d is %v", v, x.vertex, x.weight)
+			}
+			dst = binary.LittleEndian.AppendUint32(dst, uint32(int32(x.weight)))
+		}
+		return dst, nil
+	})
+}

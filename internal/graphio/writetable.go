@@ -1,0 +1,167 @@
+package graphio
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/edges"
+)
+
+// warnTable says what of a graph a table of edges does not hold.
+func (w *writer) warnTable(format Format) error {
+	vertices, _, err := w.extent()
+	if err != nil {
+		return err
+	}
+	isolated, err := w.isolated(vertices)
+	if err != nil {
+		return err
+	}
+	if isolated > 0 {
+		w.warn("%s not written: format %s has only edges", counted(isolated, "isolated vertex is", "isolated vertices are"), format)
+	}
+	if !w.in.Directed {
+		w.warn("format %s does not say that the graph is undirected: say so when reading it", format)
+	}
+	return nil
+}
+
+// table writes lines of CSV, TSV or JSON: source, target and, if there are any, weight.
+func (w *writer) table(format Format) error {
+	if err := w.warnTable(format); err != nil {
+		return err
+	}
+	out, err := w.create(w.path, w.codec)
+	if err != nil {
+		return err
+	}
+	weighted := w.in.Edges.Weighted()
+	// What stands before the source, the target and the weight, and after the line.
+	parts, end := [3]string{"", ",", ","}, "\n"
+	quoted := appendCSV
+	switch format {
+	case TSV:
+		parts, quoted = [3]string{"", "\t", "\t"}, appendCSV
+	case JSONLines:
+		parts, end, quoted = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n", appendJSON
+	}
+	if format != JSONLines {
+		header := "source" + parts[1] + "target"
+		if weighted {
+			header += parts[2] + "weight"
+		}
+		if _, err := out.Write([]byte(header + end)); err != nil {
+			return err
+		}
+	}
+	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+		var name []byte
+		for j := range b.N {
+			for i, v := range [2]uint64{b.U[j], b.V[j]} {
+				dst = append(dst, parts[i]...)
+				if w.in.Names == nil {
+					dst = strconv.AppendUint(dst, w.in.Labels.Of(v), 10)
+					continue
+				}
+				name = w.in.Names.Append(name[:0], w.in.Labels.Of(v))
+				if format != JSONLines && (bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0) {
+					return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", format, quote(name))
+				}
+				dst = quoted(dst, name, parts[1])
+			}
+			if weighted {
+				dst = AppendFloat(append(dst, parts[2]...), b.W[j], 64)
+			}
+			dst = append(dst, end...)
+		}
+		return dst, nil
+	})
+}
+
+// appendCSV appends a field, in quotes if it must be.
+func appendCSV(dst, text []byte, delimiter string) []byte {
+	blank := len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
+	if !blank && !bytes.ContainsAny(text, "\"\r\n"+delimiter) {
+		return append(dst, text...)
+	}
+	dst = append(dst, '"')
+	dst = append(dst, strings.ReplaceAll(string(text), `"`, `""`)...)
+	return append(dst, '"')
+}
+
+// appendJSON appends a string.
+func appendJSON(dst, text []byte, _ string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(string(text)) // a string, which is never refused
+	return append(dst, bytes.TrimSuffix(b.Bytes(), newline)...)
+}
+
+// dimacs writes a graph of DIMACS: for shortest paths, or, of undirected graphs without weights and files called .col, for coloring.
+func (w *writer) dimacs() error {
+	vertices, _, err := w.extent()
+	if err != nil {
+		return err
+	}
+	if err := w.fromOne(DIMACS, vertices); err != nil {
+		return err
+	}
+	directed, weighted := w.in.Directed, w.in.Edges.Weighted()
+	coloring := strings.HasSuffix(strings.ToLower(w.base), ".col") || !directed && !weighted
+	switch {
+	case coloring && directed:
+		return fmt.Errorf("format dimacs for coloring (.col) holds undirected graphs, the graph is directed")
+	case !coloring && !weighted:
+		return fmt.Errorf("format dimacs for shortest paths (.gr) needs weights, the graph has none")
+	case coloring && weighted:
+		w.warn("the weights are not written: graphs of DIMACS for coloring have none")
+	case !coloring && !directed:
+		w.warn("each edge is written as two arcs, one each way: graphs of DIMACS for shortest paths are directed")
+	}
+	out, err := w.create(w.path, w.codec)
+	if err != nil {
+		return err
+	}
+	n, header, letter := w.in.Edges.Len(), "p sp", byte('a')
+	if coloring {
+		header, letter = "p edge", 'e'
+	} else if !directed {
+		n *= 2
+	}
+	if _, err := out.Write([]byte(header + " " + strconv.Itoa(vertices) + " " + strconv.Itoa(n) + "\n")); err != nil {
+		return err
+	}
+	line := func(dst []byte, u, v uint64, x float64) []byte {
+		dst = strconv.AppendUint(append(dst, letter, ' '), u+1, 10)
+		dst = strconv.AppendUint(append(dst, ' '), v+1, 10)
+		if !coloring {
+			dst = AppendFloat(append(dst, ' '), x, 64)
+		}
+		return append(dst, '\n')
+	}
+	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+		for j := range b.N {
+			dst = line(dst, b.U[j], b.V[j], b.W[j])
+			if !coloring && !directed {
+				dst = line(dst, b.V[j], b.U[j], b.W[j])
+			}
+		}
+		return dst, nil
+	})
+}
+
+// fromOne refuses vertices that are not 1 to n, or 0 to n-1, which are written one higher.
+func (w *writer) fromOne(format Format, vertices int) error {
+	first, ok := consecutiveLabels(w.in.Labels, vertices)
+	if !ok || first > 1 {
+		return fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", format)
+	}
+	if first == 0 && vertices > 0 {
+		w.warn("ids are written one higher: format %s counts from 1", format)
+	}
+	return nil
+}

@@ -1,0 +1,50 @@
+package jobspec
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+)
+
+// TestWhen: a job says when it takes checkpoints, and what it leaves open is as the master says.
+func TestWhen(t *testing.T) {
+	master := checkpoint.Policy{Every: 50, MTBF: time.Hour}
+	for name, c := range map[string]struct {
+		job    *control.KeepWhen
+		master checkpoint.Policy
+		want   checkpoint.Policy
+	}{
+		"nothing":            {nil, master, master},
+		"supersteps":         {&control.KeepWhen{Every: 7}, master, checkpoint.Policy{Every: 7}},
+		"a time":             {&control.KeepWhen{Interval: int64(time.Second)}, master, checkpoint.Policy{Interval: time.Second}},
+		"by failures":        {&control.KeepWhen{Mtbf: int64(time.Minute)}, master, checkpoint.Policy{MTBF: time.Minute}},
+		"strict":             {&control.KeepWhen{Strict: true}, master, checkpoint.Policy{Every: 50, MTBF: time.Hour, Strict: true}},
+		"a master is strict": {&control.KeepWhen{Every: 7}, checkpoint.Policy{Strict: true}, checkpoint.Policy{Every: 7, Strict: true}},
+	} {
+		if found := When(c.job, c.master); found != c.want {
+			t.Errorf("%s: found %+v, expected %+v", name, found, c.want)
+		}
+	}
+}
+
+// TestWhenIsChecked: what makes no sense is refused when a job is submitted.
+func TestWhenIsChecked(t *testing.T) {
+	programs := engine.Registry{engine.Register("inputs", inputs{})}
+	for want, k := range map[string]*control.KeepWhen{
+		"":                                  {Every: 7, Mtbf: int64(time.Hour)},
+		"checkpoints every -1s":             {Interval: -int64(time.Second)},
+		"mean time between failures of -1s": {Mtbf: -int64(time.Second)},
+		"a checkpoint every 4294967295 supersteps": {Every: 1<<32 - 1},
+		"one of the two": {Every: 7, Interval: 1},
+	} {
+		err := CheckProgram(programs, &control.JobSpec{Program: "inputs", Graph: "g", KeepWhen: k}, graph.Of(2))
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}

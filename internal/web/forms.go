@@ -1,0 +1,141 @@
+package web
+
+import (
+	"errors"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+// Forms say what a job and a graph are asked for with: what the command line shows as help.
+type Forms struct {
+	Programs   []Program   `json:"programs"`
+	Generators []Generator `json:"generators"`
+	Formats    []string    `json:"formats"`
+	Duplicates []string    `json:"duplicates"`
+	SelfLoops  []string    `json:"self_loops"`
+	Weights    []string    `json:"weights"`
+	IDs        []string    `json:"ids"`
+	Deliveries []string    `json:"deliveries"`
+	Priorities []string    `json:"priorities"`
+	Graph500   Benchmark   `json:"graph500"` // with the values of keys that are left out
+}
+
+// Program is one that a job can be submitted of.
+type Program struct {
+	Name       string      `json:"name"`
+	Help       string      `json:"help"`
+	Parameters []Parameter `json:"parameters"`
+}
+
+// Parameter is one of a program's.
+type Parameter struct {
+	Name     string   `json:"name"`
+	Help     string   `json:"help"`
+	Default  string   `json:"default"`
+	Value    string   `json:"value"`           // in a word, as the command line has it: VERTEX, NUMBER, N, TEXT, true|false
+	Kind     string   `json:"kind"`            // vertex, number, integer, switch, time, word, text
+	List     bool     `json:"list"`            // several, with commas between
+	Words    []string `json:"words,omitempty"` // of kind word: what it may be
+	Required bool     `json:"required"`
+}
+
+// Generator makes graphs.
+type Generator struct {
+	Name    string `json:"name"`
+	Help    string `json:"help"`
+	Example string `json:"example"`
+}
+
+// Forms says what jobs and graphs the cluster can be asked for.
+func (c *Cluster) Forms() Forms {
+	f := Forms{
+		Programs: []Program{}, Formats: graphio.Formats, Duplicates: graph.DuplicateWords, SelfLoops: selfLoops, Weights: []string{"none", "float32", "float64"},
+		IDs: graphio.IDKinds, Deliveries: delivery.ChoiceWords, Priorities: []string{"low", "normal", "high"},
+		Graph500: Benchmark{EdgeFactor: usualEdgeFactor, Roots: usualRoots, Seed1: usualSeed1, Seed2: usualSeed2},
+	}
+	for _, p := range c.programs {
+		shown := Program{Name: p.Name, Help: p.Help, Parameters: []Parameter{}}
+		for _, x := range p.Parameters {
+			shown.Parameters = append(shown.Parameters, Parameter{
+				Name: x.Name, Help: x.Help, Default: x.Default, Value: x.ValueName(), Kind: kindOf(x), List: x.List, Words: x.Words, Required: x.Required,
+			})
+		}
+		f.Programs = append(f.Programs, shown)
+	}
+	for _, g := range generate.Known() {
+		f.Generators = append(f.Generators, Generator{g.Name, g.Help, g.Example})
+	}
+	return f
+}
+
+// kindOf says what field of a form a parameter is, or an element of its list.
+func kindOf(p engine.Parameter) string {
+	switch strings.TrimPrefix(p.Type, "[]") {
+	case "vertex":
+		return "vertex"
+	case "duration":
+		return "time"
+	}
+	switch {
+	case p.Words != nil:
+		return "word"
+	case p.Kind == reflect.Bool:
+		return "switch"
+	case p.Kind == reflect.Float32 || p.Kind == reflect.Float64:
+		return "number"
+	case p.Kind == reflect.String || p.Kind == reflect.Invalid:
+		return "text"
+	default:
+		return "integer"
+	}
+}
+
+func (s *Site) forms(*http.Request) (any, error) { return s.options.Control.Forms(), nil }
+
+// fieldOf is the key of a request that an error is about, parameters.NAME for a parameter, or nothing: errors about a key begin with it.
+func fieldOf(err error) string {
+	if p := new(engine.ParameterError); errors.As(err, &p) {
+		return "parameters." + p.Name
+	}
+	call := new(connect.Error)
+	if !errors.As(err, &call) || call.Code() != connect.CodeInvalidArgument {
+		return ""
+	}
+	key, _, found := strings.Cut(call.Message(), ": ")
+	if !found {
+		return ""
+	}
+	return keys[key]
+}
+
+// keys are those that errors begin with, and where in a request they are.
+var keys = func() map[string]string {
+	all := map[string]string{}
+	var add func(t reflect.Type, before string)
+	add = func(t reflect.Type, before string) {
+		for i := range t.NumField() {
+			f := t.Field(i)
+			switch key := f.Tag.Get("json"); {
+			case f.Anonymous:
+				add(f.Type, before)
+			case f.Type == reflect.TypeFor[*Benchmark]():
+				all[key] = key
+				add(f.Type.Elem(), key+".")
+			default:
+				all[key] = before + key
+			}
+		}
+	}
+	add(reflect.TypeFor[Submission](), "")
+	add(reflect.TypeFor[Loading](), "")
+	return all
+}()

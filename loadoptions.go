@@ -1,0 +1,79 @@
+package superstep
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
+type LoadOptions struct {
+	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500, adjacency, csv or tsv; empty means to find out.
+	Format string
+	Kind   Kind
+	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
+	Partitions int
+	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
+	// of its row and column alone, and programs cannot call Edges.
+	Grid       Grid
+	Duplicates Duplicates
+	// DropSelfLoops leaves out edges from a vertex to itself.
+	DropSelfLoops bool
+	Weights       Weights
+	// UnitWeights makes every weight 1.
+	UnitWeights bool
+	// SkipBad is how many malformed lines of a text file are left out, which Graph.Skipped then tells; one more is an error.
+	SkipBad int
+	// Vertices are ids of vertices there are besides those that edges name; for FromEdges alone.
+	Vertices []uint64
+	// Threads is how many threads load the graph; 0 is one for each processor.
+	Threads int
+	// Progress, if not nil, is told what is being done and how much of it.
+	Progress func(stage string, done, total int64)
+}
+
+// stored says how a graph is stored.
+func (o LoadOptions) stored(team *parallel.Team) graph.Options {
+	weights, _ := o.weights()
+	return graph.Options{
+		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
+		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
+	}
+}
+
+func (o LoadOptions) directed() *bool {
+	if o.Kind == AsInput {
+		return nil
+	}
+	directed := o.Kind == Directed
+	return &directed
+}
+
+func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
+	switch o.Weights {
+	case NoWeights:
+		return edges.Unweighted, false
+	case Float32:
+		return edges.Float32, false
+	case Float64:
+		return edges.Float64, false
+	default:
+		return edges.Float64, true
+	}
+}
+
+func (o LoadOptions) validate() error {
+	if o.Partitions < 0 {
+		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
+	}
+	if o.SkipBad < 0 || o.SkipBad > math.MaxInt32 {
+		return fmt.Errorf("superstep: LoadOptions.SkipBad: found %d, expected 0 or more", o.SkipBad)
+	}
+	if o.Kind > Undirected || o.Weights > Float32 || o.Duplicates > RefuseDuplicates {
+		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d and Duplicates %d", o.Kind, o.Weights, uint8(o.Duplicates))
+	}
+	return validThreads("LoadOptions", o.Threads)
+}

@@ -1,0 +1,206 @@
+package master
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// logged is an event with a line.
+func logged(sequence int, text string) *control.JobEvent {
+	e := said(text)
+	e.Sequence, e.Time = uint64(sequence), timestamppb.New(noon.Add(time.Duration(sequence)*time.Second))
+	return e
+}
+
+// openLogs opens the logs of jobs, as a master that begins does.
+func openLogs(t *testing.T, dir string) *jobLogs {
+	t.Helper()
+	l, err := openJobLogs(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(l.close)
+	return l
+}
+
+// linesOf are the texts of what is read of a job.
+func linesOf(l *jobLogs, id string) (lines []string) {
+	last := uint64(0)
+	for _, e := range l.read(id, 1<<32, timestamppb.New(noon)) {
+		if e.Sequence < last || e.Time == nil {
+			lines = append(lines, fmt.Sprint("out of order: ", e))
+		}
+		last = e.Sequence
+		text := e.GetLog().GetText()
+		if j := e.GetJob(); j != nil {
+			text = j.State.Word() + " " + j.Reason
+		}
+		lines = append(lines, text)
+	}
+	return lines
+}
+
+const startedAnew = "the master was started anew: lines of just before, and of the time without a master, may be missing here"
+
+// TestJobLogs: the next master reads what the ones before have written, in order, and a line says where another one began; of a job that has ended
+// the journal has the end; that of a job that is forgotten is removed.
+func TestJobLogs(t *testing.T) {
+	dir := t.TempDir()
+	for run := range 2 {
+		l := openLogs(t, dir)
+		l.start()
+		l.add("00aa-1", logged(10*run+1, fmt.Sprint("one of run ", run)))
+		l.add("00aa-1", logged(10*run+3, fmt.Sprint("three of run ", run)))
+		l.add("00aa-1", logged(10*run+2, fmt.Sprint("two of run ", run)))
+		l.add("00aa-1", &control.JobEvent{Body: &control.JobEvent_Record{}}) // is none of a log
+		l.add("00aa-2", logged(1, "gone"))
+		l.add("00aa-3", logged(1, "it ends"))
+		l.add("00aa-3", &control.JobEvent{Sequence: 2, Time: timestamppb.New(noon), Body: &control.JobEvent_Job{Job: &control.Job{State: control.JobState_JOB_STATE_DONE}}})
+		l.remove("00aa-2")
+		l.stop()
+		l.add("00aa-1", logged(99, "too late"))
+	}
+	l := openLogs(t, dir)
+	want := "one of run 0|two of run 0|three of run 0|one of run 1|two of run 1|three of run 1|" + startedAnew
+	if found := strings.Join(linesOf(l, "00aa-1"), "|"); found != want {
+		t.Errorf("found %s, expected %s", found, want)
+	}
+	if found := linesOf(l, "00aa-2"); found != nil {
+		t.Errorf("of a job that is forgotten: found %q", found)
+	}
+	if found := strings.Join(linesOf(l, "00aa-3"), "|"); found != "it ends|it ends|done " { // the second run began with the same numbers
+		t.Errorf("of a job that has ended: found %s", found)
+	}
+	l.forget(func(id string) bool { return id != "00aa-1" })
+	if _, err := os.Stat(filepath.Join(dir, logsName, "00aa-1")); !os.IsNotExist(err) {
+		t.Errorf("the log of an unknown job stays: %v", err)
+	}
+}
+
+// TestJobLogsAreBounded: the newest lines of a job stay, within so many bytes, and a line says that others were removed.
+func TestJobLogsAreBounded(t *testing.T) {
+	dir := t.TempDir()
+	const rounds, lines = 6, 2000
+	for run := range rounds {
+		l := openLogs(t, dir)
+		l.start()
+		for i := range lines {
+			n := run*lines + i
+			l.add("00aa-1", logged(n+1, fmt.Sprintf("line %d %s", n, strings.Repeat("x", 50))))
+		}
+		l.add("00aa-1", logged(run*lines+lines, strings.Repeat("long ", 1<<20)))
+		l.stop()
+		bytes := int64(0)
+		entries, err := os.ReadDir(filepath.Join(dir, logsName, "00aa-1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range entries {
+			info, err := e.Info()
+			if err != nil {
+				t.Fatal(err)
+			}
+			bytes += info.Size()
+		}
+		if bytes > jobLogBytes || len(entries) > maxSegments {
+			t.Fatalf("after run %d: found %d bytes in %d files", run, bytes, len(entries))
+		}
+	}
+	all := linesOf(openLogs(t, dir), "00aa-1")
+	if len(all) < lines/2 || !strings.HasPrefix(all[0], "lines before this one were removed: ") || all[len(all)-1] != startedAnew {
+		t.Fatalf("found %d lines, from %.80q to %.80q", len(all), all[0], all[len(all)-1])
+	}
+	if last := all[len(all)-2]; !strings.HasPrefix(last, "long long ") || len(last) > maxLogged {
+		t.Errorf("found a last line of %d bytes", len(last))
+	}
+	for i := range 100 {
+		if want := fmt.Sprintf("line %d ", rounds*lines-1-i); !strings.HasPrefix(all[len(all)-3-i], want) {
+			t.Errorf("found %.40q, expected %s", all[len(all)-3-i], want)
+		}
+	}
+}
+
+// TestJobLogsOfADiskThatHangs: a master ends although its disk takes nothing, and says what is missing.
+func TestJobLogsOfADiskThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var said strings.Builder
+		l := &jobLogs{log: slog.New(slog.NewTextHandler(&said, nil)), wake: make(chan struct{}, 1), ended: make(chan struct{})} // nobody writes
+		l.add("00aa-1", logged(1, "never written"))
+		began := time.Now()
+		l.stop()
+		if took := time.Since(began); took != maxLogsStop || !strings.Contains(said.String(), "may be missing") {
+			t.Errorf("stopped after %v, and said %q", took, said.String())
+		}
+	})
+}
+
+// TestJobLogsThatAreCut: what can be read of a log that is cut off or damaged is shown, and a line says where something is missing.
+func TestJobLogsThatAreCut(t *testing.T) {
+	dir := t.TempDir()
+	l := openLogs(t, dir)
+	l.start()
+	for i := range 3 {
+		l.add("00aa-1", logged(i+1, fmt.Sprint("line ", i)))
+	}
+	l.stop()
+	name := filepath.Join(dir, logsName, "00aa-1", "1")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := "|lines are missing here: the log on the disk of the master is damaged or cut off|" + startedAnew
+	damaged := append([]byte(nil), whole...)
+	damaged[len(damaged)-1] ^= 1
+	for want, data := range map[string][]byte{
+		"line 0|line 1" + missing: whole[:len(whole)-1],
+		"line 0" + missing:        whole[:len(logHeader)+2*(len(whole)-len(logHeader))/3-1],
+		missing[1:]:               whole[:3],
+	} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if found := strings.Join(linesOf(openLogs(t, dir), "00aa-1"), "|"); found != want {
+			t.Errorf("found %s, expected %s", found, want)
+		}
+	}
+	if events, ok := decodeLog(damaged); ok || len(events) != 2 {
+		t.Errorf("a damaged record: found %d before it, %t", len(events), ok)
+	}
+}
+
+// FuzzJobLog: any bytes are read without a panic, and what is read is what would be written.
+func FuzzJobLog(f *testing.F) {
+	f.Add([]byte(logHeader))
+	f.Add(append([]byte(logHeader), encodeLogged(logged(1, "a line"))...))
+	f.Add(append([]byte(logHeader), 0xff, 0xff, 0xff, 0xff, 0x7f))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		events, _ := decodeLog(data)
+		again := []byte(logHeader)
+		for _, e := range events {
+			if e.GetJob() != nil || len(e.GetLog().Text) > maxLogged/2 {
+				return // is shortened when it is written
+			}
+			again = append(again, encodeLogged(e)...)
+		}
+		found, whole := decodeLog(again)
+		if !whole || len(found) != len(events) {
+			t.Fatalf("found %d events, expected %d", len(found), len(events))
+		}
+		for i := range found {
+			if !proto.Equal(found[i], events[i]) {
+				t.Errorf("found %v, expected %v", found[i], events[i])
+			}
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
+)
+
+// findNames puts input ids in place of the names that the job's parameters have for vertices: each name is known by one worker.
+func (r *run) findNames(ctx context.Context, p engine.Registered) error {
+	var names []string
+	seen := map[string]bool{}
+	_, _ = jobspec.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) { // which finds all
+		if !seen[name] {
+			seen[name], names = true, append(names, name)
+		}
+		return 0, true
+	})
+	if len(names) == 0 {
+		return nil
+	}
+	found, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), Names: names})
+	if err != nil {
+		return err
+	}
+	labels := map[string]uint64{}
+	for _, one := range found {
+		labels[one.Name] = one.Label
+	}
+	r.parameters, err = jobspec.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) {
+		label, ok := labels[name]
+		return label, ok
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", r.spec.Origin(), err)
+	}
+	return nil
+}
+
+// askNames asks all workers for names, or for the input ids of names.
+func (r *run) askNames(ctx context.Context, l *control.Locate) ([]*control.Name, error) {
+	return r.server.askNames(ctx, r.team, l)
+}
+
+// askNames asks workers for names of a graph that they have, or for the input ids of names. They answer while a job runs on it.
+func (s *Server) askNames(ctx context.Context, team []*control.Placement, l *control.Locate) ([]*control.Name, error) {
+	answers, err := s.gather(ctx, team, order{
+		what: "find names", command: func() *control.Command { return &control.Command{Body: &control.Command_Locate{Locate: l}} },
+		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },
+	})
+	if err != nil {
+		return nil, err
+	}
+	var names []*control.Name
+	for _, a := range answers {
+		names = append(names, a.GetLocated().GetNames()...)
+	}
+	return names, nil
+}
+
+// namePatience is how long a job that has failed waits for the name of the vertex.
+const namePatience = 2 * time.Second
+
+// namePanic gives the vertex of a program's panic the name that the input has for it, which another worker may know than the one that failed.
+func (r *run) namePanic(ctx context.Context, f *control.Failure) {
+	p := f.Panic
+	if p == nil || !p.Known || p.Name != "" || !r.figures().Named {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, namePatience)
+	defer cancel()
+	names, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
+	if err != nil || len(names) != 1 {
+		return // it has its input id
+	}
+	p.Name = names[0].Name
+	f.Message = control.Text(p.Err().Error(), control.MaxText)
+}
+
+// unnamed returns lines of a column by input ids, of lines by names.
+func (r *run) unnamed(ctx context.Context, batch [][]byte, file string) ([][]byte, error) {
+	lines, names := make([]graphio.NamedValue, len(batch)), []string(nil)
+	labels := map[string]uint64{}
+	for i, text := range batch {
+		var err error
+		if lines[i], err = engine.ParseNamedLine(text); err != nil {
+			return nil, err
+		}
+		names = append(names, string(lines[i].Name))
+	}
+	if r.figures().Named {
+		found, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), Names: names})
+		if err != nil {
+			return nil, err
+		}
+		for _, one := range found {
+			labels[one.Name] = one.Label
+		}
+	} else {
+		for i, name := range names {
+			label, err := strconv.ParseUint(name, 10, 64)
+			if err != nil {
+				return nil, graphio.LineError(file, lines[i].Line, fmt.Sprintf("vertex %.80q", name), "a whole number: "+r.graphName()+" has no names")
+			}
+			labels[name] = label
+		}
+	}
+	plain := make([][]byte, len(batch))
+	for i, v := range lines {
+		label, ok := labels[names[i]]
+		if !ok {
+			return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q", v.Name), "one of "+r.graphName())
+		}
+		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text) // it is not known at which columns these are
+	}
+	return plain, nil
+}

@@ -1,0 +1,56 @@
+package master
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestReasonAfterARestart: a job that waits for its turn does not say any more that it waits for a worker to come back, when that is given up or there;
+// nor does one of which an earlier master has said so.
+func TestReasonAfterARestart(t *testing.T) {
+	c := newCluster(rules{lease: time.Second, settle: 4 * time.Second, running: 1, queue: 9, ended: 9, retries: 2})
+	spec := &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}
+	c.restoreJob(&job{
+		id: "a-1", number: 1, spec: spec, state: control.JobState_JOB_STATE_RUNNING, driving: true, epoch: 1,
+		placements: []*control.Placement{{Worker: "w1", Incarnation: 1}},
+	})
+	c.restoreJob(&job{id: "a-2", number: 2, spec: spec, state: control.JobState_JOB_STATE_QUEUED})
+	c.restoreJob(&job{id: "a-3", number: 3, spec: spec, state: control.JobState_JOB_STATE_QUEUED, confirm: time.Hour, reason: "waits for w9" + toComeBack})
+	c.schedule(0)
+	if found := c.jobs["a-2"].reason; found != "waits for w1"+toComeBack {
+		t.Errorf("while the worker is awaited: found %q", found)
+	}
+	c.take()
+	c.schedule(5 * time.Second)
+	for _, id := range []string{"a-2", "a-3"} {
+		if j := c.jobs[id]; j.reason != "" || j.state != control.JobState_JOB_STATE_QUEUED {
+			t.Errorf("%s when it is given up: found %s %q", id, j.state.Word(), j.reason)
+		}
+	}
+	told := 0
+	for _, e := range c.take() {
+		if turned, ok := e.(jobTurned); ok && turned.reason == "" {
+			told++
+		}
+	}
+	if told != 2 {
+		t.Errorf("%d jobs were told of, expected 2", told)
+	}
+}
+
+// TestHealthOfAStandby: a master that stands by lives, and says in words why it gets no work.
+func TestHealthOfAStandby(t *testing.T) {
+	for page, want := range map[string]int{"/healthz": http.StatusOK, "/readyz": http.StatusServiceUnavailable, "/other": http.StatusServiceUnavailable} {
+		w := httptest.NewRecorder()
+		standsBy(w, httptest.NewRequest(http.MethodGet, page, nil))
+		text := strings.TrimSpace(w.Body.String())
+		if w.Code != want || page == "/readyz" && text != errStandby.Error() || page == "/healthz" && text != "ok" {
+			t.Errorf("%s: found %d %q", page, w.Code, text)
+		}
+	}
+}

@@ -1,0 +1,238 @@
+package master
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store/storetest"
+)
+
+// sharing is the files of a run of a master that shares a place.
+func sharing(t *testing.T, view *storetest.View, run uint64) *results {
+	t.Helper()
+	r, err := newResults(t.TempDir(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.close)
+	r.shared = &sharedFiles{store: view, term: fmt.Sprintf("%020d", run), held: func() bool { return true }}
+	o := &Config{Now: func() time.Time { return noon }}
+	o.KeepResults, o.KeepResultBytes = time.Hour, 1000
+	if err := r.retain(o, slog.New(slog.NewTextHandler(io.Discard, nil)), noon); err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+// made makes a job's result of parts, and stores it where masters share.
+func made(t *testing.T, r *results, job string, texts ...string) {
+	t.Helper()
+	parts := r.create(job, len(texts))
+	for i, text := range texts {
+		if err := errors.Join(parts[i].write([]byte(text), true), parts[i].finish(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := r.shared.publish(t.Context(), r.root, parts); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// readAs is the result of a job as a client gets it.
+func readAs(t *testing.T, r *results, job string, size int64) string {
+	t.Helper()
+	done, err := r.open(t.Context(), job, size)
+	if err != nil {
+		return err.Error()
+	}
+	if done == nil {
+		return "none"
+	}
+	defer done()
+	var got []byte
+	if err := r.read(job, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
+		return err.Error()
+	}
+	return string(got)
+}
+
+// TestNextMasterHasResults: what a master has stored the next one has, as a whole, of the attempt that was the last, until it is removed.
+func TestNextMasterHasResults(t *testing.T) {
+	memory := &storetest.Memory{}
+	view := &storetest.View{Memory: memory}
+	first := sharing(t, view, 7)
+	const job, text = "abcd-1", "1 a\n2 b\n3 c\n4 d\n"
+	made(t, first, job, "1 x\n", "9 y\n", "10 z\n") // by a master whose successor had another attempt
+	second := sharing(t, view, 8)
+	made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
+	second.store(&control.Job{Id: job, Owner: "alice", Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
+	second.atDisk.Wait()
+
+	next := sharing(t, view, 12)
+	if got := readAs(t, next, job, 16); got != text {
+		t.Errorf("found %q, expected %q", got, text)
+	}
+	if k := next.retention.find(job); k.GetOwner() != "alice" {
+		t.Errorf("the next master takes the job for %v", k)
+	}
+	if got := readAs(t, sharing(t, view, 13), job, 17); !strings.Contains(got, "has 16 bytes at ") || !strings.Contains(got, ", expected 17") {
+		t.Errorf("a result that is not whole: %q", got)
+	}
+	if got := readAs(t, next, "abcd-2", 1); got != "none" {
+		t.Errorf("of a job without a result: %q", got)
+	}
+	unread := sharing(t, view, 14)
+	if err := unread.retainShared(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if n := unread.retention.byOwner()["alice"]; n < 16 {
+		t.Errorf("%d bytes are counted for the owner, expected 16 and the description", n)
+	}
+	unread.retention.age = -time.Second
+	if err := unread.retainShared(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if left := memory.Names(); len(left) > 0 {
+		t.Errorf("a result that is too old leaves %q", left)
+	}
+}
+
+// TestResultIsRemovedEverywhere: with the job, and of an attempt that failed only its own; not by a master that may lead no more.
+func TestResultIsRemovedEverywhere(t *testing.T) {
+	memory := &storetest.Memory{}
+	view := &storetest.View{Memory: memory}
+	r, later := sharing(t, view, 7), sharing(t, view, 8)
+	made(t, later, "abcd-1", "1 a\n")
+	parts := r.create("abcd-1", 1)
+	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()), r.shared.publish(t.Context(), r.root, parts)); err != nil {
+		t.Fatal(err)
+	}
+	r.discard("abcd-1", parts)
+	r.atDisk.Wait()
+	if left := memory.Names(); len(left) != 1 || !strings.Contains(left[0], later.shared.term) {
+		t.Errorf("found %q, expected what the later master has stored", left)
+	}
+	r.shared.held = func() bool { return false }
+	r.remove("abcd-1")
+	r.atDisk.Wait()
+	if left := memory.Names(); len(left) != 1 {
+		t.Errorf("a master that may lead no more has removed what there is: found %q", left)
+	}
+	later.remove("abcd-1")
+	later.atDisk.Wait()
+	if left := memory.Names(); len(left) != 0 {
+		t.Errorf("found %q, expected nothing", left)
+	}
+}
+
+// TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes nothing.
+func TestSharedPlaceThatHangs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		memory := &storetest.Memory{}
+		made(t, sharing(t, &storetest.View{Memory: memory}, 7), "abcd-1", "1 a\n")
+		answers := make(chan struct{})
+		hangs := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
+			if !done {
+				<-answers
+			}
+			return nil
+		}}
+		r, began := sharing(t, hangs, 8), time.Now()
+		if got := readAs(t, r, "abcd-1", 4); !strings.Contains(got, "does not answer within 1m0s") {
+			t.Errorf("found %q", got)
+		}
+		if took := time.Since(began); took > 2*time.Minute {
+			t.Errorf("it took %v", took)
+		}
+		close(answers)
+		synctest.Wait()
+		if got := readAs(t, r, "abcd-1", 4); got != "1 a\n" {
+			t.Errorf("when it answers again: %q", got)
+		}
+	})
+}
+
+// TestNextMasterHasColumns: what a client has sent to a master as a whole the next one has, for jobs that it knows of and for those submitted to it.
+func TestNextMasterHasColumns(t *testing.T) {
+	memory := &storetest.Memory{}
+	view := &storetest.View{Memory: memory}
+	now := noon
+	var all []*results
+	left := func() []string {
+		for _, r := range all {
+			r.atDisk.Wait()
+		}
+		return memory.Names()
+	}
+	columns := func(run uint64, named map[string]int) *sentColumns {
+		all = append(all, sharing(t, view, run))
+		c, err := newSentColumns(all[len(all)-1], func() time.Time { return now }, named)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	a, b, part := rand.Text(), rand.Text(), rand.Text()
+	first := columns(7, nil)
+	for _, err := range []error{
+		first.send(a, 0, "1 2\n", false), first.send(a, 4, "2 3\n", true), first.send(b, 0, "3 4\n", true), first.send(part, 0, "not all", false),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	next := columns(8, map[string]int{a: 1})
+	if got := next.sentNow(a); got != "1 2\n2 3\n" {
+		t.Errorf("of a job that waits: %q", got)
+	}
+	spec := func(id string) *control.JobSpec {
+		return &control.JobSpec{ColumnData: map[string]*control.ColumnData{"x": {Id: id}}}
+	}
+	for id, want := range map[string]connect.Code{b: 0, part: connect.CodeFailedPrecondition, "../" + a: connect.CodeFailedPrecondition} {
+		err := next.learn(t.Context(), spec(id))
+		if err == nil {
+			err = next.hold(spec(id))
+		}
+		if err != nil && connect.CodeOf(err) != want || err == nil && want != 0 {
+			t.Errorf("%s: %v, expected %v", id, err, want)
+		}
+	}
+	if got := next.sentNow(b); got != "3 4\n" {
+		t.Errorf("of a job that was submitted to it: %q", got)
+	}
+	next.release(spec(a), true)
+	next.release(spec(b), true)
+	if names := left(); len(names) > 0 {
+		t.Errorf("when the jobs have ended there is %q", names)
+	}
+	if err := next.send(part, 0, "for a job that nobody submits", true); err != nil {
+		t.Fatal(err)
+	}
+	later := columns(9, nil)
+	if err := later.learnAll(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if names := left(); len(names) != 1 {
+		t.Errorf("found %q, expected one column", names)
+	}
+	now = now.Add(2 * keepColumn)
+	later.mu.Lock()
+	later.expire()
+	later.mu.Unlock()
+	if names := left(); len(names) > 0 || later.bytes != 0 {
+		t.Errorf("what no job names is %q, %d bytes", names, later.bytes)
+	}
+}

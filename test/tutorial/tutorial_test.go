@@ -1,0 +1,174 @@
+//go:build unix
+
+// Package tutorial_test runs every block of docs/tutorial.md and docs/coming-from.md as a reader would, each page in one shell, and compares
+// what the page says is printed.
+package tutorial_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// step is a block of commands, or of a program to be put into a file, and what the page says the commands print.
+type step struct {
+	line     int
+	commands string
+	printed  string
+}
+
+// program matches the text before a block that is a file: the file's name.
+var program = regexp.MustCompile("Put this into `([^`]+)`:$")
+
+// parse returns the steps of a page: a block of sh, and of text after it; a block of go becomes the command that writes it.
+func parse(page string) ([]step, error) {
+	var steps []step
+	var before string // the last line of text
+	lines := strings.Split(page, "\n")
+	for i := 0; i < len(lines); i++ {
+		language, fenced := strings.CutPrefix(lines[i], "```")
+		if !fenced {
+			if lines[i] != "" {
+				before = lines[i]
+			}
+			continue
+		}
+		begin := i + 1
+		for i++; i < len(lines) && lines[i] != "```"; i++ {
+		}
+		if i == len(lines) {
+			return nil, fmt.Errorf("line %d: a block without an end", begin)
+		}
+		text := strings.Join(lines[begin:i], "\n") + "\n"
+		switch language {
+		case "sh":
+			steps = append(steps, step{line: begin, commands: text})
+		case "go":
+			file := program.FindStringSubmatch(before)
+			if file == nil {
+				return nil, fmt.Errorf("line %d: a program, and no file to put it into", begin)
+			}
+			steps = append(steps, step{line: begin, commands: "cat > " + file[1] + " <<'END OF FILE'\n" + text + "END OF FILE\n"})
+		case "java", "python":
+			// of others, to compare
+		case "text":
+			if len(steps) == 0 || steps[len(steps)-1].printed != "" {
+				return nil, fmt.Errorf("line %d: printed by which commands?", begin)
+			}
+			steps[len(steps)-1].printed = text
+		default:
+			return nil, fmt.Errorf("line %d: a block of %q", begin, language)
+		}
+	}
+	return steps, nil
+}
+
+// matches reports whether got is what want says, where a line ... stands for any lines, and ... at the end of a line for its rest.
+func matches(want, got string) bool {
+	pattern := regexp.QuoteMeta(strings.TrimSuffix(want, "\n"))
+	dots := regexp.QuoteMeta("...")
+	pattern = regexp.MustCompile(`(?m)^`+regexp.QuoteMeta(dots)+`$`).ReplaceAllString(pattern, `(?s:.*)`)
+	pattern = regexp.MustCompile(`(?m)`+regexp.QuoteMeta(dots)+`$`).ReplaceAllString(pattern, `.*`)
+	return regexp.MustCompile(`\A` + pattern + `\n*\z`).MatchString(got)
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		want, got string
+		ok        bool
+	}{
+		{"a\nb\n", "a\nb\n", true},
+		{"a\n", "a\nb\n", false},
+		{"a\n...\n", "a\nb\nc\n", true},
+		{"a\n...\nd\n", "a\nb\nc\n", false},
+		{"a 1.5...\nb\n", "a 1.57\nb\n", true},
+		{"a 1.5...\nb\n", "a 1.57\nc\nb\n", false},
+		{"a.c\n", "abc\n", false},
+	} {
+		if got := matches(c.want, c.got); got != c.ok {
+			t.Errorf("matches(%q, %q) = %v", c.want, c.got, got)
+		}
+	}
+}
+
+func TestTutorial(t *testing.T) { run(t, "docs/tutorial.md") }
+
+func TestComingFrom(t *testing.T) { run(t, "docs/coming-from.md") }
+
+// run runs a page. Its clone is this tree, and its cluster has a port that is free.
+func run(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("../..", path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := l.Addr().String()
+	_ = l.Close()
+	steps, err := parse(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "superstep"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	page := strings.NewReplacer(
+		"git clone ADDRESS superstep && cd superstep", "cd superstep",
+		"go build ./cmd/superstep", "go build -C '"+tree+"' -o \"$PWD/superstep\" ./cmd/superstep",
+		"superstep=../../superstep", "superstep="+tree,
+		"superstep=../superstep", "superstep="+tree,
+		"up --workers", "up --listen "+address+" --workers",
+		"127.0.0.1:7700", address)
+	var script strings.Builder
+	// -m: the cluster is a group of its own, as at a terminal. It ends with the page, also where a block fails.
+	script.WriteString("exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
+	for i, s := range steps {
+		fmt.Fprintf(&script, "echo '=== %d'\n%s", i, page.Replace(s.commands))
+	}
+	shell := exec.Command("bash", "-c", script.String())
+	shell.Dir = dir
+	shell.Env = append(os.Environ(), "SUPERSTEP_MASTER="+address, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod")
+	shell.WaitDelay = 30 * time.Second
+	out, err := shell.CombinedOutput()
+	printed := strings.Split("\n"+string(out), "\n=== ")[1:]
+	for i, p := range printed {
+		_, p, _ = strings.Cut(p, "\n")
+		if i < len(printed)-1 {
+			p += "\n"
+		}
+		if s := steps[i]; s.printed != "" && !matches(s.printed, p) && (err == nil || i < len(printed)-1) {
+			t.Errorf("%s:%d: the page has\n%s\nit printed\n%s", path, s.line, s.printed, p)
+		}
+	}
+	if err != nil {
+		last := max(len(printed)-1, 0)
+		t.Fatalf("%s:%d: %v: %s", path, steps[last].line, err, strings.Join(printed[last:], ""))
+	}
+	if len(printed) != len(steps) {
+		t.Errorf("%d blocks ran, of %d", len(printed), len(steps))
+	}
+}
+
+// goCache returns the build cache, which goes by another variable than the one that the blocks have.
+func goCache(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("go", "env", "GOCACHE").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
