@@ -280,6 +280,9 @@ func (j *Job[V, M]) Value(id pregel.VertexID) V {
 	return j.owners[uint64(id)%n].values[uint64(id)/n]
 }
 
+// Values returns the values of a partition's vertices, by their local numbers, for as long as the job holds them.
+func (j *Job[V, M]) Values(partition int) []V { return j.owners[partition].values }
+
 // Close ends the run and frees the job's columns. It is idempotent.
 func (j *Job[V, M]) Close() {
 	j.End()

@@ -44,19 +44,29 @@ func EachKernel(sssp bool, bfs engine.New, f func(program engine.Program) error)
 type Found struct {
 	Parent func(id pregel.VertexID) pregel.VertexID
 	Dist   func(id pregel.VertexID) float32
+
+	// The same by partition, of jobs that have it so, or nil.
+	parents func(partition int) []pregel.VertexID
+	hops    func(partition int) []hop
 }
+
+// hop is what kernel 3 finds of a vertex.
+type hop = algorithms.Hop[float32]
 
 // FoundBy reads what a job of a kernel has found.
 func FoundBy(job engine.Bound) (Found, error) {
 	switch j := job.(type) {
 	case interface {
 		Value(id pregel.VertexID) pregel.VertexID
+		Values(partition int) []pregel.VertexID
 	}:
-		return Found{Parent: j.Value}, nil
+		return Found{Parent: j.Value, parents: j.Values}, nil
 	case interface {
-		Value(id pregel.VertexID) algorithms.Hop[float32]
+		Value(id pregel.VertexID) hop
+		Values(partition int) []hop
 	}:
 		return Found{
+			hops:   j.Values,
 			Parent: func(id pregel.VertexID) pregel.VertexID { return j.Value(id).From },
 			Dist:   func(id pregel.VertexID) float32 { return j.Value(id).Dist },
 		}, nil

@@ -2,7 +2,6 @@ package graph500
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -55,6 +54,7 @@ type Rank struct {
 	per       int      // vertices a range
 	parent    []uint32 // of the own range
 	dist      []float32
+	together  together
 }
 
 // RankTags is how many tags of its group a Rank takes, from the one it is given on.
@@ -85,7 +85,7 @@ func (s *Rank) Close() {
 		s.g.Close()
 	}
 	s.arena.Close()
-	s.validator, s.g, s.parent, s.dist = nil, nil, nil, nil
+	s.validator, s.g, s.parent, s.dist, s.together = nil, nil, nil, nil, together{}
 }
 
 // forget frees the tuples.
@@ -169,6 +169,9 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if s.SSSP {
 		s.dist = mem.Make[float32](s.arena, hi-lo)
 	}
+	if s.ranks() > 1 {
+		s.together = s.newTogether()
+	}
 	roots, err := s.roots(ctx)
 	return seconds, roots, err
 }
@@ -233,9 +236,18 @@ func (s *Rank) roots(ctx context.Context) ([]Root, error) {
 // that was asked for. The times are this rank's. The error is a *validate.Violation if the result breaks a rule, on all ranks the same.
 func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, error) {
 	var j Judged
+	s.clear()
+	var err error
 	start := time.Now()
-	err := s.translate(ctx, found)
+	if s.ranks() == 1 {
+		s.translateHere(found)
+	} else {
+		err = s.translateTogether(ctx, found)
+	}
 	j.Translate = time.Since(start).Seconds()
+	if err == nil && s.ranks() > 1 {
+		err = s.deliver(ctx, found)
+	}
 	if err != nil {
 		return j, err
 	}
@@ -264,6 +276,3 @@ func (s *Rank) Judge(ctx context.Context, root uint64, found Found) (Judged, err
 func wrongCount(reported, counted int64) error {
 	return &validate.Violation{Name: "nedge", Text: fmt.Sprintf("%d edges reported, %d in the list", reported, counted)}
 }
-
-// errForeign is of a rank that takes a vertex for another rank's.
-var errForeign = errors.New("a vertex came that belongs to another worker")

@@ -25,10 +25,11 @@ func sample() Report {
 		Roots: []uint64{5, 900001, 17, 3},
 		BFS: Kernel{
 			Time: []float64{0.00001, 0.25, 0.125, 100000}, Nedge: []int64{16084741, 16084741, 3, 16084741},
-			Validate: []float64{1, 2, 3, 1234567},
+			Validate: []float64{1, 2, 3, 1234567}, Translate: []float64{0.000005, 0.05, 0.025, 1},
 		},
 		SSSP: Kernel{
 			Time: []float64{1, 0.25, 0.125, 0.5}, Nedge: []int64{123456789012, 16084741, 3, 16084741}, Validate: []float64{1, 2, 3, 4},
+			Translate: []float64{0.5, 0.01, 0.025, 0.1},
 		},
 		Valid: yes(true), Threads: 8, Partitions: 4, Rows: 2, Columns: 2, PeakRSS: 1 << 30,
 	}
