@@ -144,6 +144,9 @@ func foreignLine(line, text []byte, name string) (found, expected string) {
 // separated says what to do with a text whose columns something else than blanks is between, by its first line of data: the rest tells
 // edges from adjacency lists, which another name must tell when they are read.
 func (f *file) separated(line []byte, number int, text []byte, format Format) (found, expected string) {
+	if beginsWithNumbers(line) {
+		return "", "" // what follows the two may be anything
+	}
 	for _, by := range []struct {
 		mark byte
 		word string
@@ -166,6 +169,16 @@ func (f *file) separated(line []byte, number int, text []byte, format Format) (f
 		return found, fmt.Sprintf("adjacency lists with blanks between numbers: %s %s | tr '%c' ' ' > FILE.adj makes them", source, quoteName(filepath.Base(f.path)), by.mark)
 	}
 	return "", ""
+}
+
+// beginsWithNumbers reports whether a line begins with two words of digits.
+func beginsWithNumbers(line []byte) bool {
+	first, rest := cutField(line)
+	second, _ := cutField(rest)
+	digits := func(word []byte) bool {
+		return len(word) > 0 && bytes.IndexFunc(word, func(r rune) bool { return r < '0' || r > '9' }) < 0
+	}
+	return digits(first) && digits(second)
 }
 
 // quoteName quotes a file's name for a shell.

@@ -167,7 +167,7 @@ func slowGraph500(data []byte) (g graph, bad badLine) {
 		g.tuples = append(g.tuples, [2]uint64{u, v})
 		last = max(last, u, v)
 	}
-	if last > math.MaxUint32 {
+	if last > math.MaxUint32 || last >= mostVertices(len(g.tuples)) {
 		return g, -1
 	}
 	if len(data) > 0 && last < 1<<20 { // larger ones are compared by number alone

@@ -52,6 +52,7 @@ func TestAMaster(t *testing.T) {
 	b.until(t, "the load", `document.querySelector(".stages")?.innerText.includes("loading")`)
 	b.picture(t, "master")
 
+	b.until(t, "the results", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
 	b.until(t, "the greatest values", `document.querySelectorAll(".values tbody tr").length === 10 && document.querySelectorAll(".histogram .bar").length > 1`)
 	b.do(t, chromedp.SetValue(".find input", "5"), chromedp.Click(".find button"))
@@ -63,6 +64,7 @@ func TestAMaster(t *testing.T) {
 	visit("#/jobs")
 	fill("Submit a job", "program", "hits", "graph", "catalog:web")
 	b.until(t, "the job's page", `location.hash.startsWith("#/job/") && document.querySelector(".state.converged, .state.limit")`)
+	b.until(t, "the results", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
 	b.until(t, "two fields", `document.querySelectorAll(".values th").length === 4 && document.querySelector(".result select").options.length === 2`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").scrollIntoView()`, nil))

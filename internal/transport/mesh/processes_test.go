@@ -20,6 +20,12 @@ import (
 // receiverEnv makes a process of the test binary the receiving worker of BenchmarkProcesses.
 const receiverEnv = "SUPERSTEP_MESH_RECEIVER"
 
+func init() {
+	if os.Getenv(receiverEnv) != "" {
+		instead = receive
+	}
+}
+
 // receiverTask is what the sending process tells the receiving one.
 type receiverTask struct {
 	TCP    bool
