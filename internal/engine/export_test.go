@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -76,6 +77,56 @@ func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) d
 		order = append(order, e.chunk(k, len(chunks)-1))
 	}
 	return order, func(k int) delivery.Ran { return e.ran(k, chunks) }
+}
+
+// PushTasks returns how many edges each task has in a push by so many threads from these senders, by bitmap, along all their edges: those of the ranges
+// of receivers for hubs, and those of the chunks of the other senders. Without hubs none are pushed apart.
+func (j *Job[V, M]) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
+	r := j.runners[0]
+	r.through = r.layout.Blocks[0].Push
+	a, err := r.part.SendersView(ctx, r.through)
+	if err != nil {
+		return nil, err
+	}
+	r.sending, r.hubs = &r.column, 0
+	copy(r.read.Words, senders)
+	r.read.Tighten()
+	r.pushing = kernel.Push{Lists: &a.Lists, Present: r.read.Words}
+	edges := 0
+	each := func(from, to int, f func(of []uint32)) {
+		r.senderWords(from, to, func(w int) bool {
+			bitmap.Each(r.read.Words[w:w+1], func(i uint32) {
+				lo, hi := a.Row(uint32(w)<<6 + i)
+				f(a.Adj[lo:hi])
+			})
+			return true
+		})
+	}
+	each(0, len(a.Bits), func(of []uint32) { edges += len(of) })
+	var tasks []int
+	words := 0
+	if hubs {
+		n, part := 0, 0
+		if words, n, part = r.hubWords(edges); words > 0 {
+			r.cutRanges(n, part)
+			tasks = make([]int, len(r.borders)-1)
+			each(0, words, func(of []uint32) {
+				k := 0
+				for _, to := range of {
+					for to >= r.borders[k+1] {
+						k++
+					}
+					tasks[k]++
+				}
+			})
+		}
+	}
+	for k := range len(a.Chunks) - 1 {
+		own := 0
+		each(max(words, int(a.Chunks[k])), int(a.Chunks[k+1]), func(of []uint32) { own += len(of) })
+		tasks = append(tasks, own)
+	}
+	return tasks, nil
 }
 
 // EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.

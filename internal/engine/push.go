@@ -27,6 +27,8 @@ const (
 	// longLists is the mean number of edges per sender from which ranges are faster than claims: ranges split a hub's list, and need
 	// no atomics.
 	longLists = 64
+	// hubShares: senders whose words have more of a push's edges than one of so many parts of a worker's share are pushed by ranges.
+	hubShares = 4
 	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
 	binBytes = 256 << 10
 )
@@ -98,18 +100,26 @@ func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 		r.pushWords(r.threads[0], &r.pushing)
 		return nil
 	}
-	switch r.pushBy(r.through, r.sending.delivering.senders, edges) {
-	case byClaims:
-		return r.run(true, chunks, r.tasks.claim)
-	case byRanges:
-		r.cutRanges(r.sending.delivering.senders, edges)
-		return r.run(true, nil, r.tasks.ranged)
-	default:
-		if !r.binned(edges) {
-			r.pushWords(r.threads[0], &r.pushing)
-			return r.failed()
+	by := r.pushBy(r.through, r.sending.delivering.senders, edges)
+	if by == byRanges {
+		return r.pushRanges(len(r.pushing.Bits), r.sending.delivering.senders, edges)
+	}
+	if words, senders, part := r.hubWords(edges); words > 0 {
+		if err := r.pushRanges(words, senders, part); err != nil {
+			return err
 		}
+		r.hubs = words
+		edges -= part
+	}
+	defer func() { r.hubs = 0 }()
+	switch {
+	case by == byClaims:
+		return r.run(true, chunks, r.tasks.claim)
+	case r.binned(edges):
 		return r.pushRounds(chunks)
+	default:
+		r.pushWords(r.threads[0], &r.pushing)
+		return r.failed()
 	}
 }
 
@@ -136,7 +146,39 @@ func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 	}
 }
 
-// pushWords pushes the messages of all senders present to the receivers in range.
+// hubWords returns how many words of senders, from the first on, each have so many of the edges to push that one worker would have more than
+// its share with them, and how many senders and edges these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the
+// choice is made for each sender; here for 64, which in degree order are alike).
+func (r *runner[V, M]) hubWords(edges int) (words, senders, part int) {
+	if !r.through.BySender.Rising {
+		return 0, 0, 0
+	}
+	team := len(r.threads)
+	least := max(edges/(hubShares*team), r.serialEdges)
+	r.senderWords(0, len(r.pushing.Bits), func(w int) bool {
+		own, n := 0, 0
+		for present := r.sending.read.Words[w]; present != 0; present &= present - 1 {
+			lo, hi := r.pushing.Row(uint32(w<<6 + bits.TrailingZeros64(present)))
+			own += int(hi - lo)
+			n++
+		}
+		if own < least || own < longLists*n*team {
+			return false
+		}
+		words, senders, part = w+1, senders+n, part+own
+		return true
+	})
+	return words, senders, part
+}
+
+// pushRanges pushes the messages of the senders in the first words, who have so many edges, by ranges.
+func (r *runner[V, M]) pushRanges(words, senders, edges int) error {
+	r.cutRanges(senders, edges)
+	r.ranged = words
+	return r.run(true, nil, r.tasks.ranged)
+}
+
+// pushWords pushes the messages of all senders present, hubs that were pushed apart, to the receivers in range.
 func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
 	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.sending.kernel.Push(p, w, &r.inbox) })
 }
@@ -186,7 +228,7 @@ func (r *runner[V, M]) rangedTask(worker int) {
 		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
-		r.pushWords(t, &t.push)
+		r.eachSenderWord(r.ranged, func(w int) { t.count.walked += r.sending.kernel.Push(&t.push, w, &r.inbox) })
 	}
 }
 
@@ -206,7 +248,7 @@ func (r *runner[V, M]) pushRounds(chunks []uint32) error {
 func (r *runner[V, M]) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
-		for w := lo; w < hi; w++ {
+		for w := max(lo, r.hubs); w < hi; w++ {
 			if r.sending.read.Words[w] != 0 {
 				t.count.walked += r.sending.claimer.Claim(&r.pushing, w, &r.inbox)
 			}
@@ -219,7 +261,7 @@ func (r *runner[V, M]) emitTask(worker int) {
 	t := r.threads[worker]
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
-		for w := lo; w < hi; w++ {
+		for w := max(lo, r.hubs); w < hi; w++ {
 			if r.sending.read.Words[w] != 0 {
 				t.count.walked += r.sending.kernel.Emit(&r.pushing, w, bins)
 			}
@@ -255,17 +297,25 @@ func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
 	return t.bins
 }
 
-// eachSenderWord calls f for every word of source slots, below a limit, that has a sender.
+// eachSenderWord calls f for every word of source slots, below a limit, that has a sender, but for those of hubs that were pushed apart.
 func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
+	r.senderWords(r.hubs, limit, func(w int) bool {
+		f(w)
+		return true
+	})
+}
+
+// senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.
+func (r *runner[V, M]) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
-	for t := range read.Top {
+	for t := from >> 6; t < len(read.Top); t++ {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
 			w := t<<6 + bits.TrailingZeros64(top)
 			if w >= limit {
 				return
 			}
-			if read.Words[w] != 0 {
-				f(w)
+			if w >= from && read.Words[w] != 0 && !f(w) {
+				return
 			}
 		}
 	}

@@ -62,6 +62,8 @@ type runner[V, M any] struct {
 	sending  *column[M]       // whose messages are pushed
 	through  *graph.Block     // that is pushed through
 	borders  []uint32         // of the ranges of receivers
+	ranged   int              // words of senders that are pushed by ranges, from the first on
+	hubs     int              // of these, that were pushed by ranges before the others
 	bins     parallel.Counter // bins being folded
 	emitted  []*kernel.Bins[M]
 	sinking  delivery.Sink[M]
