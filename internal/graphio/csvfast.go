@@ -14,7 +14,7 @@ func (c *csvGrammar) stopsOf() *csvStops {
 	return stops
 }
 
-// fastCSV reads records of the plain form, without quotes and without blanks around what is read, ids of up to 18 digits or names and a short weight,
+// fastCSV reads records of the plain form, without blanks around what is read, fields in quotes only where there is no quote and no end of a line in them, ids of up to 18 digits or names and a short weight,
 // from the beginning of data on, and returns how many bytes they are. It accepts nothing that read refuses, with the same result. text says
 // that data are UTF-8, or need not be.
 func (p *parser) fastCSV(data []byte, text bool) int {
@@ -59,18 +59,24 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 			}
 			end++
 		}
-		ok := true
+		ok, quoted := true, data[end] == '"'
+		if quoted {
+			end++
+		}
 		switch column {
 		case c.at[0]:
-			end, ok = p.plainID(data, end, &r.names[0], &r.ids[0])
+			end, ok = p.plainID(data, end, quoted, &r.names[0], &r.ids[0])
 		case c.at[1]:
-			end, ok = p.plainID(data, end, &r.names[1], &r.ids[1])
+			end, ok = p.plainID(data, end, quoted, &r.names[1], &r.ids[1])
 		case weights:
 			r.weight, end, ok = decimal(data, end, p.single)
 		default:
-			for !c.stops[data[end]] {
-				end++
-			}
+			end = c.plainEnd(data, end, quoted)
+		}
+		if quoted && data[end] == '"' {
+			end++
+		} else if quoted {
+			ok = false
 		}
 		if !ok {
 			return end, false
@@ -82,15 +88,22 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 	return end, data[end] == '\n' && end-at <= maxLine
 }
 
-// plainID reads an id or a name that begins at data[at], and returns where it ends and whether it is a plain one.
-func (p *parser) plainID(data []byte, at int, name *[]byte, id *uint64) (end int, ok bool) {
+// plainEnd returns where the plain text that begins at data[at] ends. In quotes it may have delimiters.
+func (c *csvGrammar) plainEnd(data []byte, at int, quoted bool) int {
+	for !c.stops[data[at]] || quoted && data[at] == c.delimiter {
+		at++
+	}
+	return at
+}
+
+// plainID reads an id or a name that begins at data[at], in quotes or not, and returns where it ends and whether it is a plain one.
+func (p *parser) plainID(data []byte, at int, quoted bool, name *[]byte, id *uint64) (end int, ok bool) {
 	c := p.csv
 	if c.names == nil {
 		*id, end = digits(data, at)
 		return end, uint(end-at-1) < 18 && *id >= p.low && *id <= p.high
 	}
-	for end = at; !c.stops[data[end]]; end++ {
-	}
+	end = c.plainEnd(data, at, quoted)
 	if end == at || isBlank(data[at]) || isBlank(data[end-1]) {
 		return end, false
 	}
