@@ -283,7 +283,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 		return err
 	case state != control.JobState_JOB_STATE_DONE:
 		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", id, state.Word()))
-	case spec.Graph500 != nil || spec.Netbench != nil:
+	case spec.Graph500 != nil:
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id))
 	case !spec.KeepResult:
 		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
