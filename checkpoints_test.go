@@ -9,8 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"connectrpc.com/connect"
+
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/testcluster"
+	"github.com/superstep-go/superstep/master"
 )
 
 // A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from there.
@@ -148,6 +154,36 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	} {
 		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
+		}
+	}
+}
+
+// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master keeps them.
+func TestCheckpointsOfAConnection(t *testing.T) {
+	programs, _ := builtin.With(own())
+	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}}, programs...)
+	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: own()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
+	g = open(t, g, err)
+	for _, o := range []superstep.Options{{}, {CheckpointEvery: 7, CheckpointStrict: true}} { // the first takes them as often as pays: perhaps none
+		o.MaxSupersteps = 4000
+		if err := run(t, g, endless{}, o); err != nil {
+			t.Fatal(err)
+		}
+		all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := uint32(0)
+		for _, j := range all.Msg.Jobs {
+			newest = max(newest, j.Checkpoint)
+		}
+		if o.CheckpointEvery != 0 && newest == 0 {
+			t.Errorf("every %d supersteps: there is none", o.CheckpointEvery)
 		}
 	}
 }

@@ -108,10 +108,12 @@ func (r *runner[V, M]) push(chunks []uint32, edges int) error {
 		if err := r.pushRanges(words, senders, part); err != nil {
 			return err
 		}
+		if edges -= part; edges == 0 {
+			return nil
+		}
 		r.hubs = words
-		edges -= part
+		defer func() { r.hubs = 0 }()
 	}
-	defer func() { r.hubs = 0 }()
 	switch {
 	case by == byClaims:
 		return r.run(true, chunks, r.tasks.claim)
@@ -178,7 +180,7 @@ func (r *runner[V, M]) pushRanges(words, senders, edges int) error {
 	return r.run(true, nil, r.tasks.ranged)
 }
 
-// pushWords pushes the messages of all senders present, hubs that were pushed apart, to the receivers in range.
+// pushWords pushes the messages of all senders present, but for hubs that were pushed apart, to the receivers in range.
 func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
 	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.sending.kernel.Push(p, w, &r.inbox) })
 }
