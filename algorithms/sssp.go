@@ -52,9 +52,9 @@ func (SSSP[W]) Init(v *pregel.Vertex[W, W]) {
 func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 	changed := !v.Woken()
 	if dist < v.Value() {
+		reports.Cell(v).shorter(float64(v.Value()), v.OutDegree())
 		v.Set(dist)
 		changed = true
-		reports.Cell(v).Better += int64(v.OutDegree())
 	}
 	d, wave := v.Value(), wave.Value(v)
 	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
@@ -80,9 +80,9 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 		bit := uint64(1) << i
 		changed := b.Awake&bit != 0
 		if b.Received&bit != 0 && b.In[i] < b.Values[i] {
+			report.shorter(float64(b.Values[i]), int(b.OutDegrees[i]))
 			b.Values[i] = b.In[i]
 			changed = true
-			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i]
 		switch turnOf(d, window, settled, changed) {
@@ -149,9 +149,9 @@ func (SSSPTree[W]) Init(v *pregel.Vertex[Hop[W], Hop[W]]) {
 func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 	changed := !v.Woken()
 	if a.Dist < v.Value().Dist {
+		reports.Cell(v).shorter(float64(v.Value().Dist), v.OutDegree())
 		v.Set(a)
 		changed = true
-		reports.Cell(v).Better += int64(v.OutDegree())
 	}
 	d, wave := v.Value().Dist, wave.Value(v)
 	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
@@ -177,9 +177,9 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 		bit := uint64(1) << i
 		changed := b.Awake&bit != 0
 		if b.Received&bit != 0 && b.In[i].Dist < b.Values[i].Dist {
+			report.shorter(float64(b.Values[i].Dist), int(b.OutDegrees[i]))
 			b.Values[i] = b.In[i]
 			changed = true
-			report.Better += int64(b.OutDegrees[i])
 		}
 		d := b.Values[i].Dist
 		switch turnOf(d, window, settled, changed) {

@@ -8,12 +8,13 @@ import (
 )
 
 // The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the vertices nearest to the source send
-// their distances, as many as have about a fixed fraction of the graph's edges. The window's upper bound comes from a histogram of
-// the waiting vertices' edges by distance, so that nothing is assumed of the weights.
+// their distances, as many as have a part of the graph's edges: the part of its vertices that has been reached. For while most have not, what is
+// sent soon proves too long, and later little is gained by waiting, where pulls and thinned lists look only at edges that can matter. The window's
+// upper bound comes from a histogram of the waiting vertices' edges by distance, so that nothing is assumed of the weights.
 
 const (
-	// waveFraction is the fraction of the graph's edges that a superstep's messages should cross.
-	waveFraction = 1.0 / 16
+	// knownPart: once one in so many vertices has been reached, messages in flight are taken to improve few that the coming window covers.
+	knownPart = 4
 	// lookahead is how many windows the histogram covers.
 	lookahead = 8
 	// waveMinimum is the least number of edges for a superstep in any graph.
@@ -30,6 +31,8 @@ type schedule struct {
 	Window, Settled float64
 	// Far is the end of the histogram's range, which begins at Settled.
 	Far float64
+	// Reached is how many vertices have been reached.
+	Reached int64
 	// Gain is the expected degree of the vertices that one message improves; Announced is the number of messages sent.
 	Gain      float64
 	Announced int64
@@ -39,6 +42,8 @@ type schedule struct {
 type waveReport struct {
 	// Least is the least distance sent in this superstep or waiting to be sent.
 	Least float64
+	// Reached is the number of vertices that a message reached for the first time.
+	Reached int64
 	// Better is the number of edges of the vertices whose distance fell.
 	Better int64
 	// Far is the number of edges of the vertices that wait beyond the histogram.
@@ -57,6 +62,7 @@ var (
 
 func mergeReports(a, b waveReport) waveReport {
 	a.Least = min(a.Least, b.Least)
+	a.Reached += b.Reached
 	a.Better += b.Better
 	a.Far += b.Far
 	for i := range a.Waiting {
@@ -88,6 +94,14 @@ func turnOf[W combiners.Weight](d, window, settled W, changed bool) turn {
 		return finishes
 	}
 	return rests
+}
+
+// shorter counts a vertex whose distance fell from what it was before.
+func (f *waveReport) shorter(before float64, edges int) {
+	f.Better += int64(edges)
+	if math.IsInf(before, 1) {
+		f.Reached++
+	}
 }
 
 // announce counts a distance that is sent along so many edges, hold one that waits.
@@ -124,7 +138,7 @@ func beyond(bucket int) float64 {
 }
 
 // advance sets the window of the coming superstep: the distance below which the edges of waiting vertices, and of those that messages
-// in flight are expected to improve, add up to waveFraction.
+// in flight are expected to improve, add up to the part of all edges that may be crossed.
 func advance(c *pregel.Coordinator) {
 	p := wave.Value(c)
 	if c.Superstep == 0 {
@@ -132,10 +146,14 @@ func advance(c *pregel.Coordinator) {
 		return
 	}
 	f := reports.Value(c)
-	if p.Announced > 0 {
+	p.Reached += f.Reached
+	switch {
+	case p.Reached > int64(c.NumVertices)/knownPart:
+		p.Gain = 0
+	case p.Announced > 0:
 		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
-	target := max(waveFraction*float64(c.NumEdges), waveMinimum)
+	target := max(float64(p.Reached)/float64(c.NumVertices)*float64(c.NumEdges), waveMinimum)
 	expected, announced := 0.0, int64(0)
 	window := math.Inf(1)
 	for i := range f.Waiting {

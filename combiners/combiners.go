@@ -143,7 +143,7 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
-			return &minPlusKernel[W]{newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+			return &minPlusKernel[W]{plain: newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 

@@ -117,7 +117,10 @@ func checkWeights[W Weight](b kernel.Binding, name string) error {
 }
 
 type (
-	minPlusKernel[W Weight]  struct{ plain[W] }
+	minPlusKernel[W Weight] struct {
+		plain[W]
+		least W // of all messages that are pulled
+	}
 	maxMinKernel[W Weight]   struct{ plain[W] }
 	sumTimesKernel[W Weight] struct{ plain[W] }
 )

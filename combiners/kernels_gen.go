@@ -1231,6 +1231,9 @@ func (k *funcKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 
 // Pull folds the messages of in-neighbours, by "if x < acc { acc = x }".
 func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+	if p.Lightest != nil {
+		return k.pullLightest(p, w, need, found, in)
+	}
 	if p.All {
 		return k.pullAll(p, w, need, found, in)
 	}

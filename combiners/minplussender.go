@@ -40,6 +40,7 @@ type minPlusSenderKernel[W Weight] struct {
 	kernel.MessageColumn[W] // of distances
 	ids                     *kernel.Slots
 	best                    []W // the least distance each slot has had, in a monotone program; else nil
+	least                   W   // of all messages that are pulled
 }
 
 func (k *minPlusSenderKernel[W]) Traits() kernel.Traits {
@@ -91,6 +92,9 @@ func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 
 // Pull keeps the least sum of distance and weight, and the slot it came from.
 func (k *minPlusSenderKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+	if p.Lightest != nil {
+		return k.pullLightest(p, w, need, found, in)
+	}
 	rows, base := p.Bits[w], p.Rank[w]
 	read, present, walked := k.Read, p.Present, 0
 	all := weightsOf[W](p.Lists)

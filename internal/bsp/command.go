@@ -80,6 +80,8 @@ type Report struct {
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
 	Cells   []kernel.Cell // this superstep's aggregates; the driver resets them after the merge
+	// Aside is how many seconds went into what later supersteps are delivered by.
+	Aside float64
 	// Created is how many vertices messages have made that did not exist.
 	Created int
 	// Changed is the graph after the changes that this superstep made, nil if it made none.

@@ -27,6 +27,7 @@ type coordinator struct {
 	command Command
 	view    *pregel.Coordinator
 	sum     trace.Partition // over all partitions
+	bounded bool            // some partition found out how many edges a pull looks at
 	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
 	requests int
 	loaded   *loaded
@@ -139,6 +140,11 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 // that the program's part is estimated where it is not measured as that of list programs is.
 func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 	threads := float64(max(c.load.Threads, 1))
+	aside := 0.0
+	for _, p := range reports {
+		aside = max(aside, p.Aside)
+	}
+	seconds -= aside
 	if c.policy.Chosen == delivery.Pull && !c.list {
 		computed := 0
 		for _, p := range reports {
@@ -195,7 +201,7 @@ func (m *pendingRecord) record(job string, s *trace.Superstep) {
 }
 
 func (c *coordinator) add(reports []*Report) {
-	c.sum, c.requests = trace.Partition{}, 0
+	c.sum, c.requests, c.bounded = trace.Partition{}, 0, false
 	c.resize(reports)
 	for _, p := range reports {
 		c.requests += p.Requests
@@ -211,6 +217,17 @@ func (c *coordinator) add(reports []*Report) {
 		s.Active += p.Active
 		s.Unfinished += p.Unfinished
 		s.UnfinishedEdges += p.UnfinishedEdges
+		if p.PullEdges > 0 {
+			c.bounded = true
+			s.PullEdges += p.PullEdges
+		} else {
+			s.PullEdges += p.UnfinishedEdges
+		}
+		if p.PushEdges > 0 {
+			s.PushEdges += p.PushEdges
+		} else {
+			s.PushEdges += p.SenderEdges
+		}
 		c.outcome.Sent += p.Sent
 		c.outcome.Bytes += p.Bytes
 	}
@@ -238,7 +255,10 @@ func (c *coordinator) choose() delivery.Scheme {
 	}
 	c.load.Senders, c.load.SenderEdges = c.sum.Senders, c.sum.SenderEdges
 	c.load.Unfinished, c.load.UnfinishedEdges = c.sum.Unfinished, unfinished
-	c.load.Active = c.sum.Active
+	c.load.Active, c.load.PullEdges, c.load.PushEdges = c.sum.Active, 0, c.sum.PushEdges
+	if c.bounded {
+		c.load.PullEdges = c.sum.PullEdges
+	}
 	return c.policy.Choose(c.load)
 }
 

@@ -5463,11 +5463,13 @@ type PartitionReport struct {
 	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
 	BackSenders   uint64         `protobuf:"varint,25,opt,name=back_senders,json=backSenders,proto3" json:"back_senders,omitempty"` // of the senders and their edges, those against the edges' direction
 	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
-	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"` // changes of the graph that its vertices asked for
-	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`    // the graph after changes, as the engine writes it
-	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`   // vertices that messages have made
-	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`    // of its values, when the program has ended, as the engine writes it
-	Stored        []byte         `protobuf:"bytes,31,opt,name=stored,proto3" json:"stored,omitempty"`      // what has become of parts of checkpoints, as package checkpoint writes it
+	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"`                    // changes of the graph that its vertices asked for
+	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`                       // the graph after changes, as the engine writes it
+	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`                      // vertices that messages have made
+	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`                       // of its values, when the program has ended, as the engine writes it
+	PullEdges     uint64         `protobuf:"varint,32,opt,name=pull_edges,json=pullEdges,proto3" json:"pull_edges,omitempty"` // that a pull of the messages would look at, about; 0 if that was not found out
+	PushEdges     uint64         `protobuf:"varint,33,opt,name=push_edges,json=pushEdges,proto3" json:"push_edges,omitempty"` // that a push would walk, about, if lists have been thinned
+	Stored        []byte         `protobuf:"bytes,31,opt,name=stored,proto3" json:"stored,omitempty"`                         // what has become of parts of checkpoints, as package checkpoint writes it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5689,6 +5691,20 @@ func (x *PartitionReport) GetSummary() []byte {
 		return x.Summary
 	}
 	return nil
+}
+
+func (x *PartitionReport) GetPullEdges() uint64 {
+	if x != nil {
+		return x.PullEdges
+	}
+	return 0
+}
+
+func (x *PartitionReport) GetPushEdges() uint64 {
+	if x != nil {
+		return x.PushEdges
+	}
+	return 0
 }
 
 func (x *PartitionReport) GetStored() []byte {
@@ -11060,7 +11076,7 @@ const file_control_proto_rawDesc = "" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
 	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\x88\a\n" +
+	"partitions\"\xc6\a\n" +
 	"\x0fPartitionReport\x12\x1c\n" +
 	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
 	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
@@ -11094,7 +11110,11 @@ const file_control_proto_rawDesc = "" +
 	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
 	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
 	"\acreated\x18\x1d \x01(\x04R\acreated\x12\x18\n" +
-	"\asummary\x18\x1e \x01(\fR\asummary\x12\x16\n" +
+	"\asummary\x18\x1e \x01(\fR\asummary\x12\x1d\n" +
+	"\n" +
+	"pull_edges\x18  \x01(\x04R\tpullEdges\x12\x1d\n" +
+	"\n" +
+	"push_edges\x18! \x01(\x04R\tpushEdges\x12\x16\n" +
 	"\x06stored\x18\x1f \x01(\fR\x06stored\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +

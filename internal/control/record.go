@@ -21,7 +21,7 @@ func NewPartitionReport(p *trace.Partition, partitions int) *PartitionReport {
 		Computed: uint64(p.Computed), Delivered: uint64(p.Delivered), Receivers: uint64(p.Receivers), Walked: uint64(p.Walked),
 		Sent: uint64(p.Sent), Bytes: uint64(p.Bytes),
 		Senders: uint64(p.Senders), SenderEdges: uint64(p.SenderEdges), Sends: uint64(p.Sends), Requests: uint64(p.Requests),
-		BackSenders: uint64(p.BackSenders), BackEdges: uint64(p.BackEdges),
+		BackSenders: uint64(p.BackSenders), BackEdges: uint64(p.BackEdges), PullEdges: uint64(p.PullEdges), PushEdges: uint64(p.PushEdges),
 		Active: uint64(p.Active), Unfinished: uint64(p.Unfinished), UnfinishedEdges: uint64(p.UnfinishedEdges),
 		Times: &Times{
 			Expand: p.Times.Expand, Traverse: p.Times.Traverse, Fold: p.Times.Fold, Compute: p.Times.Compute, Wait: p.Times.Wait, Total: p.Times.Total,
@@ -66,7 +66,7 @@ func (p *PartitionReport) Trace() trace.Partition {
 		Computed: int(p.Computed), Delivered: int(p.Delivered), Receivers: int(p.Receivers), Walked: int(p.Walked),
 		Sent: int(p.Sent), Bytes: int(p.Bytes),
 		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends), Requests: int(p.Requests),
-		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges),
+		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges), PullEdges: int(p.PullEdges), PushEdges: int(p.PushEdges),
 		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
 		Times: trace.Seconds{
 			Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(), Wait: t.GetWait(), Total: t.GetTotal(),

@@ -12,12 +12,12 @@ type Decision struct {
 	Chosen    Scheme
 	Predicted Costs
 
-	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges int
+	Vertices, Senders, SenderEdges, Unfinished, UnfinishedEdges, PullEdges int
 }
 
 // Decided returns the last decision, which was for load l.
 func (p *Policy) Decided(l *Load) Decision {
-	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges}
+	return Decision{p.Force, p.Chosen, p.Predicted, l.Vertices, l.Senders, l.SenderEdges, l.Unfinished, l.UnfinishedEdges, l.PullEdges}
 }
 
 // Reason says in words why the decision was taken.
@@ -52,6 +52,9 @@ func (d *Decision) Reason() string {
 		n      int
 	}{{": ", d.Senders}, {senders, d.SenderEdges}, {" edges, ", d.Unfinished}, {" unfinished with ", d.UnfinishedEdges}} {
 		text = strconv.AppendInt(append(text, part.before...), int64(part.n), 10)
+	}
+	if d.PullEdges > 0 {
+		text = append(strconv.AppendInt(append(text, ", a pull looks at about "...), int64(d.PullEdges), 10), " edges"...)
 	}
 	return string(text)
 }

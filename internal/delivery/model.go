@@ -20,6 +20,8 @@ type Load struct {
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
+	PullEdges                   int // that a pull looks at, where weights end lists early and that was found out; else 0
+	PushEdges                   int // that a push walks: SenderEdges, if not 0, where lists have not been thinned
 	Active                      int
 
 	AnyOne    bool
@@ -173,9 +175,17 @@ func (r *Rates) Predict(l *Load) Costs {
 	return c
 }
 
+// matters is how much longer it takes to push over an arc of thinned lists: most messages of a monotone program are dropped at once, those over
+// the arcs that were kept mostly come to a receiver.
+const matters = 4
+
 // push is the time of walking the senders' edges. A small frontier is walked by one thread.
 func (r *Rates) push(l *Load, threads float64) float64 {
-	t := float64(l.Senders)*r.Row + float64(l.SenderEdges)*r.Push
+	edges := float64(l.SenderEdges)
+	if l.PushEdges > 0 && l.PushEdges < l.SenderEdges {
+		edges = matters * float64(l.PushEdges)
+	}
+	t := float64(l.Senders)*r.Row + edges*r.Push
 	if small := t; small < 2*r.ForkJoin {
 		return small
 	}
@@ -186,6 +196,9 @@ func (r *Rates) push(l *Load, threads float64) float64 {
 func (r *Rates) pull(l *Load) float64 {
 	rows, edges := float64(l.open()), float64(l.UnfinishedEdges)
 	t := rows*r.Row + float64(l.Vertices)/64*r.Word
+	if l.PullEdges > 0 { // a list of a few arcs ends where nobody can tell
+		return t + rows*r.Miss + float64(l.PullEdges)*r.edge(l.senderFraction())
+	}
 	if !l.AnyOne {
 		if l.SenderEdges == l.Arcs {
 			return t + edges*r.EdgeAll

@@ -120,6 +120,10 @@ func (p *Policy) Learn(took float64) {
 	if larger && off > 0 {
 		off /= 2
 	}
+	if work < noise { // what it took says how much else there was to do
+		p.fixed *= math.Exp(off)
+		return
+	}
 	part := work / predicted
 	p.fixed *= math.Exp(off * (1 - part))
 	if took >= noise {

@@ -39,6 +39,7 @@ func (r *runner[V, M]) reset() {
 	}
 	r.lists.reset()
 	r.ranges.fulls, r.ranges.on = 0, false
+	r.light.forget()
 	clear(r.grids.announced)
 	r.clearProperties()
 	r.failure.Store(nil)

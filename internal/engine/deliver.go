@@ -222,6 +222,9 @@ func (r *runner[V, M]) expandToPull(ctx context.Context, c *bsp.Command, i int, 
 	p := &r.pulls[i]
 	all, err := r.expand(ctx, c, p.from, b, i > 0)
 	p.Present, p.All = p.from.read.Words, all
+	if err == nil {
+		err = r.bound(p)
+	}
 	return p, err
 }
 

@@ -171,3 +171,30 @@ func (j *Job[V, M]) ByRanges() bool {
 	}
 	return true
 }
+
+// WholeLists has pulls walk whole lists, where they would look at the lightest arcs first.
+func (j *Job[V, M]) WholeLists() {
+	for _, r := range j.runners {
+		for i := range r.pulls {
+			r.pulls[i].Lightest = nil
+		}
+		r.light = lightest{}
+	}
+}
+
+// ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
+func (j *Job[V, M]) ThinEarly() bool {
+	for _, r := range j.runners {
+		if r.light.kernel == nil {
+			return false
+		}
+		r.light.fewArcs, r.light.thinFrom = 1, 1
+	}
+	return true
+}
+
+// Thinned reports whether pushes of the last run went through thinned lists at its end, and how often these were made.
+func (j *Job[V, M]) Thinned() (now bool, made int) {
+	l := &j.runners[0].light
+	return l.thin != nil, l.made
+}

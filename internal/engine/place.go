@@ -31,6 +31,7 @@ func (r *runner[V, M]) place(p *graph.Partition) error {
 	if err := r.bind(); err != nil {
 		return err
 	}
+	r.bindLightest()
 	size, slots := (p.Owned+63)&^63, bitmap.Words(r.layout.Count)
 	r.values = mem.Make[V](r.arena, size)
 	r.active = mem.Make[uint64](r.arena, size/64)

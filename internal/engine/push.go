@@ -64,6 +64,10 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *colu
 		return fmt.Errorf("turning the lists to their senders: %w", err)
 	}
 	edges := from.delivering.edges
+	if t := r.thinned(); t != nil {
+		a, b = t, &graph.Block{Senders: b.Senders, Receivers: b.Receivers, ByReceiver: b.ByReceiver, BySender: t}
+		edges = r.light.pushEdges
+	}
 	if len(b.Senders.Line) > 0 {
 		edges = c.SenderEdges / r.part.Of
 	}

@@ -46,6 +46,7 @@ type runner[V, M any] struct {
 	pulls      []pull[M]    // by block
 	pulling    []*pull[M]   // those of this superstep
 	ranges     senderRanges[M]
+	light      lightest
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32 // see equalDegrees
 	properties []any
@@ -87,7 +88,7 @@ type runner[V, M any] struct {
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
 type tasks struct {
 	pull, inbox, lists, start, ranged, claim, emit, fold func(worker int)
-	pullBlock, search, addRange                          func(worker int)
+	pullBlock, search, addRange, least, thin             func(worker int)
 }
 
 // thread is the state of one worker of a partition's team.
@@ -135,7 +136,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	r.lists.store = r.store
 	r.tasks = tasks{
 		r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask,
-		r.addRangeTask,
+		r.addRangeTask, r.leastTask, r.thinTask,
 	}
 	r.sinking = r.sink
 	if j.methods.list == nil && !j.options.Uncombined {
@@ -241,7 +242,9 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
 	r.freeLeft()
-	r.settle()
+	if err := r.settle(); err != nil {
+		return err
+	}
 	if err := r.sendAhead(c); err != nil {
 		return err
 	}
@@ -255,7 +258,7 @@ func (r *runner[V, M]) fail(err error) {
 }
 
 // settle adds up the workers' counters and cells.
-func (r *runner[V, M]) settle() {
+func (r *runner[V, M]) settle() error {
 	p := &r.report
 	p.Senders, p.SenderEdges, p.BackSenders, p.BackEdges, p.Sends = 0, 0, 0, 0, 0
 	for _, t := range r.threads {
@@ -277,6 +280,9 @@ func (r *runner[V, M]) settle() {
 			p.Requests += len(t.requests.List)
 		}
 	}
+	if err := r.estimate(); err != nil {
+		return err
+	}
 	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
 	cells := r.threads[0].State().Cells
 	for _, t := range r.threads[1:] {
@@ -289,6 +295,7 @@ func (r *runner[V, M]) settle() {
 	}
 	p.Cells = cells
 	r.check()
+	return nil
 }
 
 // run calls a task on the team, or on the caller alone, over chunks of words.

@@ -72,6 +72,7 @@ type Adjacency struct {
 	Owned  int
 	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
 	Rising bool
+	lightest *kernel.Lists // once Partition.Lightest has made it
 }
 
 // OwnChunks returns the borders of the runs of owned rows, and GhostChunks those of ghosts'.

@@ -105,6 +105,42 @@ type Remembering interface {
 	Best() []byte
 }
 
+// Bounded is a kernel that, in a monotone program, can do without the arcs that are too heavy to bring a receiver a better message than the
+// best it has had (Pull.Lightest). No weight is negative.
+type Bounded interface {
+	// Least returns the least of the messages of those present in some words of the column that is being read, or, with next, of that being
+	// written: infinity if there is none.
+	Least(present []uint64, lo, hi int, next bool) float64
+	// Bound sets the least of all messages that pulls will meet. Not for concurrent use.
+	Bound(least float64)
+	// Near returns about how many arcs Pull would look at for the vertices of need in word w.
+	Near(p *Pull, w int, need uint64) int
+	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
+	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
+}
+
+// Arc is an arc between slots.
+type Arc struct {
+	From, To uint32
+	Weight   float64
+}
+
+// ArcBins are arcs by their sender's slot >> Shift.
+type ArcBins struct {
+	Store *mem.Arena // of large arrays, or nil
+	Shift uint
+	Arcs  [][]Arc
+}
+
+// Add adds an arc.
+func (b *ArcBins) Add(a Arc) {
+	bin := &b.Arcs[a.From>>b.Shift]
+	if len(*bin) == cap(*bin) {
+		*bin = mem.Grow(b.Store, *bin, 1)
+	}
+	*bin = append(*bin, a)
+}
+
 // Pull is a traversal from receivers to senders.
 type Pull struct {
 	*Lists
@@ -112,6 +148,8 @@ type Pull struct {
 	Present []uint64
 	// All says that every slot in the lists sent, so that Present is not read.
 	All bool
+	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels that are Bounded.
+	Lightest *Lists
 	// Ends, if not nil, is where the part of each row's list ends that is walked; otherwise all of it is. Only where All is set, and of kernels
 	// with the trait Parts.
 	Ends []uint32

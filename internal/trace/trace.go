@@ -63,6 +63,10 @@ type Partition struct {
 	Requests                    int // for changes of the graph, which the next superstep makes
 	// Of these senders and edges, those against the edges' direction, in a program of direction Either.
 	BackSenders, BackEdges int
+	// PullEdges is about how many edges a pull of these messages would look at, where that is fewer than UnfinishedEdges and was found out; else 0.
+	PullEdges int
+	// PushEdges is about how many edges a push of them would walk, where the lists have been thinned; else 0.
+	PushEdges int
 	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
 	Active, Unfinished, UnfinishedEdges int
 

@@ -24,6 +24,7 @@ type operator struct {
 	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
 	Any        bool   // one message is enough: later ones are left
 	Load       string // what a value of the column becomes as a message; "" if it is one
+	Bounded    bool   // pulls may end at arcs that are too heavy
 	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions. A full pull may walk lists in parts
 }
 
@@ -38,7 +39,7 @@ var operators = []operator{
 	{Name: "andBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc &= x", Stop: "acc == k.terminal"},
 	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true", Any: true},
 	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)"},
-	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }"},
+	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }", Bounded: true},
 	{Name: "maxMinKernel", Better: "x > best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
 	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x"},
 }

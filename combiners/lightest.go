@@ -1,0 +1,212 @@
+package combiners
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Pulls that look at the lightest arcs first (kernel.Bounded). If even the least distance that was sent, over an arc, is longer than the best that
+// the receiver has had, so is every other over this arc and those after it. Only where all of the arcs kept are lighter is the whole list walked.
+
+// leastOf returns the least value of those present in words from lo to hi.
+func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
+	least := W(math.Inf(1))
+	for w, word := range present[lo:hi] {
+		if word == 0 {
+			continue
+		}
+		values := (*[64]W)(column[(lo+w)<<6:])
+		for ; word != 0; word &= word - 1 {
+			if x := values[bits.TrailingZeros64(word)&63]; x < least {
+				least = x
+			}
+		}
+	}
+	return float64(least)
+}
+
+// near counts the arcs that a pull looks at if no receiver gets a better message.
+func near[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64) int {
+	light, arcs := weightsOf[W](p.Lightest), 0
+	rows, base := p.Bits[w], p.Rank[w]
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		weights := light[p.Lightest.Starts[r]:p.Lightest.Starts[r+1]]
+		most, j := best[w<<6+int(i)], 0
+		for j < len(weights) && least+weights[j] <= most {
+			j++
+		}
+		if degree := int(p.Starts[r+1] - p.Starts[r]); j == len(weights) && j < degree {
+			j += degree
+		}
+		arcs += j
+	}
+	return arcs
+}
+
+// thin adds the arcs that are not too heavy.
+func thin[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64, arcs *kernel.ArcBins) {
+	all := weightsOf[W](p.Lightest)
+	rows, base := p.Bits[w], p.Rank[w]
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r, v := base+uint32(bits.OnesCount64(rows&(1<<i-1))), uint32(w<<6)+uint32(i)
+		most := best[v]
+		lo, hi := p.Lightest.Starts[r], p.Lightest.Starts[r+1]
+		list, weights := p.Lightest.Adj[lo:hi], all[lo:hi]
+		if lo, hi := p.Starts[r], p.Starts[r+1]; int(hi-lo) > len(list) && least+weights[len(list)-1] <= most {
+			list, weights = p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
+			for j, s := range list {
+				if least+weights[j] <= most {
+					arcs.Add(kernel.Arc{From: s, To: v, Weight: float64(weights[j])})
+				}
+			}
+			continue
+		}
+		for j := 0; j < len(list) && least+weights[j] <= most; j++ {
+			arcs.Add(kernel.Arc{From: list[j], To: v, Weight: float64(weights[j])})
+		}
+	}
+}
+
+// Least is the least distance of those present.
+func (k *minPlusKernel[W]) Least(present []uint64, lo, hi int, next bool) float64 {
+	if next {
+		return leastOf(k.Write, present, lo, hi)
+	}
+	return leastOf(k.Read, present, lo, hi)
+}
+
+// Bound notes the least distance that is sent.
+func (k *minPlusKernel[W]) Bound(least float64) { k.least = W(least) }
+
+// Near counts the arcs that a pull looks at.
+func (k *minPlusKernel[W]) Near(p *kernel.Pull, w int, need uint64) int {
+	return near(p, k.best, k.least, w, need)
+}
+
+// Thin adds the arcs that are not too heavy.
+func (k *minPlusKernel[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
+	thin(p, k.best, k.least, w, need, arcs)
+}
+
+// pullLightest is Pull where the lightest arcs come first.
+func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]W) (uint64, int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	read, present, least, walked := k.Read, p.Present, k.least, 0
+	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := starts[r], starts[r+1]
+		acc := k.best[w<<6+int(i)]
+		start, j := acc, 0
+		list, weights := light[lo:hi], lightWeights[lo:hi]
+		for ; j < len(list) && least+weights[j] < acc; j++ {
+			s := list[j]
+			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
+				continue
+			}
+			if x := read[s] + weights[j]; x < acc {
+				acc = x
+			}
+		}
+		walked += j
+		if lo, hi := p.Starts[r], p.Starts[r+1]; j == len(list) && j < int(hi-lo) {
+			walked += int(hi - lo)
+			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
+			for j, s := range list {
+				if least+weights[j] < acc && (p.All || present[s>>6]>>(s&63)&1 != 0) {
+					if x := read[s] + weights[j]; x < acc {
+						acc = x
+					}
+				}
+			}
+		}
+		if acc != start {
+			in[i] = acc
+			k.best[w<<6+int(i)] = acc
+			found |= 1 << i
+		}
+	}
+	return found, walked
+}
+
+// Least is the least distance of those present.
+func (k *minPlusSenderKernel[W]) Least(present []uint64, lo, hi int, next bool) float64 {
+	if next {
+		return leastOf(k.Write, present, lo, hi)
+	}
+	return leastOf(k.Read, present, lo, hi)
+}
+
+// Bound notes the least distance that is sent.
+func (k *minPlusSenderKernel[W]) Bound(least float64) { k.least = W(least) }
+
+// Near counts the arcs that a pull looks at.
+func (k *minPlusSenderKernel[W]) Near(p *kernel.Pull, w int, need uint64) int {
+	return near(p, k.best, k.least, w, need)
+}
+
+// Thin adds the arcs that are not too heavy.
+func (k *minPlusSenderKernel[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
+	thin(p, k.best, k.least, w, need, arcs)
+}
+
+// pullLightest is Pull where the lightest arcs come first.
+func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint64, in *[64]Arrival[W]) (uint64, int) {
+	rows, base := p.Bits[w], p.Rank[w]
+	read, present, least, walked := k.Read, p.Present, k.least, 0
+	starts, light, lightWeights := p.Lightest.Starts, p.Lightest.Adj, weightsOf[W](p.Lightest)
+	for need &= rows; need != 0; need &= need - 1 {
+		i := uint(bits.TrailingZeros64(need)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := starts[r], starts[r+1]
+		best, from, j := k.best[w<<6+int(i)], uint32(noSlot), 0
+		list, weights := light[lo:hi], lightWeights[lo:hi]
+		for ; j < len(list) && least+weights[j] <= best; j++ {
+			s := list[j]
+			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
+				continue
+			}
+			if x := read[s] + weights[j]; x < best || x == best && k.before(s, from) {
+				best, from = x, s
+			}
+		}
+		walked += j
+		if lo, hi := p.Starts[r], p.Starts[r+1]; j == len(list) && j < int(hi-lo) {
+			walked += int(hi - lo)
+			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
+			for j, s := range list {
+				if least+weights[j] <= best && (p.All || present[s>>6]>>(s&63)&1 != 0) {
+					if x := read[s] + weights[j]; x < best || x == best && k.before(s, from) {
+						best, from = x, s
+					}
+				}
+			}
+		}
+		if from == noSlot {
+			continue
+		}
+		k.best[w<<6+int(i)] = best
+		arrival := Arrival[W]{best, pregel.VertexID(k.ids.ID(from))}
+		if found>>i&1 != 0 {
+			arrival = nearer(in[i], arrival)
+		}
+		in[i] = arrival
+		found |= 1 << i
+	}
+	return found, walked
+}
+
+// noSlot is no sender.
+const noSlot = math.MaxUint32
+
+// before reports whether sender s has a lesser id than another, or there is no other.
+func (k *minPlusSenderKernel[W]) before(s, other uint32) bool {
+	return other == noSlot || k.ids.ID(s) < k.ids.ID(other)
+}

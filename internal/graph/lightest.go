@@ -1,0 +1,156 @@
+package graph
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// The lightest arcs of each receiver, lightest first, let a pull of shortest paths end early: an arc so heavy that even the least distance
+// sent could not improve the receiver's ends the list, for those after it are heavier. Of a skewed graph with random weights all but a few
+// in a hundred arcs are never looked at (the pruning of Chakaravarthy and others, 2014, 3.2, for each receiver by itself).
+//
+//	a list        0:.9  3:.2  7:.5  9:.1
+//	its lightest  9:.1  3:.2               where two are kept
+
+const (
+	// wholeRow is the length of a list up to which all its arcs are kept, and restOfRow says which part of the arcs beyond is: one in so many.
+	wholeRow, restOfRow = 8, 16
+	// lightDegree is the mean length of lists from which it pays to keep the lightest of their arcs.
+	lightDegree = 8
+	// drawnWeights is how many weights of a long list are drawn to guess where its lightest end.
+	drawnWeights = 256
+)
+
+// kept returns how many of the arcs of a list are kept.
+func kept(degree uint32) uint32 {
+	if degree <= wholeRow {
+		return degree
+	}
+	return wholeRow + (degree-wholeRow)/restOfRow
+}
+
+// Lightest returns lists of the same rows as those by receiver, of a flat grid, with the lightest arcs of each, lightest first. They are made at
+// the first call, if accept allows so many bytes more. It returns nil without them: where weights may be negative or there are none, and where
+// lists are short.
+func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool) *kernel.Lists {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	if !p.Grid.Flat() {
+		return nil
+	}
+	a := p.along.Pull.ByReceiver
+	rows := len(a.Starts) - 1
+	if a.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || len(a.Adj) < lightDegree*rows || rows <= 0 {
+		return a.lightest
+	}
+	arcs := int64(0)
+	for r := range rows {
+		arcs += int64(kept(a.Starts[r+1] - a.Starts[r]))
+	}
+	each := int64(8)
+	if a.Weights64 != nil {
+		each = 12
+	}
+	if !accept(4*int64(rows+1) + each*arcs) {
+		return nil
+	}
+	arena := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}
+	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena, rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
+	weightsOf(arena, l, &a.Lists)
+	for r := range rows {
+		l.Starts[r+1] = l.Starts[r] + kept(a.Starts[r+1]-a.Starts[r])
+	}
+	keys := make([][]uint64, team.Size())
+	words := len(a.Bits)
+	team.For(words, 64, func(worker, lo, hi int) {
+		for r := a.Rank[lo]; r < a.Rank[hi]; r++ {
+			if l.Weights32 != nil {
+				keys[worker] = lightest(l.Adj, l.Weights32, l.Starts[r], l.Starts[r+1], a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights32[a.Starts[r]:a.Starts[r+1]], keys[worker])
+			} else {
+				keys[worker] = lightest(l.Adj, l.Weights64, l.Starts[r], l.Starts[r+1], a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights64[a.Starts[r]:a.Starts[r+1]], keys[worker])
+			}
+		}
+	})
+	p.graph.arena.Adopt(arena)
+	a.lightest = l
+	return l
+}
+
+// lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are room to sort in.
+func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, list []uint32, of []W, keys []uint64) []uint64 {
+	n := int(hi - lo)
+	// A key is a weight as float32, whose bits rise with it, and its place in the list.
+	keys = keys[:0]
+	key := func(j int) uint64 { return uint64(math.Float32bits(float32(of[j])+0))<<32 | uint64(j) }
+	most := W(math.Inf(1))
+	if n < len(of)/2 && n >= drawnWeights/8 {
+		most = guess(of, n)
+	}
+	for j, w := range of {
+		if w <= most {
+			keys = append(keys, key(j))
+		}
+	}
+	if len(keys) < n { // the guess was too low
+		keys = keys[:0]
+		for j := range of {
+			keys = append(keys, key(j))
+		}
+	}
+	sortKeys(keys)
+	sortTies(keys, of, n)
+	to, ws := adj[lo:hi], weights[lo:hi]
+	for i := range to {
+		j := uint32(keys[i])
+		to[i], ws[i] = list[j], of[j]
+	}
+	return keys
+}
+
+// sortTies brings keys into the order of the weights where these are the same as float32: as many of them as have to do with the first n.
+func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
+	if _, same := any(of).([]float32); same {
+		return
+	}
+	for i := 0; i < n; {
+		end := i + 1
+		for end < len(keys) && keys[end]>>32 == keys[i]>>32 {
+			end++
+		}
+		if end > i+1 {
+			slices.SortFunc(keys[i:end], func(a, b uint64) int { return cmp.Compare(of[uint32(a)], of[uint32(b)]) })
+		}
+		i = end
+	}
+}
+
+// guess returns a weight below which there are probably n of those of a list, and not many more: it draws some of them.
+func guess[W float32 | float64](of []W, n int) W {
+	var drawn [drawnWeights]W
+	for i := range drawn {
+		drawn[i] = of[i*len(of)/drawnWeights]
+	}
+	slices.Sort(drawn[:])
+	part := float64(n) / float64(len(of)) * drawnWeights
+	return drawn[min(int(part+3*math.Sqrt(part))+1, drawnWeights-1)]
+}
+
+// sortKeys sorts, of a few keys by insertion, which is faster.
+func sortKeys(keys []uint64) {
+	if len(keys) > 24 {
+		slices.Sort(keys)
+		return
+	}
+	for i := 1; i < len(keys); i++ {
+		k, x := i, keys[i]
+		for ; k > 0 && keys[k-1] > x; k-- {
+			keys[k] = keys[k-1]
+		}
+		keys[k] = x
+	}
+}
