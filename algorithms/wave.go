@@ -8,13 +8,18 @@ import (
 )
 
 // The window of shortest paths, after rho-stepping (Dong, Gu and Sun, 2021): in each superstep the vertices nearest to the source send
-// their distances, as many as have a part of the graph's edges: the part of its vertices that has been reached. For while most have not, what is
-// sent soon proves too long, and later little is gained by waiting, where pulls and thinned lists look only at edges that can matter. The window's
-// upper bound comes from a histogram of the waiting vertices' edges by distance, so that nothing is assumed of the weights.
+// their distances, as many as have about a fixed fraction of the graph's edges, or the fraction of its vertices that has been reached, if that is
+// less: while most have not, what is sent soon proves too long. The window's upper bound comes from a histogram of the waiting vertices' edges by
+// distance, so that nothing is assumed of the weights.
+//
+// Where a few vertices have most edges, the window goes on to grow with what is reached: all others are near to these hubs, and few edges can
+// still matter to anyone. Those alone are looked at then, however many vertices send (the engine's pulls by the lightest arcs, and thinned lists).
 
 const (
-	// knownPart: once one in so many vertices has been reached, messages in flight are taken to improve few that the coming window covers.
-	knownPart = 4
+	// waveFraction is the fraction of the graph's edges that a superstep's messages should cross.
+	waveFraction = 1.0 / 16
+	// hubPart: a few vertices have most edges if those first reached, which have half of all edges, are less than one in so many.
+	hubPart = 4
 	// lookahead is how many windows the histogram covers.
 	lookahead = 8
 	// waveMinimum is the least number of edges for a superstep in any graph.
@@ -31,8 +36,10 @@ type schedule struct {
 	Window, Settled float64
 	// Far is the end of the histogram's range, which begins at Settled.
 	Far float64
-	// Reached is how many vertices have been reached.
-	Reached int64
+	// Reached is how many vertices have been reached, and ReachedEdges how many edges these have. Once that is half of all, Hubs says whether
+	// a few vertices have them.
+	Reached, ReachedEdges int64
+	Hubs                  bool
 	// Gain is the expected degree of the vertices that one message improves; Announced is the number of messages sent.
 	Gain      float64
 	Announced int64
@@ -42,8 +49,8 @@ type schedule struct {
 type waveReport struct {
 	// Least is the least distance sent in this superstep or waiting to be sent.
 	Least float64
-	// Reached is the number of vertices that a message reached for the first time.
-	Reached int64
+	// Reached is the number of vertices that a message reached for the first time, and ReachedEdges that of their edges.
+	Reached, ReachedEdges int64
 	// Better is the number of edges of the vertices whose distance fell.
 	Better int64
 	// Far is the number of edges of the vertices that wait beyond the histogram.
@@ -63,6 +70,7 @@ var (
 func mergeReports(a, b waveReport) waveReport {
 	a.Least = min(a.Least, b.Least)
 	a.Reached += b.Reached
+	a.ReachedEdges += b.ReachedEdges
 	a.Better += b.Better
 	a.Far += b.Far
 	for i := range a.Waiting {
@@ -101,6 +109,7 @@ func (f *waveReport) shorter(before float64, edges int) {
 	f.Better += int64(edges)
 	if math.IsInf(before, 1) {
 		f.Reached++
+		f.ReachedEdges += int64(edges)
 	}
 }
 
@@ -146,14 +155,23 @@ func advance(c *pregel.Coordinator) {
 		return
 	}
 	f := reports.Value(c)
+	edges, half := float64(c.NumEdges), p.ReachedEdges
 	p.Reached += f.Reached
+	p.ReachedEdges += f.ReachedEdges
+	if 2*half < int64(c.NumEdges) && 2*p.ReachedEdges >= int64(c.NumEdges) {
+		p.Hubs = hubPart*p.Reached < int64(c.NumVertices)
+	}
+	fraction := float64(p.Reached) / float64(c.NumVertices)
+	if !p.Hubs {
+		fraction = min(fraction, waveFraction)
+	}
 	switch {
-	case p.Reached > int64(c.NumVertices)/knownPart:
-		p.Gain = 0
+	case p.Hubs && hubPart*p.Reached > int64(c.NumVertices):
+		p.Gain = 0 // what messages in flight improve lies beyond the window
 	case p.Announced > 0:
 		p.Gain = min(2*float64(f.Better)/float64(p.Announced), firstGain)
 	}
-	target := max(float64(p.Reached)/float64(c.NumVertices)*float64(c.NumEdges), waveMinimum)
+	target := max(fraction*edges, waveMinimum)
 	expected, announced := 0.0, int64(0)
 	window := math.Inf(1)
 	for i := range f.Waiting {

@@ -53,7 +53,7 @@ func dense(seed uint64) []shape {
 		rng := rand.New(rand.NewPCG(seed, uint64(n)))
 		for _, directed := range []bool{false, true} {
 			s := shape{name: fmt.Sprintf("%d vertices, directed %t", n, directed), n: n, directed: directed}
-			for range 20 * n {
+			for range 50 * n {
 				// The lower of two numbers: some vertices have far longer lists than others.
 				u, v := min(rng.IntN(n), rng.IntN(n)), min(rng.IntN(n), rng.IntN(n), rng.IntN(n))
 				s.tuples = append(s.tuples, [2]uint64{uint64(u), uint64(v)})

@@ -71,7 +71,7 @@ type Adjacency struct {
 	Chunks []uint32
 	Owned  int
 	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
-	Rising bool
+	Rising   bool
 	lightest *kernel.Lists // once Partition.Lightest has made it
 }
 

@@ -20,9 +20,9 @@ import (
 const (
 	// wholeRow is the length of a list up to which all its arcs are kept, and restOfRow says which part of the arcs beyond is: one in so many.
 	wholeRow, restOfRow = 8, 16
-	// lightDegree is the mean length of lists from which it pays to keep the lightest of their arcs.
-	lightDegree = 8
-	// drawnWeights is how many weights of a long list are drawn to guess where its lightest end.
+	// keptPart: the lightest arcs are kept where they are no more than one in so many.
+	keptPart = 5
+	// drawnWeights is how many weights of a long list are drawn at the most to guess where its lightest end.
 	drawnWeights = 256
 )
 
@@ -45,12 +45,15 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 	}
 	a := p.along.Pull.ByReceiver
 	rows := len(a.Starts) - 1
-	if a.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || len(a.Adj) < lightDegree*rows || rows <= 0 {
+	if a.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || rows <= 0 {
 		return a.lightest
 	}
 	arcs := int64(0)
 	for r := range rows {
 		arcs += int64(kept(a.Starts[r+1] - a.Starts[r]))
+	}
+	if keptPart*arcs > int64(len(a.Adj)) {
+		return nil
 	}
 	each := int64(8)
 	if a.Weights64 != nil {
@@ -84,13 +87,19 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 // lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are room to sort in.
 func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, list []uint32, of []W, keys []uint64) []uint64 {
 	n := int(hi - lo)
+	if n <= len(fewLightest[W]{}.weights) {
+		var f fewLightest[W]
+		f.find(of, n)
+		for i, j := range f.places[:n] {
+			adj[int(lo)+i] = list[j]
+		}
+		copy(weights[lo:hi], f.weights[:n])
+		return keys
+	}
 	// A key is a weight as float32, whose bits rise with it, and its place in the list.
 	keys = keys[:0]
 	key := func(j int) uint64 { return uint64(math.Float32bits(float32(of[j])+0))<<32 | uint64(j) }
-	most := W(math.Inf(1))
-	if n < len(of)/2 && n >= drawnWeights/8 {
-		most = guess(of, n)
-	}
+	most := guess(of, n)
 	for j, w := range of {
 		if w <= most {
 			keys = append(keys, key(j))
@@ -102,7 +111,7 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 			keys = append(keys, key(j))
 		}
 	}
-	sortKeys(keys)
+	slices.Sort(keys)
 	sortTies(keys, of, n)
 	to, ws := adj[lo:hi], weights[lo:hi]
 	for i := range to {
@@ -110,6 +119,32 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 		to[i], ws[i] = list[j], of[j]
 	}
 	return keys
+}
+
+// fewLightest are the first few of a list by weight, and their places in it.
+type fewLightest[W float32 | float64] struct {
+	weights [32]W
+	places  [32]uint32
+}
+
+// find finds n: each weight is put in its place among those found so far, from which the heaviest falls out. Most weights are heavier than all.
+func (f *fewLightest[W]) find(of []W, n int) {
+	found := 0
+	for j, w := range of {
+		k := found
+		if found == n {
+			if w >= f.weights[n-1] {
+				continue
+			}
+			k--
+		} else {
+			found++
+		}
+		for ; k > 0 && f.weights[k-1] > w; k-- {
+			f.weights[k], f.places[k] = f.weights[k-1], f.places[k-1]
+		}
+		f.weights[k], f.places[k] = w, uint32(j)
+	}
 }
 
 // sortTies brings keys into the order of the weights where these are the same as float32: as many of them as have to do with the first n.
@@ -131,26 +166,12 @@ func sortTies[W float32 | float64](keys []uint64, of []W, n int) {
 
 // guess returns a weight below which there are probably n of those of a list, and not many more: it draws some of them.
 func guess[W float32 | float64](of []W, n int) W {
-	var drawn [drawnWeights]W
+	var room [drawnWeights]W
+	drawn := room[:min(len(of)/8, drawnWeights)]
 	for i := range drawn {
-		drawn[i] = of[i*len(of)/drawnWeights]
+		drawn[i] = of[i*len(of)/len(drawn)]
 	}
-	slices.Sort(drawn[:])
-	part := float64(n) / float64(len(of)) * drawnWeights
-	return drawn[min(int(part+3*math.Sqrt(part))+1, drawnWeights-1)]
-}
-
-// sortKeys sorts, of a few keys by insertion, which is faster.
-func sortKeys(keys []uint64) {
-	if len(keys) > 24 {
-		slices.Sort(keys)
-		return
-	}
-	for i := 1; i < len(keys); i++ {
-		k, x := i, keys[i]
-		for ; k > 0 && keys[k-1] > x; k-- {
-			keys[k] = keys[k-1]
-		}
-		keys[k] = x
-	}
+	slices.Sort(drawn)
+	part := float64(n) / float64(len(of)) * float64(len(drawn))
+	return drawn[min(int(part+3*math.Sqrt(part))+1, len(drawn)-1)]
 }
