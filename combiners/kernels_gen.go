@@ -43,42 +43,6 @@ func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	return found, walked
 }
 
-// pullAll is Pull when every in-neighbour sent.
-func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, walked := k.Read, 0
-	ends := p.RowEnds()
-	for rest := need; rest != 0; rest &= rest - 1 {
-		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		list := p.Adj[p.Starts[r]:ends[r]]
-		walked += len(list)
-		acc := k.identity
-		if found>>i&1 != 0 {
-			acc = in[i]
-		}
-		if !k.ordered {
-			var acc1, acc2, acc3 T
-			for len(list) >= 4 {
-				acc += read[list[0]]
-				acc1 += read[list[1]]
-				acc2 += read[list[2]]
-				acc3 += read[list[3]]
-				list = list[4:]
-			}
-			acc += acc1 + (acc2 + acc3)
-		}
-		for j, s := range list {
-			x := read[s]
-			_ = j
-			acc += x
-		}
-		in[i] = acc
-	}
-	return found | need, walked
-}
-
 // Push folds the messages of the senders of word w into the inbox.
 func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
@@ -157,42 +121,6 @@ func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 		found |= any << i
 	}
 	return found, walked
-}
-
-// pullAll is Pull when every in-neighbour sent.
-func (k *narrowSumKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, walked := k.Read, 0
-	ends := p.RowEnds()
-	for rest := need; rest != 0; rest &= rest - 1 {
-		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		list := p.Adj[p.Starts[r]:ends[r]]
-		walked += len(list)
-		acc := k.identity
-		if found>>i&1 != 0 {
-			acc = in[i]
-		}
-		if !k.ordered {
-			var acc1, acc2, acc3 float64
-			for len(list) >= 4 {
-				acc += float64(read[list[0]])
-				acc1 += float64(read[list[1]])
-				acc2 += float64(read[list[2]])
-				acc3 += float64(read[list[3]])
-				list = list[4:]
-			}
-			acc += acc1 + (acc2 + acc3)
-		}
-		for j, s := range list {
-			x := float64(read[s])
-			_ = j
-			acc += x
-		}
-		in[i] = acc
-	}
-	return found | need, walked
 }
 
 // Emit appends the messages of the senders of word w, edge by edge.

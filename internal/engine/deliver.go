@@ -176,8 +176,9 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 			}
 		}
 		if ranges.on {
-			if received = ranges.of.Bits[w] & open; received != 0 {
-				*in = [64]M(ranges.sums[w<<6:])
+			found, sums := ranges.before(len(ranges.pulls)-1, w, r.kernel)
+			if received = found & open; received != 0 {
+				*in = *sums
 			}
 		}
 		for _, p := range r.pulling {

@@ -152,10 +152,11 @@ func DecodeRequests(b []byte) {
 	nothing.decode(b, nil, all)
 }
 
-// CutSenders has full pulls of sums go by ranges of senders that are cut before these slots, however small the graph is; with none, by whole lists.
-func (j *Job[V, M]) CutSenders(cuts ...uint32) {
+// CutSenders has full pulls of sums go by ranges of senders that are cut before these slots, however small the graph is; with none, by whole lists. Lists
+// of more than short arcs are cut.
+func (j *Job[V, M]) CutSenders(short int, cuts ...uint32) {
 	for _, r := range j.runners {
-		r.ranges = senderRanges[M]{cuts: cuts}
+		r.ranges = senderRanges[M]{cuts: cuts, soon: true, short: short}
 		if len(cuts) == 0 {
 			r.ranges = senderRanges[M]{cuts: []uint32{}, of: r.layout.Blocks[0].Pull.ByReceiver}
 		}

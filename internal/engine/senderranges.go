@@ -7,32 +7,37 @@ import (
 )
 
 // A pull of sums from all vertices waits for cache misses: each edge reads the message of a sender anywhere in the column. Where the column is
-// larger than the caches the pull goes by ranges of senders (graph.SenderRanges): of one range after the other the messages are added to one sum for
+// larger than the caches the pull goes by ranges of senders (graph.SenderRange): of one range after the other the messages are added to one sum for
 // each receiver, and the last range is pulled with the vertices that compute. Ranges are in the order of the lists, so a sum that is ordered is
 // the same.
 
 const (
-	// firstRange and secondRange are where the second and the third range begin, in bytes of the column of messages: two and eight times a
-	// second-level cache. Of cuts at 2^16 to 2^21 messages of 8 bytes these were best (docs/performance.md).
-	firstRange, secondRange = 2 << 20, 8 << 20
+	// firstRanges is how many ranges, of graph.Width16 senders each, come first, and lastRange where the last begins, in bytes of the column of messages: eight
+	// times a second-level cache. Docs/performance.md has what other cuts took.
+	firstRanges, lastRange = 2, 8 << 20
 	// rangedColumn is the size in bytes of a column from which ranges pay for the lists they want.
-	rangedColumn = 16 << 20
-	// rangedPull is how many full pulls of a run go by whole lists first: cutting the lists takes as long as some pulls.
-	rangedPull = 1
-	// rangedLeast is the least part of the arcs, one in so many, that the first range must have: where it has less, vertices are not in degree
+	rangedColumn = 4 << 20
+	// rangedPulls is how many full pulls the cut lists must serve: cutting takes as long as ranges save in 10 to 16.
+	rangedPulls = 16
+	// rangedLeast is the least part of the arcs, one in so many, that the first ranges must have: where they have less, vertices are not in degree
 	// order or have much the same degree, and receivers have a neighbour or two in each range.
-	rangedLeast = 2
+	rangedLeast = 3
+	// shortList is how many arcs a list has at the most that is not cut.
+	shortList = 64
 )
 
 // senderRanges is the state of pulls by ranges of senders.
 type senderRanges[M any] struct {
 	cuts  []uint32            // slots; nil where the column is too small. Tests set them
+	soon  bool                // cut at the first full pull, for tests
+	short int                 // shortList, or what tests set
 	fulls int                 // pulls of all messages in this run
 	of    *graph.Adjacency    // what was cut, or found not worth it
-	cut   *graph.SenderRanges // or nil
-	sums  []M                 // by receiver, of the ranges but the last
+	cut   []graph.SenderRange // or nil
+	sums  []M                 // by receiver, of the ranges but the last; nil if they lie in the column being written
 	pulls []pull[M]           // by range
-	now   *pull[M]            // that adds to the sums
+	uncut *pull[M]            // of the lists that are not cut
+	now   int                 // the range that is added to the sums
 	on    bool                // this superstep's pull goes by ranges
 }
 
@@ -52,50 +57,90 @@ func (r *runner[V, M]) beginRanges(many bool) error {
 	defer phase.end()
 	for i := range s.pulls {
 		s.pulls[i].from = whole.from
-		s.now = &s.pulls[i]
-		if i == len(s.pulls)-1 {
-			r.pulling[0] = s.now
-			break
-		}
+	}
+	last := len(s.pulls) - 1
+	for s.now = range last {
 		if err := r.run(many, a.OwnChunks(), r.tasks.addRange); err != nil {
 			return err
 		}
 	}
+	s.uncut.from = whole.from
+	r.pulling = append(r.pulling[:0], &s.pulls[last], s.uncut)
 	return nil
 }
 
-// cutSenders cuts lists by the ranges of senders when a full pull has not been the only one of the run, and reports whether they are cut.
+// cutSenders cuts lists by the ranges of senders when enough full pulls may come for that, and reports whether they are cut.
 func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 	s := &r.ranges
 	if s.cuts == nil {
 		if r.traits.Bytes == 0 || r.layout.Count*r.traits.Bytes < rangedColumn {
 			return false
 		}
-		s.cuts = []uint32{uint32(firstRange / r.traits.Bytes), uint32(secondRange / r.traits.Bytes)}
-	}
-	if s.fulls++; s.fulls <= rangedPull {
-		return false
+		for k := range firstRanges {
+			s.cuts = append(s.cuts, uint32(k+1)*graph.Width16)
+		}
+		if last := uint32(lastRange / r.traits.Bytes); last > s.cuts[firstRanges-1] {
+			s.cuts = append(s.cuts, last)
+		}
 	}
 	if s.of == a {
 		return s.cut != nil
 	}
+	if s.fulls++; !s.soon && !r.manyPulls() {
+		return false
+	}
 	s.of = a
+	if !s.soon {
+		s.short = shortList
+	}
 	arena := r.job.newArena()
-	s.cut = a.CutSenders(s.cuts, r.team, arena, func(arcs int, bytes int64) bool {
-		bytes += int64(len(r.values) * mem.SizeOf[M]())
-		return arcs <= len(a.Adj)-len(a.Adj)/rangedLeast && !r.job.budget().Tight(bytes)
+	var scratch [64]M
+	apart := r.kernel.Window(0, &scratch) == &scratch
+	var uncut *kernel.Lists
+	s.cut, uncut = a.CutSenders(s.cuts, s.short, r.team, arena, func(arcs []int, bytes int64) bool {
+		if apart {
+			bytes += int64(len(r.values) * mem.SizeOf[M]())
+		}
+		first := 0
+		for _, n := range arcs[:min(firstRanges, len(s.cuts))] {
+			first += n
+		}
+		return first >= len(a.Adj)/rangedLeast && !r.job.budget().Tight(bytes)
 	})
 	if s.cut == nil {
 		arena.Close()
 		return false
 	}
 	r.arena.Adopt(arena)
-	s.sums = mem.Make[M](r.arena, len(r.values))
-	s.pulls = []pull[M]{{Pull: kernel.Pull{Lists: &a.Lists, All: true, Ends: s.cut.Ends}}}
-	for i := range s.cut.Rest {
-		s.pulls = append(s.pulls, pull[M]{Pull: kernel.Pull{Lists: &s.cut.Rest[i], All: true}})
+	if s.sums = nil; apart {
+		s.sums = mem.Make[M](r.arena, len(r.values))
 	}
+	s.pulls = nil
+	for i := range s.cut {
+		k := &s.cut[i]
+		s.pulls = append(s.pulls, pull[M]{Pull: kernel.Pull{Lists: &k.Lists, All: true, Adj16: k.Adj16, First: k.First}})
+	}
+	s.uncut = &pull[M]{Pull: kernel.Pull{Lists: uncut, All: true}}
 	return true
+}
+
+// manyPulls reports whether rangedPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
+func (r *runner[V, M]) manyPulls() bool {
+	if most := r.job.methods.maxSupersteps; most > 0 {
+		return most-r.command.Superstep >= rangedPulls
+	}
+	return r.ranges.fulls > rangedPulls
+}
+
+// before returns the vertices of word w that have a sender in one of the first n ranges, and the sums of these.
+func (s *senderRanges[M]) before(n, w int, k kernel.Kernel[M]) (found uint64, sums *[64]M) {
+	for i := range s.pulls[:n] {
+		found |= s.pulls[i].Bits[w]
+	}
+	if s.sums == nil {
+		return found, k.Window(w, nil)
+	}
+	return found, (*[64]M)(s.sums[w<<6:])
 }
 
 // addRangeTask adds the messages of a range of senders to the receivers' sums.
@@ -103,18 +148,15 @@ func (r *runner[V, M]) addRangeTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
 	s := &r.ranges
-	p, whole, walked := s.now, s.of.Bits, 0
+	p, walked := &s.pulls[s.now], 0
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			need := p.Bits[w] &^ r.finished[w]
 			if need == 0 {
 				continue
 			}
-			found := whole[w]
-			if p == &s.pulls[0] {
-				found = 0
-			}
-			_, n := p.from.kernel.Pull(&p.Pull, w, need, found, (*[64]M)(s.sums[w<<6:]))
+			found, sums := s.before(s.now, w, r.kernel)
+			_, n := p.from.kernel.Pull(&p.Pull, w, need, found, sums)
 			walked += n
 		}
 		return true

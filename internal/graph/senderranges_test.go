@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -17,9 +18,13 @@ import (
 
 // TestCutSenders puts the parts of each list together again.
 func TestCutSenders(t *testing.T) {
+	uncut := 0
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
 		n := 1 + rng.IntN(40000)
+		if seed == 0 {
+			n = 200_000 // so that a range is wider than 2^16
+		}
 		var tuples [][2]uint64
 		for range rng.IntN(4 * n) {
 			tuples = append(tuples, [2]uint64{uint64(rng.IntN(n)), uint64(rng.IntN(1 + rng.IntN(n)))})
@@ -37,53 +42,63 @@ func TestCutSenders(t *testing.T) {
 		t.Run(fmt.Sprintf("seed %d, %d vertices, cuts %v", seed, n, cuts), func(t *testing.T) {
 			team := parallel.NewTeam(1+int(seed%3), false)
 			defer team.Close()
-			arena, asked := &mem.Arena{}, 0
+			arena, asked := &mem.Arena{}, []int(nil)
 			defer arena.Close()
-			if a.CutSenders(cuts, team, arena, func(int, int64) bool { return false }) != nil {
+			if ranges, _ := a.CutSenders(cuts, 0, team, arena, func([]int, int64) bool { return false }); ranges != nil {
 				t.Fatal("lists are cut that were not to be")
 			}
-			checkCut(t, a, cuts, a.CutSenders(cuts, team, arena, func(arcs int, _ int64) bool { asked = arcs; return true }), &asked)
+			ranges, whole := a.CutSenders(cuts, int(seed%3), team, arena, func(arcs []int, _ int64) bool { asked = arcs; return true })
+			uncut += checkCut(t, a, cuts, ranges, whole, asked)
 		})
 		g.Close()
 	}
+	if uncut < 64 {
+		t.Errorf("%d lists were left whole: expected 64 at the least", uncut)
+	}
 }
 
-// checkCut checks the parts of all lists, whose arcs after the first parts were said to be so many.
-func checkCut(t *testing.T, a *graph.Adjacency, cuts []uint32, c *graph.SenderRanges, rest *int) {
+// checkCut checks the parts of all lists, which were said to have so many arcs in each range, and returns how many are left whole.
+func checkCut(t *testing.T, a *graph.Adjacency, cuts []uint32, ranges []graph.SenderRange, whole *kernel.Lists, arcs []int) (uncut int) {
 	t.Helper()
+	bounds := append(append([]uint32{0}, cuts...), uint32(len(a.Bits)*64)+cuts[len(cuts)-1])
 	for v := range uint32(len(a.Bits) * 64) {
-		lo, hi := a.Row(v)
 		var together []uint32
-		if lo < hi {
-			row := a.Rank[v>>6]
-			for i := v &^ 63; i < v; i++ {
-				row += uint32(a.Bits[v>>6] >> (i & 63) & 1)
-			}
-			together = append(together, a.Adj[lo:c.Ends[row]]...)
+		if lo, hi := whole.Row(v); hi > lo {
+			together = append(together, whole.Adj[lo:hi]...)
+			uncut++
 		}
-		if n := len(together); n > 0 && together[n-1] >= cuts[0] {
-			t.Fatalf("vertex %d has sender %d in the first range", v, together[n-1])
-		}
-		for k := range c.Rest {
-			l := &c.Rest[k]
+		for k := range ranges {
+			l := &ranges[k]
 			from, to := l.Row(v)
-			part := l.Adj[from:to]
-			if (l.Bits[v>>6]>>(v&63)&1 != 0) != (len(part) > 0) {
-				t.Fatalf("vertex %d has an empty list in range %d", v, k+1)
+			if narrow := k < len(cuts) && bounds[k+1]-bounds[k] <= graph.Width16; narrow != (l.Adj == nil) || narrow != (l.Adj16 != nil) {
+				t.Fatalf("range %d has lists of the wrong kind", k)
 			}
-			for _, s := range part {
-				if s < cuts[k] || k+1 < len(cuts) && s >= cuts[k+1] {
-					t.Fatalf("vertex %d has sender %d in range %d", v, s, k+1)
+			if (l.Bits[v>>6]>>(v&63)&1 != 0) != (to > from) {
+				t.Fatalf("vertex %d has an empty list in range %d", v, k)
+			}
+			for j := from; j < to; j++ {
+				var s uint32
+				if l.Adj16 != nil {
+					s = l.First + uint32(l.Adj16[j])
+				} else {
+					s = l.Adj[j]
 				}
+				if s < bounds[k] || s >= bounds[k+1] {
+					t.Fatalf("vertex %d has sender %d in range %d", v, s, k)
+				}
+				together = append(together, s)
 			}
-			together = append(together, part...)
-			*rest -= len(part)
+			arcs[k] -= int(to - from)
 		}
+		lo, hi := a.Row(v)
 		if !slices.Equal(together, a.Adj[lo:hi]) {
 			t.Fatalf("the parts of vertex %d are %v of %v", v, together, a.Adj[lo:hi])
 		}
 	}
-	if *rest != 0 {
-		t.Errorf("%d arcs more were announced than copied", *rest)
+	for k, n := range arcs {
+		if n != 0 {
+			t.Errorf("%d arcs more were announced for range %d than copied", n, k)
+		}
 	}
+	return uncut
 }

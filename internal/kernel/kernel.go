@@ -48,7 +48,7 @@ type Traits struct {
 	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
-	// Parts: a pull that is full may walk every list in parts, one after the other (Pull.Ends).
+	// Parts: a pull that is full may walk every list in parts, one after the other, and lists of 16 bits (Pull.Adj16).
 	Parts bool
 }
 
@@ -150,17 +150,10 @@ type Pull struct {
 	All bool
 	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels that are Bounded.
 	Lightest *Lists
-	// Ends, if not nil, is where the part of each row's list ends that is walked; otherwise all of it is. Only where All is set, and of kernels
-	// with the trait Parts.
-	Ends []uint32
-}
-
-// RowEnds returns where the list of each row ends that is walked where All is set.
-func (p *Pull) RowEnds() []uint32 {
-	if p.Ends != nil {
-		return p.Ends
-	}
-	return p.Starts[1:]
+	// Adj16, if not nil, has the senders of all rows instead of Adj: how far they are beyond slot First. Only where All is set, and of kernels with
+	// the trait Parts.
+	Adj16 []uint16
+	First uint32
 }
 
 // Push is a traversal from senders to receivers.

@@ -25,12 +25,12 @@ type operator struct {
 	Any        bool   // one message is enough: later ones are left
 	Load       string // what a value of the column becomes as a message; "" if it is one
 	Bounded    bool   // pulls may end at arcs that are too heavy
-	Unroll     bool   // long lists are folded in four runs: the operator is a chain of slow additions. A full pull may walk lists in parts
+	Sum        bool   // pullAll is sums.go's
 }
 
 var operators = []operator{
-	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Unroll: true},
-	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", Unroll: true},
+	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Sum: true},
+	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", Sum: true},
 	{Name: "minKernel", Better: "x < best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "maxKernel", Better: "x > best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
