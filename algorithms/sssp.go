@@ -57,7 +57,7 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 		changed = true
 	}
 	d, wave := v.Value(), wave.Value(v)
-	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
+	switch turnOf(float64(d), &wave, changed) {
 	case sends:
 		v.SendToAllNeighbors(d)
 		v.VoteToHalt()
@@ -74,7 +74,6 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
-	window, settled := W(wave.Window), W(wave.Settled)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i
@@ -85,7 +84,7 @@ func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
 			changed = true
 		}
 		d := b.Values[i]
-		switch turnOf(d, window, settled, changed) {
+		switch turnOf(float64(d), &wave, changed) {
 		case sends:
 			b.Out[i] = d
 			b.Sent |= bit
@@ -154,7 +153,7 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 		changed = true
 	}
 	d, wave := v.Value().Dist, wave.Value(v)
-	switch turnOf(d, W(wave.Window), W(wave.Settled), changed) {
+	switch turnOf(float64(d), &wave, changed) {
 	case sends:
 		v.SendToAllNeighbors(Hop[W]{Dist: d, From: v.ID()})
 		v.VoteToHalt()
@@ -171,7 +170,6 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
-	window, settled := W(wave.Window), W(wave.Settled)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i
@@ -182,7 +180,7 @@ func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
 			changed = true
 		}
 		d := b.Values[i].Dist
-		switch turnOf(d, window, settled, changed) {
+		switch turnOf(float64(d), &wave, changed) {
 		case sends:
 			b.Out[i] = Hop[W]{Dist: d, From: b.ID(i)}
 			b.Sent |= bit

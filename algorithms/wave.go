@@ -3,7 +3,6 @@ package algorithms
 import (
 	"math"
 
-	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -90,15 +89,15 @@ const (
 	finishes             // nor will it ever, for its distance is final
 )
 
-// turnOf decides for a vertex whose distance changed since it last sent it, or did not, by a schedule's bounds.
-func turnOf[W combiners.Weight](d, window, settled W, changed bool) turn {
+// turnOf decides for a vertex at distance d, which changed since it last sent it, or did not.
+func turnOf(d float64, p *schedule, changed bool) turn {
 	if changed {
-		if d < window {
+		if d < p.Window {
 			return sends
 		}
 		return waits
 	}
-	if d <= settled {
+	if d <= p.Settled {
 		return finishes
 	}
 	return rests
@@ -187,6 +186,8 @@ func advance(c *pregel.Coordinator) {
 	if !math.IsInf(f.Least, 1) {
 		p.Settled = f.Least
 	}
+	// Sums are rounded: but the nearest of all that wait must be let through.
+	window = max(window, math.Nextafter(p.Settled, math.Inf(1)))
 	p.Window, p.Announced = window, announced
 	switch {
 	case !math.IsInf(window, 1):

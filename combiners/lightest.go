@@ -28,8 +28,8 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	return float64(least)
 }
 
-// near counts the arcs that a pull looks at if no receiver gets a better message.
-func near[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64) int {
+// countPull counts the arcs that a pull looks at if no receiver gets a better message.
+func countPull[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64) int {
 	light, arcs := weightsOf[W](p.Lightest), 0
 	rows, base := p.Bits[w], p.Rank[w]
 	for need &= rows; need != 0; need &= need - 1 {
@@ -84,9 +84,9 @@ func (k *minPlusKernel[W]) Least(present []uint64, lo, hi int, next bool) float6
 // Bound notes the least distance that is sent.
 func (k *minPlusKernel[W]) Bound(least float64) { k.least = W(least) }
 
-// Near counts the arcs that a pull looks at.
-func (k *minPlusKernel[W]) Near(p *kernel.Pull, w int, need uint64) int {
-	return near(p, k.best, k.least, w, need)
+// CountPull counts the arcs that a pull looks at.
+func (k *minPlusKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
+	return countPull(p, k.best, k.least, w, need)
 }
 
 // Thin adds the arcs that are not too heavy.
@@ -147,9 +147,9 @@ func (k *minPlusSenderKernel[W]) Least(present []uint64, lo, hi int, next bool) 
 // Bound notes the least distance that is sent.
 func (k *minPlusSenderKernel[W]) Bound(least float64) { k.least = W(least) }
 
-// Near counts the arcs that a pull looks at.
-func (k *minPlusSenderKernel[W]) Near(p *kernel.Pull, w int, need uint64) int {
-	return near(p, k.best, k.least, w, need)
+// CountPull counts the arcs that a pull looks at.
+func (k *minPlusSenderKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
+	return countPull(p, k.best, k.least, w, need)
 }
 
 // Thin adds the arcs that are not too heavy.

@@ -89,7 +89,7 @@ func lightestLike[M any](t *testing.T, c pregel.Combiner[M], single bool, messag
 				thinnedLike(t, k[1], &p[1], b.owned, least)
 				for w := range b.owned / 64 {
 					need := rng.Uint64() | rng.Uint64()
-					near := bounded.Near(&p[1], w, need)
+					near := bounded.CountPull(&p[1], w, need)
 					var in [2][64]M
 					var found [2]uint64
 					for i := range k {

@@ -175,15 +175,15 @@ func (r *Rates) Predict(l *Load) Costs {
 	return c
 }
 
-// matters is how much longer it takes to push over an arc of thinned lists: most messages of a monotone program are dropped at once, those over
+// thinnedArc is how much longer it takes to push over an arc of thinned lists: most messages of a monotone program are dropped at once, those over
 // the arcs that were kept mostly come to a receiver.
-const matters = 4
+const thinnedArc = 4
 
 // push is the time of walking the senders' edges. A small frontier is walked by one thread.
 func (r *Rates) push(l *Load, threads float64) float64 {
 	edges := float64(l.SenderEdges)
 	if l.PushEdges > 0 && l.PushEdges < l.SenderEdges {
-		edges = matters * float64(l.PushEdges)
+		edges = thinnedArc * float64(l.PushEdges)
 	}
 	t := float64(l.Senders)*r.Row + edges*r.Push
 	if small := t; small < 2*r.ForkJoin {

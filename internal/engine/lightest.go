@@ -25,7 +25,7 @@ const (
 type lightest struct {
 	kernel kernel.Bounded // nil if pulls walk whole lists
 	rows   int
-	at     int // the superstep whose messages least is of
+	at     int // the superstep whose messages the bound is of: only then are lists thinned that it allows
 	least  []float64
 	read   bool // of the column being read; else of the one being written
 	words  int
@@ -46,6 +46,16 @@ type lightest struct {
 // forget begins a run.
 func (l *lightest) forget() {
 	l.thin, l.few, l.at = nil, 0, -1
+	l.emptyBins()
+}
+
+// emptyBins empties the bins and keeps their memory.
+func (l *lightest) emptyBins() {
+	for _, b := range l.bins {
+		for k := range b.Arcs {
+			b.Arcs[k] = b.Arcs[k][:0]
+		}
+	}
 }
 
 // bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
@@ -122,9 +132,9 @@ func (r *runner[V, M]) estimate() error {
 		return nil
 	}
 	pull := &r.pulls[0].Pull
-	p.PullEdges = max(1, min(r.sampled(words, func(w int) int { return l.kernel.Near(pull, w, ^r.finished[w]) }), p.UnfinishedEdges))
+	p.PullEdges = max(1, min(r.sampled(words, func(w int) int { return l.kernel.CountPull(pull, w, ^r.finished[w]) }), p.UnfinishedEdges))
 	if l.thin == nil && r.part.Of == 1 && p.PullEdges < r.inEdges/l.fewArcs && p.SenderEdges > p.PullEdges {
-		if l.few++; l.few >= l.thinFrom {
+		if l.few++; l.few >= l.thinFrom && !r.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(r.layout.Count)*4) {
 			return r.makeThin(least)
 		}
 	}
@@ -159,6 +169,8 @@ func through(a *graph.Adjacency, w int, senders uint64) (n int) {
 const (
 	// fewArcs: lists are thinned when fewer than one in so many arcs can matter, in the thinFrom-th superstep of a run in which that is so.
 	fewArcs, thinFrom = 16, 3
+	// thinBytes is about how many bytes an arc takes while lists are thinned: in bins that double, and in the lists.
+	thinBytes = 2*16 + 12
 	// arcBins is about how many bins arcs are sorted into.
 	arcBins = 64
 )
@@ -167,8 +179,6 @@ const (
 func (r *runner[V, M]) makeThin(bound float64) error {
 	start := time.Now()
 	l := &r.light
-	phase := r.timed(&r.report.Times.Traverse)
-	defer phase.end()
 	if l.bins == nil {
 		shift := uint(max(bits.Len(uint(r.layout.Count/arcBins)), 6))
 		for range r.threads {
@@ -179,11 +189,7 @@ func (r *runner[V, M]) makeThin(bound float64) error {
 		return err
 	}
 	graph.Thinned(&l.lists, l.bins, r.pulls[0].Lists, r.layout.Count, r.team, r.store)
-	for _, b := range l.bins {
-		for k := range b.Arcs {
-			b.Arcs[k] = b.Arcs[k][:0]
-		}
-	}
+	l.emptyBins()
 	l.thin, l.bound = &l.lists, bound
 	l.made++
 	r.report.PushEdges = max(1, r.sampled(r.part.Words(), func(w int) int { return through(l.thin, w, r.write.Words[w]) }))

@@ -71,8 +71,7 @@ type Adjacency struct {
 	Chunks []uint32
 	Owned  int
 	// Rising says that each list rises by slot. All rise by the neighbours' ids otherwise.
-	Rising   bool
-	lightest *kernel.Lists // once Partition.Lightest has made it
+	Rising bool
 }
 
 // OwnChunks returns the borders of the runs of owned rows, and GhostChunks those of ghosts'.

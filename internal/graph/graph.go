@@ -231,7 +231,8 @@ type Partition struct {
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex
-	pieces          pieces // of a changed partition
+	lightest        *kernel.Lists // once Lightest has made it
+	pieces          pieces        // of a changed partition
 }
 
 // WithPartitions returns the graph with some of its partitions only, such as those of one process. It is valid while g is.

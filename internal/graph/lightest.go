@@ -45,8 +45,8 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 	}
 	a := p.along.Pull.ByReceiver
 	rows := len(a.Starts) - 1
-	if a.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || rows <= 0 {
-		return a.lightest
+	if p.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || rows <= 0 {
+		return p.lightest
 	}
 	arcs := int64(0)
 	for r := range rows {
@@ -62,7 +62,14 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 	if !accept(4*int64(rows+1) + each*arcs) {
 		return nil
 	}
-	arena := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}
+	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
+	defer func() {
+		if done {
+			p.graph.arena.Adopt(arena)
+		} else {
+			arena.Close()
+		}
+	}()
 	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena, rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
 	weightsOf(arena, l, &a.Lists)
 	for r := range rows {
@@ -79,8 +86,7 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 			}
 		}
 	})
-	p.graph.arena.Adopt(arena)
-	a.lightest = l
+	p.lightest, done = l, true
 	return l
 }
 
@@ -101,7 +107,12 @@ func lightest[W float32 | float64](adj []uint32, weights []W, lo, hi uint32, lis
 	key := func(j int) uint64 { return uint64(math.Float32bits(float32(of[j])+0))<<32 | uint64(j) }
 	most := guess(of, n)
 	for j, w := range of {
-		if w <= most {
+		if w < most {
+			keys = append(keys, key(j))
+		}
+	}
+	for j := 0; j < len(of) && len(keys) < n; j++ { // there may be many of the same weight
+		if of[j] == most {
 			keys = append(keys, key(j))
 		}
 	}

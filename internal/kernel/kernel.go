@@ -113,8 +113,8 @@ type Bounded interface {
 	Least(present []uint64, lo, hi int, next bool) float64
 	// Bound sets the least of all messages that pulls will meet. Not for concurrent use.
 	Bound(least float64)
-	// Near returns about how many arcs Pull would look at for the vertices of need in word w.
-	Near(p *Pull, w int, need uint64) int
+	// CountPull returns about how many arcs Pull would look at for the vertices of need in word w.
+	CountPull(p *Pull, w int, need uint64) int
 	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
 }
