@@ -17,7 +17,7 @@ const (
 	firstRanges, lastRange = 2, 8 << 20
 	// rangedColumn is the size in bytes of a column from which ranges pay for the lists they want.
 	rangedColumn = 4 << 20
-	// rangedPulls is how many full pulls the cut lists must serve: cutting takes as long as ranges save in 10 to 16.
+	// rangedPulls is how many full pulls the cut lists must serve: cutting takes as long as ranges save in 6 to 10, or in 20 where memory is touched first.
 	rangedPulls = 16
 	// rangedLeast is the least part of the arcs, one in so many, that the first ranges must have: where they have less, vertices are not in degree
 	// order or have much the same degree, and receivers have a neighbour or two in each range.
@@ -94,6 +94,11 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 		s.short = shortList
 	}
 	arena := r.job.newArena()
+	defer func() {
+		if s.cut == nil { // memory was short, now or in the middle of it
+			arena.Close()
+		}
+	}()
 	var scratch [64]M
 	apart := r.kernel.Window(0, &scratch) == &scratch
 	var uncut *kernel.Lists
@@ -108,7 +113,6 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 		return first >= len(a.Adj)/rangedLeast && !r.job.budget().Tight(bytes)
 	})
 	if s.cut == nil {
-		arena.Close()
 		return false
 	}
 	r.arena.Adopt(arena)

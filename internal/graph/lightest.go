@@ -63,13 +63,7 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 		return nil
 	}
 	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
-	defer func() {
-		if done {
-			p.graph.arena.Adopt(arena)
-		} else {
-			arena.Close()
-		}
-	}()
+	defer func() { p.graph.keepIf(done, arena) }()
 	l := &kernel.Lists{Bits: a.Bits, Rank: a.Rank, Starts: mem.Make[uint32](arena, rows+1), Adj: mem.Make[uint32](arena, int(arcs))}
 	weightsOf(arena, l, &a.Lists)
 	for r := range rows {

@@ -41,3 +41,12 @@ func (a *changer) share(s *storage) *storage {
 	}
 	return s
 }
+
+// keepIf has the graph keep the memory of an arena, or else frees it.
+func (g *Graph) keepIf(keep bool, arena *mem.Arena) {
+	if keep {
+		g.arena.Adopt(arena)
+	} else {
+		arena.Close()
+	}
+}
