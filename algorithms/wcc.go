@@ -1,6 +1,8 @@
 package algorithms
 
 import (
+	"math/bits"
+
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
@@ -46,6 +48,28 @@ func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 	p.announce(v)
 }
 
+// InitBlock is Init for the vertices of b.Run. Vertices without neighbours have nobody to send to.
+func (WCC) InitBlock(b *pregel.Block[ID, ID]) {
+	giant, lonely, id := uint64(0), uint64(0), b.First
+	for i, in := range inGiant.Slice(b) {
+		bit, value := uint64(1)<<i, id
+		if in {
+			giant |= bit
+			value = 0
+		}
+		if b.OutDegrees[i] == 0 {
+			lonely |= bit
+		}
+		b.Values[i] = value
+		id += b.Stride
+	}
+	b.Finish |= giant
+	b.Halt |= b.Run
+	if b.Sent = b.Run &^ (giant | lonely); b.Sent != 0 {
+		*b.Out = *b.Values
+	}
+}
+
 // Compute takes a lesser id and sends it to the neighbours.
 func (p WCC) Compute(v *pregel.Vertex[ID, ID], least ID) {
 	if least >= v.Value() {
@@ -83,9 +107,29 @@ func (p wccSearch) Init(v *pregel.Vertex[struct{}, ID]) {
 	}
 }
 
+// InitBlock is Init for the vertices of b.Run.
+func (p wccSearch) InitBlock(b *pregel.Block[struct{}, ID]) {
+	if b.Halt |= b.Run; b.First == 0 {
+		p.find(b, b.Run&1)
+	}
+}
+
 // Compute marks a vertex that is found, and searches on from it.
 func (wccSearch) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	inGiant.Set(v, true)
 	v.SendToAllNeighbors(v.ID())
 	v.Finish()
+}
+
+// ComputeBlock is Compute for the vertices of b.Run.
+func (p wccSearch) ComputeBlock(b *pregel.Block[struct{}, ID]) { p.find(b, b.Run) }
+
+// find is Compute for some vertices of a block.
+func (wccSearch) find(b *pregel.Block[struct{}, ID], which uint64) {
+	giant := inGiant.Slice(b)
+	b.Sent |= which
+	b.Finish |= which
+	for ; which != 0; which &= which - 1 {
+		giant[bits.TrailingZeros64(which)] = true
+	}
 }

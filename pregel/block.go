@@ -7,10 +7,10 @@ import (
 )
 
 // Block is 64 consecutive vertices of a partition, held as columns. The engine fills the input columns; the program, through [Vertex] or
-// directly in ComputeBlock, writes the output columns; the engine reads them.
+// directly in ComputeBlock and InitBlock, writes the output columns; the engine reads them.
 // Vertex i of the block has bit i in every word and the id First + i*Stride.
 //
-// A ComputeBlock writes Values, Out, Sent, Halt and Finish, for the vertices of Run only; everything else is read-only
+// These two write Values, Out, Sent, Halt and Finish, for the vertices of Run only; everything else is read-only
 // (docs/design/block-columns.md). A Block belongs to one goroutine and is only valid during the call.
 type Block[V, M any] struct {
 	// Run marks the vertices to compute: those awake or with a message, and not finished. The engine ignores all other
@@ -49,6 +49,8 @@ type Block[V, M any] struct {
 
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
+
+func (b *Block[V, M]) place() (w *Worker, first uint32) { return b.Worker, b.base }
 
 // Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {

@@ -41,13 +41,25 @@ func (c VertexColumn[T]) Private() VertexColumn[T] {
 }
 
 // Of returns the property of v.
-func (c VertexColumn[T]) Of(v At) T { return c.of(v)[v.local()] }
+func (c VertexColumn[T]) Of(v At) T { return c.of(v.worker())[v.local()] }
 
 // Set replaces the property of v.
-func (c VertexColumn[T]) Set(v At, x T) { c.of(v)[v.local()] = x }
+func (c VertexColumn[T]) Set(v At, x T) { c.of(v.worker())[v.local()] = x }
 
-func (c VertexColumn[T]) of(v At) []T {
-	col, ok := lookup[T](v.worker().state.Properties, c.number)
+// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
+func (c VertexColumn[T]) Slice(b AnyBlock) []T {
+	w, first := b.place()
+	all := c.of(w)
+	return all[first:min(int(first)+64, len(all))]
+}
+
+// AnyBlock is any *Block.
+type AnyBlock interface {
+	place() (w *Worker, first uint32)
+}
+
+func (c VertexColumn[T]) of(w *Worker) []T {
+	col, ok := lookup[T](w.state.Properties, c.number)
 	if !ok {
 		panic("vertex column " + c.name + " is not listed by the program's Columns method")
 	}

@@ -143,15 +143,21 @@ func (p chaos[M]) edges(v *pregel.Vertex[uint64, M]) (h uint64) {
 
 // The forms a program can have.
 type (
-	chaosInit[M any]    struct{ chaos[M] }
-	chaosSources[M any] struct{ chaos[M] }
-	chaosBlock[M any]   struct{ chaos[M] }
-	chaosList[M any]    struct{ p chaos[M] }
+	chaosInit[M any]      struct{ chaos[M] }
+	chaosInitBlock[M any] struct{ chaosInit[M] }
+	chaosSources[M any]   struct{ chaos[M] }
+	chaosBlock[M any]     struct{ chaos[M] }
+	chaosList[M any]      struct{ p chaos[M] }
 )
 
 func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
-func (chaosSources[M]) Initial() uint64                 { return 99 }
-func (p chaosSources[M]) Sources() []pregel.VertexID    { return []pregel.VertexID{0, 0} }
+func (p chaosInitBlock[M]) InitBlock(b *pregel.Block[uint64, M]) {
+	e := pregel.Engine[uint64, M]{Block: *b}
+	e.SweepInit(p.chaosInit)
+	*b = e.Block
+}
+func (chaosSources[M]) Initial() uint64              { return 99 }
+func (p chaosSources[M]) Sources() []pregel.VertexID { return []pregel.VertexID{0, 0} }
 func (p chaosBlock[M]) ComputeBlock(b *pregel.Block[uint64, M]) {
 	e := pregel.Engine[uint64, M]{Block: *b}
 	e.Sweep(p, p.combiner.Identity())
@@ -179,23 +185,24 @@ type chaosCase struct {
 func chaosOf[M any](name string, kind edges.Weights, p chaos[M], tune func(*toy[uint64, M])) chaosCase {
 	return chaosCase{name, func(t *testing.T, rng *rand.Rand) {
 		p.seed, p.direction, p.blind = rng.Uint64(), pregel.Direction(rng.IntN(4)), rng.IntN(2) == 0
-		form := rng.IntN(5)
-		if form == 3 && p.direction == pregel.Either {
-			p.direction = pregel.Both // a ComputeBlock sends one way
+		form := rng.IntN(6)
+		if (form == 3 || form == 4) && p.direction == pregel.Either {
+			p.direction = pregel.Both // blocks send one way
 		}
-		p.apart = form == 4 || name == combiners.Count[int64]().String()
+		isList := form == 5
+		p.apart = isList || name == combiners.Count[int64]().String()
 		ways := settings()
 		if p.blind {
 			ways = append(ways, grids()...)
 			if name == "First" {
 				ways = append(ways, grids(delivery.ChooseRingPull)...)
 			}
-			ways = slices.DeleteFunc(ways, func(s setting) bool { return form == 4 && s.grid.Rows > 1 && !s.o.Delivery.Allows(delivery.Push) })
-			ways = slices.DeleteFunc(ways, func(s setting) bool { return form == 4 && s.grid.Rows > 1 && s.o.Delivery == delivery.ChooseBeamer })
+			ways = slices.DeleteFunc(ways, func(s setting) bool { return isList && s.grid.Rows > 1 && !s.o.Delivery.Allows(delivery.Push) })
+			ways = slices.DeleteFunc(ways, func(s setting) bool { return isList && s.grid.Rows > 1 && s.o.Delivery == delivery.ChooseBeamer })
 		}
-		forms := []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}, pregel.List(chaosList[M]{p})}
+		forms := []pregel.Program[uint64, M]{p, chaosInit[M]{p}, chaosSources[M]{p}, chaosBlock[M]{p}, chaosInitBlock[M]{chaosInit[M]{p}}, pregel.List(chaosList[M]{p})}
 		program := forms[form]
-		if form == len(forms)-1 {
+		if isList {
 			compareWithToy(t, rng, name, kind, program, nil, ways)
 			return
 		}

@@ -146,14 +146,17 @@ func (r *runner[V, M]) startWord(t *thread[V, M], w int, run uint64) {
 	}
 	r.window(t, w, run)
 	t.running = true
-	if m.init != nil {
+	switch {
+	case m.initBlock != nil:
+		m.initBlock.InitBlock(&t.Block)
+	case m.init != nil:
 		t.SweepInit(m.init)
-	} else {
+	default:
 		t.offsets, t.messages = [65]int{}, t.messages[:0]
 		t.SweepLists(m.list, t.list)
 	}
 	t.running = false
-	r.drain(t, w, false)
+	r.drain(t, w, m.initBlock != nil && r.traits.Self)
 }
 
 func (r *runner[V, M]) startSources() error {

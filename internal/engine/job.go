@@ -81,7 +81,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		return nil, fmt.Errorf("%s: %w", programName(p), err)
 	}
 	if o.Deterministic {
-		m.block = nil // whose sums over 64 vertices would depend on which partition these are in
+		m.singly() // sums over 64 vertices would depend on which partition these are in
 	}
 	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p)}
 	j.arena = j.newArena()
@@ -134,6 +134,12 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		if j.driver, err = bsp.New(m.describe(j.options.Deterministic), o, []*bsp.Facts{j.Facts()}); err != nil {
 			j.Close()
 			return nil, err
+		}
+		if m.plan != nil {
+			if err := j.firstPhase(); err != nil {
+				j.Close()
+				return nil, err
+			}
 		}
 	}
 	return j, nil
@@ -195,7 +201,7 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
 	}
 	if j.options.Deterministic {
-		m.block = nil
+		m.singly()
 	}
 	// The job's columns and kernels were made for these.
 	m.combiner, m.aggregates, m.properties = j.methods.combiner, j.methods.aggregates, j.methods.properties

@@ -45,6 +45,27 @@ func (j *Job[V, M]) preparePhases() (err error) {
 	return nil
 }
 
+// firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a run need not: what it measures takes
+// longer than some runs.
+func (j *Job[V, M]) firstPhase() error {
+	if j.options.From != nil || !j.methods.plan.certain() {
+		return nil
+	}
+	_, err := j.phase(0, j.phaseOptions())
+	return err
+}
+
+// phaseOptions are the options of the plan's phases.
+func (j *Job[V, M]) phaseOptions() Options {
+	o := j.options
+	o.From = nil      // which is of one phase
+	o.Summary = false // the values of phases are no results
+	if o.Trace != nil {
+		o.Trace = recordsOnly{o.Trace}
+	}
+	return o
+}
+
 // following is a Bound whose run is a part of a longer one.
 type following interface {
 	Bound
@@ -56,8 +77,8 @@ type following interface {
 
 // before runs the phases of the job's plan.
 func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) {
-	from, o := j.options.From, j.options
-	j.options.From, o.From = nil, nil // another run begins anew, and From is of one phase
+	from, o := j.options.From, j.phaseOptions()
+	j.options.From = nil // another run begins anew
 	w := walked[V, M]{Job: j, from: from}
 	if from == nil {
 		j.shareColumns() // else they are in the checkpoint
@@ -66,10 +87,6 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 	}
 	if o.Plan != nil {
 		o.Plan.Ran = nil
-	}
-	o.Summary = false // the values of phases are no results
-	if o.Trace != nil {
-		o.Trace = recordsOnly{o.Trace}
 	}
 	sum, err := j.methods.plan.Walk(ctx, j.name, func(i int, before bsp.Outcome) (*Ran, error) { return w.phase(ctx, i, o, before) })
 	if err != nil {

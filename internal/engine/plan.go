@@ -189,6 +189,17 @@ func (w *walk) phase(i int) error {
 	return nil
 }
 
+// certain reports whether the plan begins with the first of its phases, whatever its conditions say.
+func (p *Plan) certain() bool {
+	for p.kind != planPhase {
+		if p.kind == planChoose || len(p.plans) == 0 {
+			return false
+		}
+		p = &p.plans[0]
+	}
+	return true
+}
+
 // count returns the number of phases.
 func (p *Plan) count() int {
 	n := 0

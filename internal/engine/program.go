@@ -27,24 +27,25 @@ type (
 	Judging    interface {
 		ValidateGraph(g pregel.GraphInfo) error
 	}
-	Monotonic                interface{ Monotone() }
-	NonNegative              interface{ NonNegative() }
-	Combining[M any]         interface{ Combiner() pregel.Combiner[M] }
-	Initializing[V, M any]   interface{ Init(v *pregel.Vertex[V, M]) }
-	Starting[V any]          interface{ Initial() V }
-	Sourced                  interface{ Sources() []pregel.VertexID }
-	Directed                 interface{ Direction() pregel.Direction }
-	Aggregating              interface{ Aggregators() []pregel.Aggregate }
-	Columnar                 interface{ Columns() []pregel.Column }
-	Coordinating             interface{ Coordinate(c *pregel.Coordinator) }
-	Before                   interface{ BeforeSuperstep(w *pregel.Worker) }
-	After                    interface{ AfterSuperstep(w *pregel.Worker) }
-	BlockComputing[V, M any] interface{ ComputeBlock(b *pregel.Block[V, M]) }
-	Resending[V, M any]      interface{ Resend(v *pregel.Vertex[V, M]) }
-	Planned                  interface{ Plan() pregel.Plan }
-	Bounded                  interface{ MaxSupersteps() int }
-	Mutating                 interface{ Mutations() pregel.Mutations }
-	Resolving[V any]         interface {
+	Monotonic                   interface{ Monotone() }
+	NonNegative                 interface{ NonNegative() }
+	Combining[M any]            interface{ Combiner() pregel.Combiner[M] }
+	Initializing[V, M any]      interface{ Init(v *pregel.Vertex[V, M]) }
+	Starting[V any]             interface{ Initial() V }
+	Sourced                     interface{ Sources() []pregel.VertexID }
+	Directed                    interface{ Direction() pregel.Direction }
+	Aggregating                 interface{ Aggregators() []pregel.Aggregate }
+	Columnar                    interface{ Columns() []pregel.Column }
+	Coordinating                interface{ Coordinate(c *pregel.Coordinator) }
+	Before                      interface{ BeforeSuperstep(w *pregel.Worker) }
+	After                       interface{ AfterSuperstep(w *pregel.Worker) }
+	BlockComputing[V, M any]    interface{ ComputeBlock(b *pregel.Block[V, M]) }
+	BlockInitializing[V, M any] interface{ InitBlock(b *pregel.Block[V, M]) }
+	Resending[V, M any]         interface{ Resend(v *pregel.Vertex[V, M]) }
+	Planned                     interface{ Plan() pregel.Plan }
+	Bounded                     interface{ MaxSupersteps() int }
+	Mutating                    interface{ Mutations() pregel.Mutations }
+	Resolving[V any]            interface {
 		Resolve(r pregel.Resolution[V]) (V, bool)
 	}
 	Scoring[V any]   interface{ Score(v V) float64 }
@@ -64,6 +65,7 @@ type methods[V, M any] struct {
 	list        pregel.ListProgram[V, M]
 	combiner    pregel.Combiner[M]
 	init        Initializing[V, M]
+	initBlock   BlockInitializing[V, M]
 	block       BlockComputing[V, M]
 	resend      Resending[V, M]
 	initial     Starting[V]
@@ -116,6 +118,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "ValidateGraph", &m.judging, &errs)
 	find(value, "MaxSupersteps", &m.bounded, &errs)
 	find(value, "Init", &m.init, &errs)
+	find(value, "InitBlock", &m.initBlock, &errs)
 	find(value, "ComputeBlock", &m.block, &errs)
 	find(value, "Resend", &m.resend, &errs)
 	find(value, "Initial", &m.initial, &errs)
@@ -157,14 +160,16 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	switch {
 	case m.list != nil && combining != nil:
 		return nil, fmt.Errorf("%s: a list program gets every message: it has no Combiner", name)
-	case m.list != nil && m.block != nil:
-		return nil, fmt.Errorf("%s: a list program has no ComputeBlock", name)
+	case m.initBlock != nil && m.init == nil:
+		return nil, fmt.Errorf("%s: InitBlock does the work of Init, which is missing", name)
+	case m.list != nil && m.byBlock() != "":
+		return nil, fmt.Errorf("%s: a list program has no %s", name, m.byBlock())
 	case m.list == nil && combining == nil:
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, reflect.TypeFor[M]())
 	case m.output != nil && m.naming != nil:
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
-	case m.mutations != nil && m.block != nil:
-		return nil, fmt.Errorf("%s: a program that changes the graph has no ComputeBlock, in which no vertex asks", name)
+	case m.mutations != nil && m.byBlock() != "":
+		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
 	case m.mutations != nil && m.resend != nil:
 		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
 	case m.mutations == nil && m.resolving != nil:
@@ -182,8 +187,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 			return nil, fmt.Errorf("%s: method Direction returns %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, m.direction)
 		}
 	}
-	if m.direction == pregel.Either && m.block != nil {
-		return nil, fmt.Errorf("%s: a program of direction either has no ComputeBlock, whose messages go one way", name)
+	if m.direction == pregel.Either && m.byBlock() != "" {
+		return nil, fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way", name, m.byBlock())
 	}
 	if planned != nil {
 		if err := bsp.Contain(name, &bsp.NoSuperstep, func() error {
@@ -231,6 +236,20 @@ func Inner[V, M any](p pregel.Program[V, M]) any {
 	}
 	return p
 }
+
+// byBlock names a method that takes 64 vertices at once, or is empty if the program has none.
+func (m *methods[V, M]) byBlock() string {
+	switch {
+	case m.block != nil:
+		return "ComputeBlock"
+	case m.initBlock != nil:
+		return "InitBlock"
+	}
+	return ""
+}
+
+// singly has the program called for each vertex by itself.
+func (m *methods[V, M]) singly() { m.initBlock, m.block = nil, nil }
 
 // alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
 func (m *methods[V, M]) alike(other *methods[V, M]) bool {

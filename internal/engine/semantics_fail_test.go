@@ -252,8 +252,10 @@ type (
 	listCombiner    struct {
 		listener
 	}
-	listBlock struct{ listener }
-	wrongList struct{ listener }
+	listBlock      struct{ listener }
+	onlyInitBlock  struct{ script }
+	wrongInitBlock struct{ script }
+	wrongList      struct{ listener }
 )
 
 func (wrongInit) Init(talker, int64)                           {}
@@ -267,6 +269,8 @@ func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
 func (halfSources) Initial() string                            { return "" }
 func (listCombiner) Combiner() pregel.Combiner[int64]          { return combiners.Sum[int64]() }
 func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
+func (onlyInitBlock) InitBlock(*pregel.Block[string, int64])   {}
+func (wrongInitBlock) InitBlock(*pregel.Block[string, bool])   {}
 func (wrongList) Direction() string                            { return "out" }
 
 func TestWrongMethodsAreRefusedByName(t *testing.T) {
@@ -283,6 +287,8 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"halfSources: Initial and Sources go together":                                                                   halfSources{},
 		"listCombiner: a list program gets every message: it has no Combiner":                                            pregel.List(listCombiner{}),
 		"listBlock: a list program has no ComputeBlock":                                                                  pregel.List(listBlock{}),
+		"onlyInitBlock: InitBlock does the work of Init, which is missing":                                               onlyInitBlock{},
+		"wrongInitBlock: method InitBlock is func(*pregel.Block[string,bool]), want func(*pregel.Block[string,int64])":   wrongInitBlock{},
 		"wrongList: method Direction is func() string, want func() pregel.Direction":                                     pregel.List(wrongList{}),
 		"the program is nil": nil,
 	} {
