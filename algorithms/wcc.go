@@ -50,24 +50,25 @@ func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
 
 // InitBlock is Init for the vertices of b.Run. Vertices without neighbours have nobody to send to.
 func (WCC) InitBlock(b *pregel.Block[ID, ID]) {
+	var components [64]ID
 	giant, lonely, id := uint64(0), uint64(0), b.First
 	for i, in := range inGiant.Slice(b) {
-		bit, value := uint64(1)<<i, id
+		bit, component := uint64(1)<<i, id
 		if in {
 			giant |= bit
-			value = 0
+			component = 0
 		}
 		if b.OutDegrees[i] == 0 {
 			lonely |= bit
 		}
-		b.Values[i] = value
+		components[i&63] = component
 		id += b.Stride
 	}
-	b.Finish |= giant
+	pregel.Take(b.Values, &components, b.Run)
+	b.Finish |= giant & b.Run
 	b.Halt |= b.Run
-	if b.Sent = b.Run &^ (giant | lonely); b.Sent != 0 {
-		*b.Out = *b.Values
-	}
+	b.Sent = b.Run &^ (giant | lonely)
+	pregel.Take(b.Out, &components, b.Sent)
 }
 
 // Compute takes a lesser id and sends it to the neighbours.

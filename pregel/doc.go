@@ -60,7 +60,7 @@
 //	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
-//	InitBlock(b *Block[V, M])             does so the work of Init
+//	InitBlock(b *Block[V, M])             likewise for Init, in superstep 0
 //	MaxSupersteps() int                   how many supersteps the program runs at most, those of its plan included, or 0 if that
 //	                                      is not known: the time left is estimated by it, and nothing else; called with and
 //	                                      without a graph, as Validate
