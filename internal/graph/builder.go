@@ -4,19 +4,12 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
-
-// MaxVertices is the largest number of vertices: it keeps slots, padding included, in 32 bits.
-const MaxVertices = 1<<32 - 1<<20
-
-// MaxPartitions is the largest number of partitions.
-const MaxPartitions = 4096
 
 // Builder makes those partitions of a graph that are in this process. Package build finds the vertices' ids and brings
 // their facts and arcs, in any order. The lists of both directions are made at once or one after the other, which takes
@@ -230,9 +223,4 @@ func (a *Builder) progress(stage string, done, total int64) {
 	if a.o.Progress != nil {
 		a.o.Progress(stage, min(done, total), total)
 	}
-}
-
-// tooMany says that a partition's lists need more than 32-bit offsets.
-func tooMany(arcs int) error {
-	return fmt.Errorf("%d edges in one partition: at most %d; use more partitions (--partitions)", arcs, uint32(math.MaxUint32))
 }

@@ -18,7 +18,10 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	if err != nil {
 		return nil, err
 	}
-	outEdits, inEdits := a.flatEdits(own, all)
+	outEdits, inEdits, err := a.flatEdits(own, all)
+	if err != nil {
+		return nil, err
+	}
 	from := a.side(p.along.Pull.Senders)
 	sides, to := []*sideChange{from}, from
 	if p.graph.Directed {
@@ -48,7 +51,10 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 	if err := a.sendSides(ctx, a.least(&p.In.Lists, in), sides...); err != nil {
 		return nil, err
 	}
-	moved, shared := a.reside(sides...)
+	moved, shared, err := a.reside(sides...)
+	if err != nil {
+		return nil, err
+	}
 	if p.Of == 1 {
 		to.new, to.ghosts = from.new, from.ghosts
 	}
@@ -71,7 +77,7 @@ func (a *changer) flat(ctx context.Context) (*Changed, error) {
 }
 
 // flatEdits returns the edits of the lists of out-edges and of in-edges, which are the same in an undirected graph.
-func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits) {
+func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits, err error) {
 	outward, inward := a.editor(), a.editor()
 	directed := a.p.graph.Directed
 	if !directed {
@@ -89,11 +95,13 @@ func (a *changer) flatEdits(own *arcs, all []*arcs) (out, in *edits) {
 			inward.put(some, removals, true, directed)
 		}
 	}
-	out = outward.e.sort(a.next.Owned)
-	if in = out; directed {
-		in = inward.e.sort(a.next.Owned)
+	if out, err = outward.e.sort(a.next.Owned); err != nil {
+		return nil, nil, err
 	}
-	return out, in
+	if in = out; directed {
+		in, err = inward.e.sort(a.next.Owned)
+	}
+	return out, in, err
 }
 
 // lists returns the new lists of one direction, with the degrees and where arcs were: the old ones, if nothing changes.

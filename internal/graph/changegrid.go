@@ -170,9 +170,12 @@ func (b *blockChange) splice(ctx context.Context) error {
 	b.e.list = kept
 	b.widen(slots)
 	b.slotIDs = a.slotIDs(b.part)
-	var err error
+	sorted, err := b.e.sort(int(slots))
+	if err != nil {
+		return err
+	}
 	b.s, err = a.splice(ctx, &splicer{
-		l: &b.wide, of: b.slotIDs, e: b.e.sort(int(slots)), rowID: func(row uint32) uint32 { return b.ids[row] },
+		l: &b.wide, of: b.slotIDs, e: sorted, rowID: func(row uint32) uint32 { return b.ids[row] },
 	})
 	return err
 }
@@ -252,7 +255,11 @@ func (b *blockChange) link(ctx context.Context) error {
 			row++
 		})
 	}
-	b.new = &Block{Receivers: p.side(p.Row, seen, arena)}
+	receivers, err := p.side(p.Row, seen, arena)
+	if err != nil {
+		return err
+	}
+	b.new = &Block{Receivers: receivers}
 	final := mem.Make[uint32](b.a.tmp, p.Slots)
 	copy(final, lengths[:p.Owned])
 	for _, q := range p.Row {
@@ -272,10 +279,10 @@ func (b *blockChange) link(ctx context.Context) error {
 		return err
 	}
 	b.new.ByReceiver = lists
-	p.linkBlock(ctx, b.new, b.a.tmp)
-	if ctx.Err() == nil {
-		b.new.BySender = p.transpose(ctx, b.new.ByReceiver)
+	if err := p.linkBlock(ctx, b.new, b.a.tmp); err != nil {
+		return err
 	}
+	b.new.BySender = p.transpose(ctx, b.new.ByReceiver)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -54,12 +53,13 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 	for _, step := range []func() error{
 		func() error { return each(func(i int) { c.count(ctx, c.parts[i]) }) },
 		func() error { return c.sendCounts(ctx) },
-		func() error { return each(func(i int) { blocks[i] = c.rows(c.parts[i]) }) },
+		func() error { return each(func(i int) { blocks[i], failed[i] = c.rows(c.parts[i]) }) },
+		func() error { return firstError(failed) },
 		func() error { return each(func(i int) { c.deal(ctx, c.parts[i], blocks) }) },
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
 		func() error { return each(func(i int) { failed[i] = c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
-		func() error { return errors.Join(failed...) },
+		func() error { return firstError(failed) },
 		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
 		func() error { return each(func(i int) { blocks[i].Senders.Ghosts = nil }) },
 	} {
@@ -68,6 +68,16 @@ func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
 		}
 	}
 	return blocks, each(func(i int) { blocks[i].BySender = c.parts[i].transpose(ctx, blocks[i].ByReceiver) })
+}
+
+// firstError returns the first of some errors, or nil: of what is wrong with many partitions one says enough.
+func firstError(errs []error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // here yields the partitions that are made.
@@ -105,19 +115,31 @@ func (c *cutter) count(ctx context.Context, p *Partition) {
 
 // rows makes the receivers' side of a block, and its lists, still without neighbours: the owned vertices' rows, then,
 // for each other owner of the processor row, those of its vertices that have a piece here.
-func (c *cutter) rows(p *Partition) *Block {
+func (c *cutter) rows(p *Partition) (*Block, error) {
 	column := p.Grid.Column(p.Index)
 	seen := make([][]uint64, p.Of)
+	arcs := 0
+	for _, n := range c.counts[p.Index][column] {
+		arcs += int(n)
+	}
 	for _, q := range p.Row {
 		set := mem.Make[uint64](p.graph.arena, bitmap.Words(owned(p.graph.N, q, p.Of)))
 		for v, n := range c.counts[q][column] {
 			if n > 0 {
 				bitmap.Set(set, uint32(v))
+				arcs += int(n)
 			}
 		}
 		seen[q] = set
 	}
-	b := &Block{Receivers: p.side(p.Row, seen, p.graph.arena)}
+	if err := checkArcs(arcs); err != nil {
+		return nil, err
+	}
+	receivers, err := p.side(p.Row, seen, p.graph.arena)
+	if err != nil {
+		return nil, err
+	}
+	b := &Block{Receivers: receivers}
 	lengths := mem.Make[uint32](c.tmp, p.Slots)
 	total := uint32(0)
 	take := func(q, start int, local, position uint32) {
@@ -140,9 +162,9 @@ func (c *cutter) rows(p *Partition) *Block {
 			position++
 		})
 	}
-	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths, mem.Make[uint32](p.graph.arena, int(total)))}
+	b.ByReceiver = &Adjacency{Lists: bcsr(p.graph.arena, lengths, mem.Make[uint32](p.graph.arena, arcs))}
 	weightsOf(p.graph.arena, &b.ByReceiver.Lists, c.lists[p.Index])
-	return b
+	return b, nil
 }
 
 // deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner are consecutive.
@@ -183,7 +205,10 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 
 // linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by owner, which share tells these, are in tmp.
 func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) error {
-	b.Senders = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp)
+	var err error
+	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp); err != nil {
+		return err
+	}
 	p.name(b.Receivers, b.Senders)
 	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
 		return err
@@ -281,7 +306,7 @@ func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
 		from := p.slots.ID(slot)
 		for lo, hi := l.Row(slot); lo < hi && ctx.Err() == nil; lo += uint32(len(arcs)) {
 			arcs = arcs[:0]
-			for _, to := range l.Adj[lo:min(hi, lo+edges.BlockSize)] {
+			for _, to := range l.Adj[lo : lo+min(hi-lo, edges.BlockSize)] {
 				arcs = append(arcs, uint64(from)<<32|uint64(p.slots.ID(to)))
 			}
 			var single []float32

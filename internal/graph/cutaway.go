@@ -99,14 +99,14 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 			}
 		}
 	}
-	came := map[[2]int]uint32{}
+	came := map[[2]int]int{}
 	err := c.exchange(ctx, send, func(m Message) error {
 		p, err := c.addressee(m)
 		if err != nil {
 			return err
 		}
 		n, err := c.place(m, &blocks[m.To].ByReceiver.Lists, c.next[m.To][m.From], c.length(p, m.From))
-		came[[2]int{m.From, m.To}] += n
+		came[[2]int{m.From, m.To}] += int(n)
 		return err
 	})
 	if err != nil {
@@ -117,7 +117,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	}
 	for p := range c.here() {
 		for _, q := range p.Row {
-			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != c.length(p, q) {
+			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
 				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errMessage)
 			}
 		}
@@ -125,7 +125,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	return nil
 }
 
-// length is how many arcs go from q's lists to a block.
+// length is how many arcs go from q's lists to a block: rows has refused more than have numbers of 32 bits.
 func (c *cutter) length(p *Partition, q int) uint32 {
 	sum := uint32(0)
 	for _, n := range c.counts[q][p.Grid.Column(p.Index)] {

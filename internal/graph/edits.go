@@ -87,8 +87,11 @@ func (t *editor) put(from *arcs, removals, receivers, loops bool) {
 	}
 }
 
-// sort orders the edits, of so many rows.
-func (e *edits) sort(rows int) *edits {
+// sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
+func (e *edits) sort(rows int) (*edits, error) {
+	if len(e.list) > limits.arcs {
+		return nil, fmt.Errorf("%d changes of edges in one partition: at most %d at a time", len(e.list), limits.arcs)
+	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))
 	keyBits := e.idBits + uint(bits.Len(uint(rows)))
@@ -110,7 +113,7 @@ func (e *edits) sort(rows int) *edits {
 		from, to = to, from
 	}
 	e.list = from
-	return e
+	return e, nil
 }
 
 // own returns the change's arcs, without those that are not stored.

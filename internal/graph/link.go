@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -39,7 +38,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 		if ctx.Err() != nil {
 			return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
 		}
-		return errors.Join(failed...)
+		return firstError(failed)
 	}
 	err := each(func(p *Partition) error {
 		p.begin(Of(p.Of))
@@ -120,14 +119,18 @@ func (p *Partition) neighbors(ctx context.Context, a *Adjacency, arena *mem.Aren
 // linkFlat makes a partition's blocks of a flat grid: of the P x 1 grid with the lists of in-edges, of the 1 x P grid
 // with those of out-edges. ghosts returns its ghosts on a side, by owner.
 func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Partition) [][]uint64, tmp *mem.Arena) error {
-	owned := p.side(nil, nil, tmp)
-	from := p.side(p.Column, ghosts(sendersSide, p), tmp)
+	from, err := p.side(p.Column, ghosts(sendersSide, p), tmp)
+	if err != nil {
+		return err
+	}
 	to := from
 	if err := p.relabel(ctx, p.In, from); err != nil {
 		return err
 	}
 	if p.Out != p.In {
-		to = p.side(p.Column, ghosts(receiversSide, p), tmp)
+		if to, err = p.side(p.Column, ghosts(receiversSide, p), tmp); err != nil {
+			return err
+		}
 		if err := p.relabel(ctx, p.Out, to); err != nil {
 			return err
 		}
@@ -140,6 +143,7 @@ func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Parti
 			a.chunk(p.Words(), p.Words())
 		}
 	}
+	owned := &Side{Groups: make([]Group, p.Of)}
 	if p.Of == 1 { // one block is both
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
 		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
@@ -154,10 +158,10 @@ func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Parti
 }
 
 // side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
-func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) *Side {
+func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, error) {
 	s := &Side{Line: line, Groups: make([]Group, p.Of)}
 	if len(line) == 0 {
-		return s
+		return s, nil
 	}
 	s.Ghosts = make([]bitmap.Ranked, p.Of)
 	for q, set := range seen {
@@ -168,7 +172,7 @@ func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) *Side {
 		s.Groups[q] = Group{uint32(p.Slots), uint32(s.Ghosts[q].Count())}
 		p.Slots += (s.Ghosts[q].Count() + 63) &^ 63
 	}
-	return s
+	return s, checkSlots(p.Slots)
 }
 
 // name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and before share.

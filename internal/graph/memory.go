@@ -49,8 +49,3 @@ func Enough(what string, need float64) error {
 	}
 	return err
 }
-
-// TooManyVertices says that a graph has more than MaxVertices.
-func TooManyVertices(n uint64) error {
-	return fmt.Errorf("%d vertices: at most %d in one process", n, MaxVertices)
-}

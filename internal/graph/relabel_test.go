@@ -29,7 +29,10 @@ func TestRelabel(t *testing.T) {
 				}
 			}
 		}
-		side := p.side(p.Column, ghosts, nil)
+		side, err := p.side(p.Column, ghosts, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
 		want := make([]uint32, len(lists.Adj))
 		for i, id := range lists.Adj {
 			q, local := id%uint32(parts), id/uint32(parts)

@@ -120,7 +120,7 @@ func (a *changer) takeSides(data []byte, q int, sides []*sideChange) error {
 }
 
 // reside gives the new partition its sides and slots. It returns the map from old slots to new ones, or nil if none has moved.
-func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
+func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool, err error) {
 	p, next := a.p, a.next
 	quiet, same := true, next.Slots == int(p.slots.Ghost)
 	for _, s := range sides {
@@ -135,7 +135,7 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
 			s.new = s.old
 		}
 		a.rank(sides)
-		return nil, true
+		return nil, true, nil
 	}
 	next.pieces.layout = a.arena()
 	arena := &next.pieces.layout.Arena
@@ -162,9 +162,12 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
 			next.Slots += (s.ghosts[q].Count() + 63) &^ 63
 		}
 	}
+	if err := checkSlots(next.Slots); err != nil {
+		return nil, false, err
+	}
 	a.name(arena, sides)
 	if same || p.Of == 1 {
-		return nil, false
+		return nil, false, nil
 	}
 	moved = mem.Make[uint32](a.tmp, p.Slots)
 	for s := range p.slots.Ghost {
@@ -178,7 +181,7 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool) {
 			}
 		}
 	}
-	return moved, false
+	return moved, false, nil
 }
 
 // rank finds the ghosts of each side.

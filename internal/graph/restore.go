@@ -83,7 +83,7 @@ func (r *Restorer) fits(s Shape) error {
 		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First, first)
 	case s.Reversed && (!s.Directed || s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
 		return fmt.Errorf("partition %d has blocks of reversed arcs: it needs none", s.Index)
-	case s.Slots < 0 || int64(s.Slots) > 1<<32-64 || s.Slots%64 != 0 || s.ReversedSlots < 0 || int64(s.ReversedSlots) > 1<<32-64 || s.ReversedSlots%64 != 0:
+	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 || s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
 		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)
 	case uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel:
 		return fmt.Errorf("partition %d: vertices were added from %d on, of %d", s.Index, s.Added, n)

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"fmt"
-	"math"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -26,7 +25,7 @@ func (p *Partition) checkLists(a *Adjacency, n int, valid []uint64, rising bool,
 	if rising && p.Of > 1 { // lists by sender have none
 		heads = 0
 	}
-	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 || uint64(len(a.Adj)) > math.MaxUint32 || int(a.Starts[rows]) != len(a.Adj) {
+	if len(a.Starts) != rows+1 || len(a.Heads) != heads || a.Starts[0] != 0 || len(a.Adj) > maxArcs || int(a.Starts[rows]) != len(a.Adj) {
 		return fmt.Errorf("found %d beginnings and %d heads of %d lists with %d neighbours", len(a.Starts), len(a.Heads), rows, len(a.Adj))
 	}
 	if !a.weighed(p.graph.Weights) {

@@ -2,7 +2,6 @@ package graph
 
 import (
 	"context"
-	"math"
 	"math/bits"
 	"sync/atomic"
 
@@ -161,8 +160,8 @@ func (s *Scatter) plan(length func(p *Partition, row uint32) int) error {
 			row = last
 		}
 		s.parts[p.Index] = places{find}
-		if at-begin > math.MaxUint32 {
-			return tooMany(at - begin)
+		if err := checkArcs(at - begin); err != nil {
+			return err
 		}
 	}
 	for i := range s.buckets {

@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"math"
 	"math/bits"
 	"slices"
 
@@ -103,8 +102,8 @@ func (a *changer) splice(ctx context.Context, of *splicer) (*splices, error) {
 		all.rows = append(all.rows, s.rows...)
 		all.toggles = append(all.toggles, s.toggles...)
 	}
-	if total := int64(len(l.Adj)) + all.shift; total > math.MaxUint32 {
-		return nil, tooMany(int(total))
+	if err := checkArcs(len(l.Adj) + int(all.shift)); err != nil {
+		return nil, err
 	}
 	return all, nil
 }

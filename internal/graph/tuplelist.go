@@ -89,7 +89,7 @@ func (t *tupleList) Read(i int, b *edges.Block) error {
 				if part == int(at.part) && slot == at.row {
 					lo = at.arc
 				}
-				t.append(b, p, l, slot, lo, min(hi, lo+uint32(want-b.N)))
+				t.append(b, p, l, slot, lo, lo+min(hi-lo, uint32(want-b.N)))
 			}
 		}
 	}

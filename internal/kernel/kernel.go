@@ -180,7 +180,7 @@ func (p *Push) Sender(s uint32) (lo, hi uint32) {
 // search returns the first place in Adj[lo:hi] of a slot not below s.
 func (p *Push) search(lo, hi, s uint32) uint32 {
 	for lo < hi {
-		if mid := (lo + hi) / 2; p.Adj[mid] < s {
+		if mid := lo + (hi-lo)/2; p.Adj[mid] < s {
 			lo = mid + 1
 		} else {
 			hi = mid
