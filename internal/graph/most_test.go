@@ -184,7 +184,8 @@ func TestChangeTooMuchForOnePartition(t *testing.T) {
 				arcs, slots int
 				want        string
 			}{
-				{d, arcs - 1, slots, "edges in one partition: at most"}, {d, arcs, slots - 64, "vertices and ghosts in one partition: at most"},
+				{d, arcs - 1, slots, "edges in one partition: at most"},
+				{d, arcs, slots - 64, "vertices and ghosts in one partition: at most"},
 				{many, arcs, slots, "000 changes of edges in one partition: at most"},
 			} {
 				if _, err := apply(c.d, c.arcs, c.slots); err == nil || !strings.Contains(err.Error(), c.want) {

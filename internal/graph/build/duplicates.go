@@ -3,6 +3,7 @@ package build
 import (
 	"context"
 	"fmt"
+	"math"
 	"math/bits"
 	"slices"
 	"sync/atomic"
@@ -67,6 +68,8 @@ type deduplicator struct {
 	b       *builder
 	shared  bool // counters have several writers
 	dropped atomic.Int64
+	counted atomic.Uint64 // ends of edges, in the counters of degrees
+	largest atomic.Int64  // edges of a tile that were too many
 }
 
 // scratch is a thread's memory for a bucket.
@@ -105,8 +108,26 @@ func (b *builder) distinct(ctx context.Context) error {
 		}
 		b.progress("looking for duplicates", int64(step+1), int64(b.ranks))
 	}
+	if n := s.largest.Load(); n > 0 {
+		return fmt.Errorf("%d edges lie close together: at most %d, unless duplicates are kept; use more workers", n, uint32(math.MaxUint32))
+	}
+	var touched func(v uint32) uint32
+	if b.o.TupleDegrees {
+		touched = b.rows.tuples
+	}
+	if err := b.checkDegrees(ctx, &b.rows, s.counted.Load(), touched); err != nil {
+		return err
+	}
 	b.dropped = int(s.dropped.Load())
 	return b.refuse(ctx)
+}
+
+// count adds to the ends of edges that the counters of degrees have: those of some edges, of which so many are loops. An undirected loop has one.
+func (s *deduplicator) count(edges, loops int) {
+	if s.b.in.Directed {
+		loops = 0
+	}
+	s.counted.Add(uint64(2*edges - loops))
 }
 
 // tileEnds are the counters that the edges of a tile are counted in, and where in them its windows begin.
@@ -143,21 +164,29 @@ func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 		return
 	}
 	if b.o.Duplicates != graph.KeepDuplicates {
+		if total > math.MaxUint32 { // places of the table take 32 bits
+			s.largest.Store(int64(total))
+			return
+		}
 		_, _, way := d.tile(tile)
 		s.search(t, d, &all, total, func(key uint64) { s.twice(d, e, way, key) })
 	}
 	here, other := e.here[e.row:], e.other[e.end:]
+	edges, loops := 0, 0
 	for c := all.first; c != nil; c = c.next {
+		edges += c.n
 		for i := range c.n {
 			u, v := d.split(c.key(i, d.high))
 			s.add(here, u, 1)
 			if e.diagonal && e.row+u == e.end+v {
 				s.loop(e.row + u)
+				loops++
 				continue
 			}
 			s.add(other, v, 1)
 		}
 	}
+	s.count(edges, loops)
 }
 
 // twice takes note of an edge that has come before.

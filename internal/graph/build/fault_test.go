@@ -248,7 +248,7 @@ func TestRefusals(t *testing.T) {
 		},
 		{
 			what: "too many vertices", change: func(s []*edges.RankInput) { s[0].Vertices, s[1].Vertices = 1<<33, 1<<33 },
-			want: "8589934592 vertices: at most 4293918720 in one process",
+			want: "8589934592 vertices: at most 4293918720",
 		},
 		{
 			what: "no weights", change: func([]*edges.RankInput) {},

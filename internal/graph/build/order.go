@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -41,7 +42,8 @@ func (b *builder) order(ctx context.Context) error {
 		case b.o.InputOrder:
 			return 1
 		case b.in.Directed:
-			return b.rows.out[v] + b.rows.in[v]
+			sum, over := bits.Add32(b.rows.out[v], b.rows.in[v], 0)
+			return sum | -over // all that do not fit are the largest
 		}
 		return b.rows.out[v]
 	}

@@ -24,7 +24,7 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 	here, other := e.here[e.row:], e.other[e.end:]
 	shift, mask := d.otherBits&31, uint32(1)<<d.otherBits-1
 	to, kept := all.first, 0 // where the next edge that stays goes
-	dropped := 0
+	dropped, loops := 0, 0
 	for c := all.first; c != nil; c = c.next {
 		for _, key := range c.low[:c.n] {
 			u, v := key>>shift, key&mask
@@ -46,6 +46,7 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 			switch {
 			case e.diagonal && e.row+u == e.end+v:
 				s.loop(e.row + u)
+				loops++
 			case s.shared:
 				atomic.AddUint32(&other[v], 1)
 			default:
@@ -58,18 +59,19 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 		c.n = 0
 	}
 	s.dropped.Add(int64(dropped))
+	s.count(total-dropped, loops)
 }
 
 // keySet is a hash set of keys. A slot holds a key's complement, so that 0 is free; the key of all ones has a place of its own.
 type keySet struct {
-	table []uint32 // at most half full
+	table []uint32 // at most half full, unless there are 2^31 keys or more
 	shift uint
 	ones  bool
 }
 
-// newKeySet makes an empty set for so many keys.
+// newKeySet makes an empty set for so many keys, of which no more than 2^32 differ.
 func newKeySet(t *scratch, n int) keySet {
-	width := uint(bits.Len(uint(2*n - 1)))
+	width := min(uint(bits.Len(uint(2*n-1))), 32)
 	t.table = slices.Grow(t.table[:0], 1<<width)[:1<<width]
 	clear(t.table)
 	return keySet{table: t.table, shift: 32 - width}

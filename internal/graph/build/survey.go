@@ -2,6 +2,7 @@ package build
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/collective"
@@ -63,19 +64,19 @@ func (s *Survey) degrees(b *builder) {
 	all := make([]uint32, 0, s.Vertices)
 	sum := 0
 	for i := range uint32(s.Vertices) {
-		d := b.tuples.raw.out[i]
+		d := int(b.tuples.raw.out[i])
 		if s.Directed {
-			d += b.tuples.raw.in[i]
+			d += int(b.tuples.raw.in[i])
 		}
 		if d == 0 {
 			s.Isolated++
 			continue
 		}
-		if int(d) > s.LargestDegree {
-			s.LargestDegree, s.Largest = int(d), b.label(i)
+		if d > s.LargestDegree {
+			s.LargestDegree, s.Largest = d, b.label(i)
 		}
-		sum += int(d)
-		all = append(all, d)
+		sum += d
+		all = append(all, uint32(min(d, math.MaxUint32))) // of these the least and the median are taken
 	}
 	if len(all) == 0 {
 		return

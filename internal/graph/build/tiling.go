@@ -1,6 +1,9 @@
 package build
 
-import "math/bits"
+import (
+	"math"
+	"math/bits"
+)
 
 const (
 	// leastKey is the number of bits of a key that every edge has; a wide key has up to mostBytes bytes more.
@@ -12,7 +15,9 @@ var limits = struct {
 	tileEdges int // about how many edges lie in a tile: what looks for duplicates among them stays in a cache
 	tiles     int // about how many tiles there may be before keys get another byte: each rank has a cache line for each
 	textRound int // about how many bytes of names a rank gets in a round
-}{1 << 14, 1 << 16, 8 << 20}
+	// sureTuples is of how many tuples no vertex can have more edges than a counter of 32 bits counts.
+	sureTuples uint64
+}{1 << 14, 1 << 16, 8 << 20, math.MaxUint32}
 
 // tiling cuts the pairs of places, a row and another end, into tiles: a window of rows by a window of other ends, small enough for
 // what is known of the places of both to stay in a cache. Windows do not cross the borders of ranks' ranges. Each way in which edges

@@ -121,7 +121,18 @@ func (t *tuples) count(ctx context.Context) error {
 	if b.o.TupleDegrees && t.touched == nil {
 		t.touched = t.raw.out
 	}
-	return nil
+	ends := 2 * uint64(b.all.tuples) // that were counted
+	switch {
+	case b.o.DropLoops:
+		ends -= 2 * uint64(b.loops)
+	case !b.in.Directed:
+		ends -= uint64(b.loops)
+	}
+	var touched func(v uint32) uint32
+	if t.touched != nil {
+		touched = func(v uint32) uint32 { return t.touched[v] }
+	}
+	return b.checkDegrees(ctx, &t.raw, ends, touched)
 }
 
 func (t *tuples) countBlock(block *edges.Block, c counters, shared bool) (loops int, err error) {

@@ -1,0 +1,36 @@
+package build
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/collective"
+)
+
+// checkDegrees refuses a graph of which a vertex has more edges than a counter of 32 bits counts: one that has run over makes the sum of all
+// less than what was counted. here is how much all counters of degrees on all ranks were raised by this one, and touched, unless it is nil, what they say
+// of how many tuples, loops apart, touch a vertex of this range. With no more tuples than a counter counts there is nothing to check.
+func (b *builder) checkDegrees(ctx context.Context, degrees *counters, here uint64, touched func(v uint32) uint32) error {
+	if uint64(b.all.tuples) <= limits.sureTuples {
+		return nil
+	}
+	sum, ends := uint64(0), uint64(0)
+	for v := range uint32(len(degrees.out)) {
+		sum += uint64(degrees.out[v])
+		if degrees.in != nil {
+			sum += uint64(degrees.in[v])
+		}
+		if touched != nil {
+			ends += uint64(touched(v))
+		}
+	}
+	all, err := collective.Combine(ctx, b.group, b.call(), collective.SumUint64, sum, here, ends, uint64(b.loops))
+	if err != nil {
+		return err
+	}
+	if all[0] != all[1] || touched != nil && all[2] != 2*(uint64(b.all.tuples)-all[3]) {
+		return fmt.Errorf("a vertex has more than %d edges", uint32(math.MaxUint32))
+	}
+	return nil
+}
