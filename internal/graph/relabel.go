@@ -69,7 +69,11 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 	if p.Of == 1 {
 		return nil
 	}
-	words := []slotWord{{bits: math.MaxUint64}}
+	all := 1
+	for q := range s.Ghosts {
+		all += len(s.Ghosts[q].Bits)
+	}
+	words := append(make([]slotWord, 0, all), slotWord{bits: math.MaxUint64}) // of one in 64 vertices of the line: growing would take as much again
 	of := make([]slotsOf, p.Of)
 	for q := range of {
 		of[q] = slotsOf{begin: uint32(len(words))}
@@ -81,7 +85,7 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			words = append(words, slotWord{bits, s.Groups[q].Start + s.Ghosts[q].Rank[w]})
 		}
 	}
-	parts, all := newDivider(p.Of), uint64(1)
+	parts, known := newDivider(p.Of), uint64(1)
 	for some := range slices.Chunk(a.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -92,9 +96,9 @@ func (p *Partition) relabel(ctx context.Context, a *Adjacency, s *Side) error {
 			word := words[t.begin+local>>6&^t.owned]
 			slot := word.first + uint32(bits.OnesCount64(word.bits&(1<<(local&63)-1)))
 			some[i] = slot&^t.owned | local&t.owned
-			all &= word.bits >> (local & 63)
+			known &= word.bits >> (local & 63)
 		}
-		if all == 0 {
+		if known == 0 {
 			return fmt.Errorf("partition %d has a neighbour that its owner does not know of: %w", p.Index, errMessage)
 		}
 	}
