@@ -199,3 +199,10 @@ func (j *Job[V, M]) Thinned() (now bool, made int) {
 	l := &j.runners[0].light
 	return l.thin != nil, l.made
 }
+
+// SetMostPlaces lowers how many edges of a partition can be numbered, until reset is called.
+func SetMostPlaces(n int) (reset func()) {
+	before := mostPlaces
+	mostPlaces = n
+	return func() { mostPlaces = before }
+}

@@ -21,8 +21,8 @@ func (r *runner[V, M]) place(p *graph.Partition) error {
 		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
 	case pregel.Both:
 		r.outDegrees = mem.Make[uint32](r.arena, len(p.OutDegrees))
-		for i, d := range p.OutDegrees {
-			r.outDegrees[i] = d + p.InDegrees[i]
+		if err := bothDegrees(r.outDegrees, p.OutDegrees, p.InDegrees); err != nil {
+			return err
 		}
 		r.inDegrees = r.outDegrees
 	default:
@@ -50,7 +50,7 @@ func (r *runner[V, M]) place(p *graph.Partition) error {
 	if r.back != nil {
 		r.inEdges += r.outEdges
 	}
-	return nil
+	return r.checkPlaces()
 }
 
 // bind makes the combiner's kernel for the partition.

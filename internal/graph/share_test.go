@@ -48,7 +48,9 @@ func newShare(grid Grid, p, arcs int) *share {
 	s := &share{grid: grid, p: p, n: MaxVertices, sent: map[int][]uint64{}}
 	rng := rand.New(rand.NewPCG(1, 9))
 	parts := uint64(grid.Partitions())
-	vertex := func(owner int) uint64 { return draw(rng, uint64(owned(int(s.n), owner, int(parts))))*parts + uint64(owner) }
+	vertex := func(owner int) uint64 {
+		return draw(rng, uint64(owned(int(s.n), owner, int(parts))))*parts + uint64(owner)
+	}
 	for range arcs {
 		s.own = append(s.own, vertex(p)<<32|draw(rng, s.n))
 	}

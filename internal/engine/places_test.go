@@ -1,0 +1,39 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// TestEdgesBeyondNumbers: a program is refused on a graph of which a partition has more edges than numbers where it numbers them: if they have properties, or a
+// vertex has more in both directions.
+func TestEdgesBeyondNumbers(t *testing.T) {
+	g := on(t, "0>1 1>0 0>2 2>0").load(t, 2, edges.Unweighted)
+	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
+	begin := func(most int, p pregel.Program[string, int64]) error {
+		defer engine.SetMostPlaces(most)()
+		j, err := engine.NewJob(g, p, engine.Options{})
+		if err == nil {
+			j.Close()
+		}
+		return err
+	}
+	for _, d := range []pregel.Direction{pregel.Out, pregel.Both} {
+		if err := begin(1<<20, columned{looker{none, d}}); err != nil {
+			t.Errorf("direction %v: %v", d, err)
+		}
+		if err := begin(1, columned{looker{none, d}}); err == nil || !strings.Contains(err.Error(), "at most 1") {
+			t.Errorf("direction %v: error %v", d, err)
+		}
+	}
+	if err := begin(1, looker{none, pregel.Out}); err != nil {
+		t.Errorf("without properties: %v", err)
+	}
+	if err := begin(1, looker{none, pregel.Both}); err == nil || !strings.Contains(err.Error(), "a vertex has 4 edges in both directions: at most 1") {
+		t.Errorf("both directions: error %v", err)
+	}
+}
