@@ -39,9 +39,6 @@ type graph struct {
 
 func (g *graph) workers() []string { return workersOf(g.placements) }
 
-// maxPartitions bounds a grid.
-const maxPartitions = 1 << 12
-
 // place deals the partitions of a grid to the workers that are there, in turn, but for those to avoid where there are others; a grid of 0 is a
 // partition each, in the grid that shape makes of their number.
 func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid []*control.Placement) ([]*control.Placement, uint32, uint32, error) {
@@ -58,7 +55,7 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 		return nil, 0, 0, connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("there is no worker: start one with superstep worker --master ADDR"))
 	}
 	if rows == 0 {
-		g := shape(min(len(there), maxPartitions))
+		g := shape(min(len(there), layout.MaxPartitions))
 		rows, columns = uint32(g.Rows), uint32(g.Columns)
 	}
 	var all []*control.Placement
@@ -73,8 +70,8 @@ func (c *cluster) place(rows, columns uint32, shape func(int) layout.Grid, avoid
 
 // checkGrid refuses a grid that cannot be; 0 by 0 is the master's choice.
 func checkGrid(rows, columns uint32) error {
-	if uint64(rows)*uint64(columns) > maxPartitions {
-		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, maxPartitions)
+	if uint64(rows)*uint64(columns) > layout.MaxPartitions {
+		return invalid("found a grid of %dx%d, expected at most %d partitions", rows, columns, layout.MaxPartitions)
 	}
 	if (rows == 0) != (columns == 0) {
 		return invalid("found a grid of %dx%d, expected both sides to be 1 or more", rows, columns)

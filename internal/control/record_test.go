@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -30,7 +31,7 @@ func partitionOf(partition, partitions, exchanges int) trace.Partition {
 
 // TestRecordsFitIntoMessages has every partition of a cluster send to every other, in every exchange.
 func TestRecordsFitIntoMessages(t *testing.T) {
-	const most = 4096 // partitions
+	const most = graph.MaxPartitions
 	for _, c := range []struct{ partitions, exchanges int }{{1, 4}, {MaxPaired, 0}, {MaxPaired, 4}, {MaxPaired + 1, 0}, {MaxPaired + 1, 4}, {most, 4}} {
 		s := &trace.Superstep{}
 		p := partitionOf(0, c.partitions, c.exchanges)

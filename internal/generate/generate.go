@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
@@ -31,8 +32,6 @@ type Generator interface {
 }
 
 const (
-	// maxVertices is the largest graph that Input makes: a partition has 32-bit slots, and there may be one only.
-	maxVertices = 1 << 32
 	// maxTuples bounds what Parse accepts, so that no product of parameters overflows.
 	maxTuples = 1 << 56
 	// grain is the number of blocks that a worker takes at a time: about a millisecond of Kronecker tuples.
@@ -124,7 +123,7 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 		available = 1 << 46 // about what a process can address
 	}
 	var wrong []string
-	if n := g.Vertices(); n > maxVertices {
+	if n := g.Vertices(); n > graph.MaxVertices {
 		wrong = append(wrong, tooManyVertices(n))
 	}
 	if need > available {
@@ -137,7 +136,7 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 }
 
 func tooManyVertices(n uint64) string {
-	return fmt.Sprintf("%d vertices are too many, at most %d (2^32) can be loaded", n, uint64(maxVertices))
+	return fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n, uint64(graph.MaxVertices))
 }
 
 // Loadable refuses graphs that are too large for any machine.
@@ -145,7 +144,7 @@ func Loadable(g Generator) error { return fits(g, edges.Unweighted, 0, 0) }
 
 // vertexLimit refuses graphs of more vertices than can be loaded.
 func vertexLimit(g Generator) error {
-	if n := g.Vertices(); n > maxVertices {
+	if n := g.Vertices(); n > graph.MaxVertices {
 		return fmt.Errorf("generator %s: %s", g.Name(), tooManyVertices(n))
 	}
 	return nil

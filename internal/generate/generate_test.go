@@ -167,7 +167,8 @@ func TestInputRefuses(t *testing.T) {
 	}{
 		{Kronecker{0, 16, 2, 3}, "generator kronecker: scale is 0, want a whole number from 1 to 48"},
 		{Kronecker{8, 0, 2, 3}, "generator kronecker: edgefactor is 0, want"},
-		{Kronecker{33, 16, 2, 3}, "generator kronecker:scale=33,edgefactor=16,seed1=2,seed2=3: 8589934592 vertices are too many, at most 4294967296 (2^32)"},
+		{Kronecker{33, 16, 2, 3}, "generator kronecker:scale=33,edgefactor=16,seed1=2,seed2=3: 8589934592 vertices are too many, at most 4293918720"},
+		{Kronecker{32, 16, 2, 3}, "generator kronecker:scale=32,edgefactor=16,seed1=2,seed2=3: 4294967296 vertices are too many, at most 4293918720"},
 		{RMAT{}, "generator rmat: scale is 0"},
 		{RMAT{8, 16, 0.5, -0.5, 0.5, 1}, "generator rmat: b is -0.5, want a probability from 0 to 1"},
 		{Uniform{1 << 32, 1 << 24, 1}, "72057594037927936 tuples need 512.0 PiB of memory"},

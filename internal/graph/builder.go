@@ -61,12 +61,13 @@ func (o *Options) Place() error {
 	if o.Grid.Rows < 1 || o.Grid.Columns < 1 {
 		return fmt.Errorf("a grid of %v: each side must be 1 or more", o.Grid)
 	}
+	if o.Grid.Rows > MaxPartitions || o.Grid.Columns > MaxPartitions || o.Grid.Partitions() > MaxPartitions {
+		return fmt.Errorf("a grid of %v: at most %d partitions", o.Grid, MaxPartitions)
+	}
 	if o.Partitions != 0 && o.Partitions != o.Grid.Partitions() {
 		return fmt.Errorf("%d partitions in a grid of %v, which has %d", o.Partitions, o.Grid, o.Grid.Partitions())
 	}
-	if o.Partitions = o.Grid.Partitions(); o.Partitions > MaxPartitions {
-		return fmt.Errorf("%d partitions: at most %d", o.Partitions, MaxPartitions)
-	}
+	o.Partitions = o.Grid.Partitions()
 	return nil
 }
 

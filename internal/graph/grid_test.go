@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/pregel"
@@ -49,5 +50,19 @@ func TestSquarestGrid(t *testing.T) {
 	}
 	if g, err := ParseGrid("3X2"); err != nil || g != (Grid{3, 2}) {
 		t.Error(g, err)
+	}
+}
+
+// TestLargestGrid: MaxPartitions are placed, and more are refused, also those whose number does not fit into an int.
+func TestLargestGrid(t *testing.T) {
+	for _, o := range []Options{{Grid: Grid{64, 64}}, {Partitions: MaxPartitions}, {Grid: Grid{1, MaxPartitions}}} {
+		if err := o.Place(); err != nil || o.Partitions != MaxPartitions {
+			t.Errorf("%v: %d partitions, error %v", o.Grid, o.Partitions, err)
+		}
+	}
+	for _, o := range []Options{{Grid: Grid{64, 65}}, {Partitions: MaxPartitions + 1}, {Grid: Grid{1 << 32, 1 << 32}}, {Grid: Grid{1 << 62, 4}}} {
+		if err := o.Place(); err == nil || !strings.Contains(err.Error(), "at most 4096 partitions") {
+			t.Errorf("%v: error %v", o.Grid, err)
+		}
 	}
 }
