@@ -88,6 +88,9 @@ func (p *Partition) valid(c Change) error {
 	case c.N > MaxVertices:
 		return TooManyVertices(uint64(c.N))
 	}
+	if err := checkChanges(len(c.Remove) + len(c.Add)); err != nil {
+		return err
+	}
 	for _, list := range [][]Arc{c.Remove, c.Add} {
 		for _, arc := range list {
 			if arc.From >= pregel.VertexID(c.N) || arc.To >= pregel.VertexID(c.N) || int(uint64(arc.From)%uint64(p.Of)) != p.Index {

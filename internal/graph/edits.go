@@ -89,8 +89,8 @@ func (t *editor) put(from *arcs, removals, receivers, loops bool) {
 
 // sort orders the edits, of so many rows. It refuses more than have numbers of 32 bits.
 func (e *edits) sort(rows int) (*edits, error) {
-	if len(e.list) > limits.arcs {
-		return nil, fmt.Errorf("%d changes of edges in one partition: at most %d at a time", len(e.list), limits.arcs)
+	if err := checkChanges(len(e.list)); err != nil {
+		return nil, err
 	}
 	const digit = 12
 	from, to := e.list, make([]edit, len(e.list))

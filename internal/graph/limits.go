@@ -47,6 +47,14 @@ func checkSlots(slots int) error {
 		slots, limits.slots)
 }
 
+// checkChanges refuses more changes of a partition's edges at a time than have numbers of 32 bits.
+func checkChanges(edges int) error {
+	if edges <= limits.arcs {
+		return nil
+	}
+	return fmt.Errorf("%d changes of edges in one partition: at most %d at a time", edges, limits.arcs)
+}
+
 // TooManyVertices says that a graph has more than MaxVertices.
 func TooManyVertices(n uint64) error {
 	return fmt.Errorf("%d vertices: at most %d", n, uint64(MaxVertices))
