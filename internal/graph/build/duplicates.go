@@ -68,8 +68,8 @@ type deduplicator struct {
 	b       *builder
 	shared  bool // counters have several writers
 	dropped atomic.Int64
-	counted atomic.Uint64 // ends of edges, in the counters of degrees
-	largest atomic.Int64  // edges of a tile that were too many
+	counted atomic.Int64 // ends of edges, in the counters of degrees: two of each, one of an undirected loop
+	largest atomic.Int64 // edges of a tile that were too many
 }
 
 // scratch is a thread's memory for a bucket.
@@ -115,19 +115,11 @@ func (b *builder) distinct(ctx context.Context) error {
 	if b.o.TupleDegrees {
 		touched = b.rows.tuples
 	}
-	if err := b.checkDegrees(ctx, &b.rows, s.counted.Load(), touched); err != nil {
+	if err := b.checkDegrees(ctx, &b.rows, uint64(s.counted.Load()), touched); err != nil {
 		return err
 	}
 	b.dropped = int(s.dropped.Load())
 	return b.refuse(ctx)
-}
-
-// count adds to the ends of edges that the counters of degrees have: those of some edges, of which so many are loops. An undirected loop has one.
-func (s *deduplicator) count(edges, loops int) {
-	if s.b.in.Directed {
-		loops = 0
-	}
-	s.counted.Add(uint64(2*edges - loops))
 }
 
 // tileEnds are the counters that the edges of a tile are counted in, and where in them its windows begin.
@@ -172,21 +164,18 @@ func (s *deduplicator) tile(t *scratch, d *side, tile int, there *counters) {
 		s.search(t, d, &all, total, func(key uint64) { s.twice(d, e, way, key) })
 	}
 	here, other := e.here[e.row:], e.other[e.end:]
-	edges, loops := 0, 0
 	for c := all.first; c != nil; c = c.next {
-		edges += c.n
+		s.counted.Add(2 * int64(c.n))
 		for i := range c.n {
 			u, v := d.split(c.key(i, d.high))
 			s.add(here, u, 1)
 			if e.diagonal && e.row+u == e.end+v {
 				s.loop(e.row + u)
-				loops++
 				continue
 			}
 			s.add(other, v, 1)
 		}
 	}
-	s.count(edges, loops)
 }
 
 // twice takes note of an edge that has come before.
@@ -221,6 +210,8 @@ func (s *deduplicator) loop(v uint32) {
 	if s.b.in.Directed {
 		s.add(s.b.rows.in, v, 1) // loops are never reversed
 		ends = 2
+	} else {
+		s.counted.Add(-1)
 	}
 	if s.b.o.TupleDegrees {
 		s.add(s.b.rows.more, v, -ends)

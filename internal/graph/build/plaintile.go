@@ -24,7 +24,7 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 	here, other := e.here[e.row:], e.other[e.end:]
 	shift, mask := d.otherBits&31, uint32(1)<<d.otherBits-1
 	to, kept := all.first, 0 // where the next edge that stays goes
-	dropped, loops := 0, 0
+	dropped := 0
 	for c := all.first; c != nil; c = c.next {
 		for _, key := range c.low[:c.n] {
 			u, v := key>>shift, key&mask
@@ -46,7 +46,6 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 			switch {
 			case e.diagonal && e.row+u == e.end+v:
 				s.loop(e.row + u)
-				loops++
 			case s.shared:
 				atomic.AddUint32(&other[v], 1)
 			default:
@@ -59,7 +58,7 @@ func (s *deduplicator) plainTile(t *scratch, d *side, all chain, total int, e *t
 		c.n = 0
 	}
 	s.dropped.Add(int64(dropped))
-	s.count(total-dropped, loops)
+	s.counted.Add(2 * int64(total-dropped))
 }
 
 // keySet is a hash set of keys. A slot holds a key's complement, so that 0 is free; the key of all ones has a place of its own.
