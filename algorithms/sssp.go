@@ -26,6 +26,9 @@ func (SSSP[W]) Monotone() {}
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSP[W]) NonNegative() {}
 
+// Asynchronous says that a distance may come early: the shortest is found in any order.
+func (SSSP[W]) Asynchronous() {}
+
 // Aggregators are the window's.
 func (SSSP[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
 
@@ -121,6 +124,9 @@ func (SSSPTree[W]) Monotone() {}
 
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSPTree[W]) NonNegative() {}
+
+// Asynchronous says that a distance may come early: the shortest is found in any order.
+func (SSSPTree[W]) Asynchronous() {}
 
 // Aggregators are the window's.
 func (SSSPTree[W]) Aggregators() []pregel.Aggregate { return waveAggregators }

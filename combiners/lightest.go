@@ -3,8 +3,10 @@ package combiners
 import (
 	"math"
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -26,6 +28,20 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 		}
 	}
 	return float64(least)
+}
+
+// share makes messages that were written readable. Others read them at the same time: those of before by Load, the others not before they are
+// marked as present.
+func share[W Weight](read, write []W, w int, sent, before uint64) {
+	from, to := (*[64]W)(write[w<<6:]), (*[64]W)(read[w<<6:])
+	for ; sent != 0; sent &= sent - 1 {
+		i := bits.TrailingZeros64(sent) & 63
+		if before>>i&1 == 0 {
+			to[i] = from[i]
+		} else if from[i] < to[i] {
+			wire.Store(&to[i], from[i])
+		}
+	}
 }
 
 // countPull counts the arcs that a pull looks at if no receiver gets a better message.
@@ -84,6 +100,9 @@ func (k *minPlusKernel[W]) Least(present []uint64, lo, hi int, next bool) float6
 // Bound notes the least distance that is sent.
 func (k *minPlusKernel[W]) Bound(least float64) { k.least = W(least) }
 
+// Share has pulls that are under way read the messages just sent.
+func (k *minPlusKernel[W]) Share(w int, sent, before uint64) { share(k.Read, k.Write, w, sent, before) }
+
 // CountPull counts the arcs that a pull looks at.
 func (k *minPlusKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
 	return countPull(p, k.best, k.least, w, need)
@@ -108,10 +127,10 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 		list, weights := light[lo:hi], lightWeights[lo:hi]
 		for ; j < len(list) && least+weights[j] < acc; j++ {
 			s := list[j]
-			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
+			if !p.All && atomic.LoadUint64(&present[s>>6])>>(s&63)&1 == 0 {
 				continue
 			}
-			if x := read[s] + weights[j]; x < acc {
+			if x := wire.Load(&read[s]) + weights[j]; x < acc {
 				acc = x
 			}
 		}
@@ -120,8 +139,8 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 			walked += int(hi - lo)
 			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
 			for j, s := range list {
-				if least+weights[j] < acc && (p.All || present[s>>6]>>(s&63)&1 != 0) {
-					if x := read[s] + weights[j]; x < acc {
+				if least+weights[j] < acc && (p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
+					if x := wire.Load(&read[s]) + weights[j]; x < acc {
 						acc = x
 					}
 				}
@@ -147,6 +166,11 @@ func (k *minPlusSenderKernel[W]) Least(present []uint64, lo, hi int, next bool) 
 // Bound notes the least distance that is sent.
 func (k *minPlusSenderKernel[W]) Bound(least float64) { k.least = W(least) }
 
+// Share has pulls that are under way read the messages just sent.
+func (k *minPlusSenderKernel[W]) Share(w int, sent, before uint64) {
+	share(k.Read, k.Write, w, sent, before)
+}
+
 // CountPull counts the arcs that a pull looks at.
 func (k *minPlusSenderKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
 	return countPull(p, k.best, k.least, w, need)
@@ -170,10 +194,10 @@ func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found
 		list, weights := light[lo:hi], lightWeights[lo:hi]
 		for ; j < len(list) && least+weights[j] <= best; j++ {
 			s := list[j]
-			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
+			if !p.All && atomic.LoadUint64(&present[s>>6])>>(s&63)&1 == 0 {
 				continue
 			}
-			if x := read[s] + weights[j]; x < best || x == best && k.before(s, from) {
+			if x := wire.Load(&read[s]) + weights[j]; x < best || x == best && k.before(s, from) {
 				best, from = x, s
 			}
 		}
@@ -182,8 +206,8 @@ func (k *minPlusSenderKernel[W]) pullLightest(p *kernel.Pull, w int, need, found
 			walked += int(hi - lo)
 			list, weights := p.Adj[lo:hi], weightsOf[W](p.Lists)[lo:hi]
 			for j, s := range list {
-				if least+weights[j] <= best && (p.All || present[s>>6]>>(s&63)&1 != 0) {
-					if x := read[s] + weights[j]; x < best || x == best && k.before(s, from) {
+				if least+weights[j] <= best && (p.All || atomic.LoadUint64(&present[s>>6])>>(s&63)&1 != 0) {
+					if x := wire.Load(&read[s]) + weights[j]; x < best || x == best && k.before(s, from) {
 						best, from = x, s
 					}
 				}

@@ -198,6 +198,9 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 			continue
 		}
 		r.compute(t, w, run, received)
+		if sent := r.write.Words[w]; sent != 0 && r.light.shares {
+			r.share(w, sent)
+		}
 	}
 	t.count.walked += walked
 }

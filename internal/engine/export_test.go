@@ -183,6 +183,16 @@ func (j *Job[V, M]) WholeLists() {
 	}
 }
 
+// Synchronous has every message wait for the next superstep.
+func (j *Job[V, M]) Synchronous() {
+	for _, r := range j.runners {
+		r.light.shares = false
+	}
+}
+
+// Shares reports whether messages may come in the superstep in which they are sent.
+func (j *Job[V, M]) Shares() bool { return j.runners[0].light.shares }
+
 // ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
 func (j *Job[V, M]) ThinEarly() bool {
 	for _, r := range j.runners {

@@ -3,6 +3,7 @@ package engine
 import (
 	"math"
 	"math/bits"
+	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -25,7 +26,8 @@ const (
 type lightest struct {
 	kernel kernel.Bounded // nil if pulls walk whole lists
 	rows   int
-	at     int // the superstep whose messages the bound is of: only then are lists thinned that it allows
+	at     int  // the superstep whose messages the bound is of: only then are lists thinned that it allows
+	shares bool // pulls deliver at once what is sent, see share
 	least  []float64
 	read   bool // of the column being read; else of the one being written
 	words  int
@@ -72,6 +74,19 @@ func (r *runner[V, M]) bindLightest() {
 	r.pulls[0].Lightest = lists
 	r.light = lightest{
 		kernel: bounded, rows: len(lists.Starts) - 1, at: -1, least: make([]float64, r.team.Size()), fewArcs: fewArcs, thinFrom: thinFrom,
+		shares: r.job.methods.asynchronous && !r.job.options.Deterministic && r.part.Of == 1,
+	}
+}
+
+// share delivers what the vertices of word w have just sent, in the pull that is under way: to the receivers that come after them, in place of what
+// they sent before. Vertices are in degree order, so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the next
+// superstep all of it is delivered to everyone: a message that is no better than one before has no effect. Only a partition that is alone does it, as
+// what others have recorded of a partition for its recovery must not depend on when it pulls.
+func (r *runner[V, M]) share(w int, sent uint64) {
+	before := r.read.Words[w]
+	r.light.kernel.Share(w, sent, before)
+	if before|sent != before {
+		atomic.StoreUint64(&r.read.Words[w], before|sent)
 	}
 }
 
@@ -219,6 +234,9 @@ func (r *runner[V, M]) thinned() *graph.Adjacency {
 // bound tells the kernel the least message that a pull will meet.
 func (r *runner[V, M]) bound(p *pull[M]) error {
 	l := &r.light
+	if l.shares { // words that are not in the summary get ones, and the messages of all are being read
+		p.from.read.All, p.All = true, false
+	}
 	if l.kernel == nil || p.Lightest == nil || r.part.Of == 1 && l.at == r.command.Superstep {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -69,8 +70,13 @@ func dense(seed uint64) []shape {
 	return all
 }
 
-// lightestOf runs a program with whole lists, and by the lightest arcs, twice.
-func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, way setting, p pregel.Program[V, M]) (thinned int) {
+// early is waves whose messages may come early: also those that are less than all that are being delivered.
+type early[W combiners.Weight] struct{ waves[W] }
+
+func (early[W]) Asynchronous() {}
+
+// lightestOf runs a program with whole lists, by the lightest arcs, and by these with messages that come early, if it allows that; each twice.
+func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, way setting, p pregel.Program[V, M]) (thinned, shared int) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
@@ -78,15 +84,18 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, 
 	g := s.loadAs(t, way, kind)
 	var want []V
 	var first *bsp.Outcome
-	for _, whole := range []bool{true, false} {
+	for _, how := range []string{"whole lists", "the lightest arcs", "early messages"} {
 		job, err := engine.NewJob(g, p, way.o)
 		check(t, err)
 		defer job.Close()
 		job.ShareWork(0, 64)
-		if whole {
+		if how == "whole lists" {
 			job.WholeLists()
 		} else if !job.ThinEarly() {
 			t.Fatal("there are no lightest arcs")
+		}
+		if how != "early messages" {
+			job.Synchronous()
 		}
 		for range 2 {
 			check(t, job.Restart(p))
@@ -99,47 +108,98 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, 
 			if want == nil {
 				want, first = got, o
 			}
+			if job.Shares() {
+				shared++
+				sameDistances(t, s, g, got, want)
+				continue
+			}
 			for v := range got {
 				if got[v] != want[v] {
-					t.Fatalf("vertex %d: %v by the lightest arcs, %v by whole lists", v, got[v], want[v])
+					t.Fatalf("vertex %d: %v by %s, %v by whole lists", v, got[v], how, want[v])
 				}
 			}
 			if o.Supersteps != first.Supersteps || o.Messages != first.Messages {
-				t.Fatalf("%d supersteps and %d messages, %d and %d by whole lists", o.Supersteps, o.Messages, first.Supersteps, first.Messages)
+				t.Fatalf("%d supersteps and %d messages by %s, %d and %d by whole lists", o.Supersteps, o.Messages, how, first.Supersteps, first.Messages)
 			}
 		}
-		_, thinned = job.Thinned()
+		_, made := job.Thinned()
+		thinned += made
 	}
-	return thinned
+	return thinned, shared
+}
+
+// sameDistances checks that distances are the same, and of a tree that each vertex has come from one that is as much nearer as an edge is long.
+func sameDistances[V comparable](t *testing.T, s shape, g *graph.Graph, got, want []V) {
+	t.Helper()
+	type hop = algorithms.Hop[float32]
+	tree, ok := any(got).([]hop)
+	if !ok {
+		for v := range got {
+			if got[v] != want[v] {
+				t.Fatalf("vertex %d: %v with early messages, %v without", v, got[v], want[v])
+			}
+		}
+		return
+	}
+	entered := map[pregel.VertexID]bool{0: true} // the source, and who is entered by an edge of the tree
+	enter := func(u, v pregel.VertexID, weight float64) {
+		if tree[v].From == u && tree[u].Dist+float32(weight) == tree[v].Dist {
+			entered[v] = true
+		}
+	}
+	for i, e := range s.tuples {
+		u, _ := g.Find(e[0])
+		v, _ := g.Find(e[1])
+		if enter(u, v, s.weights[i]); !g.Directed {
+			enter(v, u, s.weights[i])
+		}
+	}
+	for v, h := range tree {
+		if at := any(want).([]hop)[v]; h.Dist != at.Dist || (h.From == pregel.None) != (at.From == pregel.None) {
+			t.Fatalf("vertex %d: %v with early messages, %v without", v, h, at)
+		}
+		if h.From != pregel.None && !entered[pregel.VertexID(v)] {
+			t.Fatalf("vertex %d: %v with early messages: no edge leads there", v, h)
+		}
+		for at, steps := h.From, 0; at != 0 && at != pregel.None; at = tree[at].From {
+			if steps++; steps > len(tree) {
+				t.Fatalf("vertex %d: the way back does not lead to the source with early messages", v)
+			}
+		}
+	}
 }
 
 // TestLightestArcs: programs of shortest paths find the same, to the bit and to the superstep, by pulls that look at the lightest arcs first and pushes
-// through thinned lists as by whole lists.
+// through thinned lists as by whole lists; with messages that come in the superstep in which they are sent, they find the same distances.
 func TestLightestArcs(t *testing.T) {
-	thinned := 0
+	thinned, shared := 0, 0
 	for seed := range uint64(3) {
 		for _, s := range dense(seed) {
 			for _, parts := range []int{1, 3} {
 				for i, choice := range []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePull, delivery.ChoosePush} {
 					way := setting{parts: parts, threads: 1 + (i+parts)%3, o: engine.Options{Delivery: choice, Deterministic: seed == 1}}
 					t.Run(fmt.Sprintf("%s, seed %d, %v", s.name, seed, way), func(t *testing.T) {
-						made := 0
-						made += lightestOf(t, s, edges.Float64, way, pregel.Program[float64, float64](algorithms.SSSP[float64]{}))
-						made += lightestOf(t, s, edges.Float32, way, pregel.Program[float32, float32](algorithms.SSSP[float32]{Source: 1}))
-						made += lightestOf(t, s, edges.Float32, way, pregel.Program[algorithms.Hop[float32], algorithms.Hop[float32]](algorithms.SSSPTree[float32]{}))
+						made, came := 0, 0
+						count := func(m, e int) { made, came = made+m, came+e }
+						count(lightestOf(t, s, edges.Float64, way, pregel.Program[float64, float64](algorithms.SSSP[float64]{})))
+						count(lightestOf(t, s, edges.Float32, way, pregel.Program[float32, float32](algorithms.SSSP[float32]{Source: 1})))
+						count(lightestOf(t, s, edges.Float32, way, pregel.Program[algorithms.Hop[float32], algorithms.Hop[float32]](algorithms.SSSPTree[float32]{})))
 						for _, late := range []int{2, 4, 9} {
-							made += lightestOf(t, s, edges.Float64, way, pregel.Program[float64, float64](waves[float64]{late}))
+							count(lightestOf(t, s, edges.Float64, way, pregel.Program[float64, float64](early[float64]{waves[float64]{late}})))
 						}
 						if parts > 1 && made > 0 {
 							t.Error("lists of one of several partitions are thinned")
 						}
-						thinned += made
+						if (parts > 1 || way.o.Deterministic) && came > 0 {
+							t.Error("messages come early that must not")
+						}
+						thinned, shared = thinned+made, shared+came
 					})
 				}
 			}
 		}
 	}
-	if thinned < 100 {
-		t.Errorf("lists were thinned %d times: expected 100 at the least", thinned)
+	if thinned < 100 || shared < 100 {
+		t.Errorf("lists were thinned %d times, messages came early in %d runs: expected 100 of each at the least", thinned, shared)
 	}
 }

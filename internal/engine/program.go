@@ -29,6 +29,7 @@ type (
 	}
 	Monotonic                   interface{ Monotone() }
 	NonNegative                 interface{ NonNegative() }
+	Asynchronous                interface{ Asynchronous() }
 	Combining[M any]            interface{ Combiner() pregel.Combiner[M] }
 	Initializing[V, M any]      interface{ Init(v *pregel.Vertex[V, M]) }
 	Starting[V any]             interface{ Initial() V }
@@ -61,35 +62,36 @@ type (
 
 // methods are a program's optional methods, found once per job.
 type methods[V, M any] struct {
-	program     pregel.Program[V, M]
-	list        pregel.ListProgram[V, M]
-	combiner    pregel.Combiner[M]
-	init        Initializing[V, M]
-	initBlock   BlockInitializing[V, M]
-	block       BlockComputing[V, M]
-	resend      Resending[V, M]
-	initial     Starting[V]
-	sources     Sourced
-	coordinate  Coordinating
-	before      Before
-	after       After
-	output      Writing[V]
-	naming      Naming[V]
-	mutations   Mutating
-	resolving   Resolving[V]
-	score       Scoring[V]
-	scoreName   ScoreNaming
-	reached     Searching[V]
-	group       grouping[V]
-	validating  Validating
-	judging     Judging
-	bounded     Bounded
-	monotone    bool
-	nonNegative bool
-	direction   pregel.Direction
-	aggregates  []kernel.Aggregate
-	properties  []kernel.Property
-	plan        *Plan // that runs first, or nil
+	program      pregel.Program[V, M]
+	list         pregel.ListProgram[V, M]
+	combiner     pregel.Combiner[M]
+	init         Initializing[V, M]
+	initBlock    BlockInitializing[V, M]
+	block        BlockComputing[V, M]
+	resend       Resending[V, M]
+	initial      Starting[V]
+	sources      Sourced
+	coordinate   Coordinating
+	before       Before
+	after        After
+	output       Writing[V]
+	naming       Naming[V]
+	mutations    Mutating
+	resolving    Resolving[V]
+	score        Scoring[V]
+	scoreName    ScoreNaming
+	reached      Searching[V]
+	group        grouping[V]
+	validating   Validating
+	judging      Judging
+	bounded      Bounded
+	monotone     bool
+	nonNegative  bool
+	asynchronous bool
+	direction    pregel.Direction
+	aggregates   []kernel.Aggregate
+	properties   []kernel.Property
+	plan         *Plan // that runs first, or nil
 	// maxSupersteps is what bounded says once validate has asked, or 0.
 	maxSupersteps int
 }
@@ -146,13 +148,15 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	var columnar Columnar
 	var monotonic Monotonic
 	var nonNegative NonNegative
+	var asynchronous Asynchronous
 	find(value, "Combiner", &combining, &errs)
 	find(value, "Direction", &directed, &errs)
 	find(value, "Aggregators", &aggregating, &errs)
 	find(value, "Columns", &columnar, &errs)
 	find(value, "Monotone", &monotonic, &errs)
 	find(value, "NonNegative", &nonNegative, &errs)
-	m.monotone, m.nonNegative = monotonic != nil, nonNegative != nil
+	find(value, "Asynchronous", &asynchronous, &errs)
+	m.monotone, m.nonNegative, m.asynchronous = monotonic != nil, nonNegative != nil, asynchronous != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
@@ -174,6 +178,8 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
 	case m.mutations == nil && m.resolving != nil:
 		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the method Mutations() pregel.Mutations is missing", name)
+	case m.asynchronous && !m.monotone:
+		return nil, fmt.Errorf("%s: Asynchronous is for programs that are Monotone", name)
 	case (m.initial == nil) != (m.sources == nil):
 		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
 	}

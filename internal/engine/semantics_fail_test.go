@@ -249,6 +249,7 @@ type (
 	noCombiner      struct{}
 	nilCombiner     struct{ script }
 	halfSources     struct{ script }
+	asynchronous    struct{ script }
 	listCombiner    struct {
 		listener
 	}
@@ -267,6 +268,7 @@ func (*pointerHook) AfterSuperstep(*pregel.Worker)             {}
 func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
 func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
 func (halfSources) Initial() string                            { return "" }
+func (asynchronous) Asynchronous()                             {}
 func (listCombiner) Combiner() pregel.Combiner[int64]          { return combiners.Sum[int64]() }
 func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
 func (onlyInitBlock) InitBlock(*pregel.Block[string, int64])   {}
@@ -285,6 +287,7 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"pointerHook: method AfterSuperstep has a pointer receiver: pass &pointerHook{...}":                              pointerHook{},
 		"nilCombiner: method Combiner returns nil, want a combiner":                                                      nilCombiner{},
 		"halfSources: Initial and Sources go together":                                                                   halfSources{},
+		"asynchronous: Asynchronous is for programs that are Monotone":                                                   asynchronous{},
 		"listCombiner: a list program gets every message: it has no Combiner":                                            pregel.List(listCombiner{}),
 		"listBlock: a list program has no ComputeBlock":                                                                  pregel.List(listBlock{}),
 		"onlyInitBlock: InitBlock does the work of Init, which is missing":                                               onlyInitBlock{},

@@ -117,6 +117,9 @@ type Bounded interface {
 	CountPull(p *Pull, w int, need uint64) int
 	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
+	// Share has pulls that are under way read the messages just sent by vertices of word w. Those of before have others that are being read: they
+	// are replaced. What others sent may be read once they are marked as present, by an atomic write.
+	Share(w int, sent, before uint64)
 }
 
 // Arc is an arc between slots.
@@ -144,7 +147,7 @@ func (b *ArcBins) Add(a Arc) {
 // Pull is a traversal from receivers to senders.
 type Pull struct {
 	*Lists
-	// Present marks the source slots that sent.
+	// Present marks the source slots that sent. Others may be marked while a pull by the lightest arcs is under way (Bounded.Share).
 	Present []uint64
 	// All says that every slot in the lists sent, so that Present is not read.
 	All bool

@@ -1,6 +1,9 @@
 package wire
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestViewsShareMemory(t *testing.T) {
 	s := []uint32{1, 0x01020304}
@@ -18,5 +21,19 @@ func TestViewsShareMemory(t *testing.T) {
 	}
 	if Bytes([]uint64(nil)) != nil || Slice[uint64](nil) != nil || Slice[struct{}](b) != nil {
 		t.Fatal("empty views")
+	}
+}
+
+func TestLoadAndStore(t *testing.T) {
+	singles, doubles := []float32{1, 2, 3}, []float64{1, 2, 3}
+	for i, x := range []float64{-0.5, math.Inf(1), math.Copysign(0, -1)} {
+		Store(&singles[i], float32(x))
+		Store(&doubles[i], x)
+		if one, two := Load(&singles[i]), Load(&doubles[i]); math.Float32bits(one) != math.Float32bits(float32(x)) || math.Float64bits(two) != math.Float64bits(x) {
+			t.Fatal(one, two, "for", x)
+		}
+		if i < 2 && (singles[i+1] != float32(i+2) || doubles[i+1] != float64(i+2)) {
+			t.Fatal("the number after it was written", singles, doubles)
+		}
 	}
 }
