@@ -168,7 +168,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	done := false
 	defer func() { err = errors.Join(err, keeping.end(done)) }()
-	job, err := engine.NewJob(g.g, p, eo)
+	job, err := engine.NewJob(ctx, g.g, p, eo)
 	if err != nil {
 		return nil, err
 	}

@@ -214,7 +214,7 @@ func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid
 
 // measure runs the program once to warm up, then for as many rounds as asked.
 func (r *runCommand) measure(ctx context.Context, name string, p engine.Program, g *graph.Graph, o engine.Options) error {
-	job, err := p.Bind(g, o)
+	job, err := p.Bind(ctx, g, o)
 	if err != nil {
 		return err
 	}

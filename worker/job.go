@@ -150,7 +150,7 @@ func (x *executor) begin(
 	if j.log != nil {
 		o.Borders = j.log.borders
 	}
-	if j.program, err = program.Bind(g.Graph, o); err != nil {
+	if j.program, err = program.Bind(ctx, g.Graph, o); err != nil {
 		return nil, err
 	}
 	if j.log != nil && j.log.refused == nil {

@@ -139,7 +139,7 @@ func (c *recomputing) run(ctx context.Context) ([]*checkpoint.Part, error) {
 		return nil, err
 	}
 	o.Team, o.Job = c.threads, c.of.Name()
-	again, err := c.of.Bind(c.graph.WithPartitions(c.lost...), o)
+	again, err := c.of.Bind(ctx, c.graph.WithPartitions(c.lost...), o)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"io"
 	"os"
 	"strconv"
@@ -38,8 +39,8 @@ func RunReplaced(args []string, other engine.Registered) int {
 // spoiled is a program whose last vertex has a wrong value.
 type spoiled struct{ engine.Program }
 
-func (s spoiled) Bind(g *graph.Graph, o engine.Options) (engine.Bound, error) {
-	bound, err := s.Program.Bind(g, o)
+func (s spoiled) Bind(ctx context.Context, g *graph.Graph, o engine.Options) (engine.Bound, error) {
+	bound, err := s.Program.Bind(ctx, g, o)
 	if err != nil {
 		return nil, err
 	}

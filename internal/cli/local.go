@@ -133,7 +133,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 		return nil, err
 	}
 	o.From = keep.from
-	if r.bound, err = program.Bind(r.graph, o); err != nil {
+	if r.bound, err = program.Bind(ctx, r.graph, o); err != nil {
 		return nil, err
 	}
 	if err := fillColumns(ctx, r.bound, r.graph, l.flags.columns, l.seen.warn); err != nil {

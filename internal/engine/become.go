@@ -26,7 +26,7 @@ func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids u
 	r.leave()
 	r.arena, c.changed = r.job.newArena(), changed
 	c.ids = ids
-	if err := r.place(changed.Partition); err != nil {
+	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
 	r.exchange.Become(r.part)

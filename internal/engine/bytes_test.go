@@ -38,7 +38,7 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 		program, err := engine.Erase(p)
 		check(t, err)
 		check(t, program.Ready(t.Context(), g, nil))
-		j, err := program.Bind(g, engine.Options{})
+		j, err := program.Bind(t.Context(), g, engine.Options{})
 		check(t, err)
 		o, err := j.Run(t.Context())
 		check(t, err)

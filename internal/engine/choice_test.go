@@ -57,7 +57,7 @@ func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, tea
 		all := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer}
 		var jobs []*engine.Job[V, M]
 		for _, c := range all {
-			job, err := engine.NewJob(g, program(roots[0]), engine.Options{Team: team, Delivery: c})
+			job, err := engine.NewJob(b.Context(), g, program(roots[0]), engine.Options{Team: team, Delivery: c})
 			check(b, err)
 			defer job.Close()
 			jobs = append(jobs, job)

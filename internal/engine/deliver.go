@@ -126,7 +126,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		r.pulling = append(r.pulling, &r.pulls[i])
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
-	if err := r.beginRanges(many); err != nil {
+	if err := r.beginRanges(ctx, many); err != nil {
 		return err
 	}
 	phase := r.timed(&r.report.Times.Traverse)

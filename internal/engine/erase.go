@@ -37,7 +37,7 @@ type Program interface {
 	// Ready makes the lists that the program needs and that loading the graph did not make.
 	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
 	// Bind makes a job of the program on the partitions of a graph in this process.
-	Bind(g *graph.Graph, o Options) (Bound, error)
+	Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error)
 	// Restart replaces the program of a job, of the same type, once its run is over.
 	Restart(job Bound) error
 	// Driver makes a driver of the program over the partitions of several processes, which facts describe.
@@ -190,8 +190,8 @@ func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel
 	return g.MakeReversed(ctx, team)
 }
 
-func (e *erased[V, M]) Bind(g *graph.Graph, o Options) (Bound, error) {
-	j, err := NewJob(g, e.program, o)
+func (e *erased[V, M]) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
+	j, err := NewJob(ctx, g, e.program, o)
 	if err != nil {
 		return nil, err
 	}

@@ -56,16 +56,17 @@ type Job[V, M any] struct {
 	stopped   func() // releases the AfterFunc on the run's context
 }
 
-// NewJob binds a program to a graph. The graph must stay open while the job is.
-func NewJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (j *Job[V, M], err error) {
+// NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making of what the program wants of a graph
+// besides its lists, and is not kept.
+func NewJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M], o Options) (j *Job[V, M], err error) {
 	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
-		j, err = newJob(g, p, o)
+		j, err = newJob(ctx, g, p, o)
 		return err
 	})
 	return j, err
 }
 
-func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
+func newJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -94,7 +95,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		}
 	}
 	if m.plan != nil {
-		if err := j.preparePhases(); err != nil {
+		if err := j.preparePhases(ctx); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
@@ -105,14 +106,14 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 		j.direction = m.direction
 	}
 	if j.direction != pregel.Out {
-		if err := g.MakeReversed(context.Background(), o.Team); err != nil {
+		if err := g.MakeReversed(ctx, o.Team); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
 	if m.combiner != nil {
 		j.identity = m.combiner.Identity()
 	}
-	err = j.makeRunners()
+	err = j.makeRunners(ctx)
 	if err == nil {
 		err = j.fitsBase()
 	}
@@ -136,7 +137,7 @@ func newJob[V, M any](g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V
 			return nil, err
 		}
 		if m.plan != nil {
-			if err := j.firstPhase(); err != nil {
+			if err := j.firstPhase(ctx); err != nil {
 				j.Close()
 				return nil, err
 			}
@@ -149,7 +150,7 @@ func programName[V, M any](p pregel.Program[V, M]) string {
 	return Name(Inner(p))
 }
 
-func (j *Job[V, M]) makeRunners() error {
+func (j *Job[V, M]) makeRunners(ctx context.Context) error {
 	team := j.options.Team
 	if team == nil {
 		team = parallel.NewTeam(1, false)
@@ -171,7 +172,7 @@ func (j *Job[V, M]) makeRunners() error {
 			own = parallel.NewTeam(max(1, portion(team.Size(), here, len(j.runners))), false)
 			j.teams = append(j.teams, own)
 		}
-		r, err := newRunner(j, p, own)
+		r, err := newRunner(ctx, j, p, own)
 		if err != nil {
 			return err
 		}

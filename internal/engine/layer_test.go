@@ -87,12 +87,12 @@ func BenchmarkLayerBFS(b *testing.B) {
 			defer team.Close()
 			g, roots := layerGraph(b, scale, team)
 			hand := newHandBFS(g, team)
-			vertex, err := engine.NewJob(g, vertexBFS{}, engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, vertexBFS{}, engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer vertex.Close()
-			block, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Team: team})
+			block, err := engine.NewJob(b.Context(), g, algorithms.BFS{}, engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -134,12 +134,12 @@ func BenchmarkLayerPageRank(b *testing.B) {
 			g, _ := layerGraph(b, scale, team)
 			rank, share, next := make([]float64, g.N), make([]float64, g.N), make([]float64, g.N)
 			p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
-			block, err := engine.NewJob(g, p, engine.Options{Team: team})
+			block, err := engine.NewJob(b.Context(), g, p, engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer block.Close()
-			vertex, err := engine.NewJob(g, vertexPageRank(p), engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, vertexPageRank(p), engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"math"
 	"math/bits"
 	"sync/atomic"
@@ -61,21 +62,22 @@ func (l *lightest) emptyBins() {
 }
 
 // bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
-func (r *runner[V, M]) bindLightest() {
+func (r *runner[V, M]) bindLightest(ctx context.Context) error {
 	r.light = lightest{}
 	bounded, ok := r.kernel.(kernel.Bounded)
 	if !ok || !r.job.methods.monotone || !r.job.methods.nonNegative || r.changing.on || len(r.pulls) != 1 || r.job.direction != pregel.Out {
-		return
+		return nil
 	}
-	lists := r.part.Lightest(r.team, func(bytes int64) bool { return !r.job.budget().Tight(bytes) })
+	lists, err := r.part.Lightest(ctx, r.team, func(bytes int64) bool { return !r.job.budget().Tight(bytes) })
 	if lists == nil {
-		return
+		return err
 	}
 	r.pulls[0].Lightest = lists
 	r.light = lightest{
 		kernel: bounded, rows: len(lists.Starts) - 1, at: -1, least: make([]float64, r.team.Size()), fewArcs: fewArcs, thinFrom: thinFrom,
 		shares: r.job.methods.asynchronous && !r.job.options.Deterministic && r.part.Of == 1,
 	}
+	return nil
 }
 
 // share delivers what the vertices of word w have just sent, in the pull that is under way: to the receivers that come after them, in place of what

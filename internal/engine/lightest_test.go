@@ -1,6 +1,8 @@
 package engine_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -85,7 +87,7 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, 
 	var want []V
 	var first *bsp.Outcome
 	for _, how := range []string{"whole lists", "the lightest arcs", "early messages"} {
-		job, err := engine.NewJob(g, p, way.o)
+		job, err := engine.NewJob(t.Context(), g, p, way.o)
 		check(t, err)
 		defer job.Close()
 		job.ShareWork(0, 64)
@@ -201,5 +203,22 @@ func TestLightestArcs(t *testing.T) {
 	}
 	if thinned < 100 || shared < 100 {
 		t.Errorf("lists were thinned %d times, messages came early in %d runs: expected 100 of each at the least", thinned, shared)
+	}
+}
+
+// TestJobsAreNotMadeOnceTheContextEnded: a job that wants more of the graph than there is hears of it, and the next one is made.
+func TestJobsAreNotMadeOnceTheContextEnded(t *testing.T) {
+	s := dense(0)[0]
+	g := s.loadAs(t, setting{parts: 1, threads: 1}, edges.Float64)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := engine.NewJob(ended, g, algorithms.SSSP[float64]{}, engine.Options{}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the error is %v", err)
+	}
+	job, err := engine.NewJob(t.Context(), g, algorithms.SSSP[float64]{}, engine.Options{})
+	check(t, err)
+	defer job.Close()
+	if !job.Shares() {
+		t.Fatal("there are no lightest arcs")
 	}
 }

@@ -80,7 +80,7 @@ func (r *runner[V, M]) revert() {
 	}
 	r.leave()
 	r.arena = r.job.newArena()
-	if err := r.place(base); err != nil {
+	if err := r.place(context.Background(), base); err != nil {
 		panic(err) // it went well before
 	}
 	r.exchange.Become(base)

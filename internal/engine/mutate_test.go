@@ -230,7 +230,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
-	j, err := engine.NewJob(g, p, way.o)
+	j, err := engine.NewJob(t.Context(), g, p, way.o)
 	check(t, err)
 	defer j.Close()
 	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, engine.Inner(p), s.name, kind, way)
@@ -461,7 +461,7 @@ func TestMutationIsCancelled(t *testing.T) {
 				cancel()
 			}
 		}}
-		j, err := engine.NewJob(g, pregel.Program[uint64, uint64](stops), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Program[uint64, uint64](stops), engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) && err != nil {
 			t.Errorf("%d partitions: %v", parts, err)

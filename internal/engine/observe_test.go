@@ -30,7 +30,7 @@ func BenchmarkObserved(b *testing.B) {
 	buffer := bufio.NewWriterSize(file, 64<<10)
 	meter, store, set := new(history.Meter), history.NewStore(), metrics.New("")
 	shown := trace.Tee{meter, store, set.NewRuns().Journal(set.NewWork())}
-	job, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Team: team})
+	job, err := engine.NewJob(b.Context(), g, algorithms.BFS{}, engine.Options{Team: team})
 	check(b, err)
 	defer job.Close()
 	facts := job.Facts()

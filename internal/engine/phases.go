@@ -24,12 +24,12 @@ func (p *phases) close() {
 }
 
 // preparePhases asks the program for its plan, and readies the loaded graph for all phases: what is changed has the lists of what was loaded.
-func (j *Job[V, M]) preparePhases() (err error) {
+func (j *Job[V, M]) preparePhases(ctx context.Context) (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
 		return err
 	}
 	for _, p := range j.phases.programs {
-		if err := p.Ready(context.Background(), j.graph, j.options.Team); err != nil {
+		if err := p.Ready(ctx, j.graph, j.options.Team); err != nil {
 			return err
 		}
 	}
@@ -47,11 +47,11 @@ func (j *Job[V, M]) preparePhases() (err error) {
 
 // firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a run need not: what it measures takes
 // longer than some runs.
-func (j *Job[V, M]) firstPhase() error {
+func (j *Job[V, M]) firstPhase(ctx context.Context) error {
 	if j.options.From != nil || !j.methods.plan.certain() {
 		return nil
 	}
-	_, err := j.phase(0, j.phaseOptions())
+	_, err := j.phase(ctx, 0, j.phaseOptions())
 	return err
 }
 
@@ -128,7 +128,7 @@ func (w *walked[V, M]) phase(ctx context.Context, i int, o Options, before bsp.O
 		w.ended(was)
 		return Replay(program, &was, o.Deterministic)
 	}
-	phase, err := w.Job.phase(i, o)
+	phase, err := w.Job.phase(ctx, i, o)
 	if err != nil {
 		return nil, err
 	}
@@ -252,7 +252,7 @@ func (r *runner[V, M]) countBase(ctx context.Context) error {
 }
 
 // phase returns the job of a phase, ready to run.
-func (j *Job[V, M]) phase(i int, o Options) (following, error) {
+func (j *Job[V, M]) phase(ctx context.Context, i int, o Options) (following, error) {
 	program := j.phases.programs[i]
 	kind := program.Type()
 	if bound := j.phases.jobs[kind]; bound != nil {
@@ -262,7 +262,7 @@ func (j *Job[V, M]) phase(i int, o Options) (following, error) {
 		delete(j.phases.jobs, kind) // one of another direction, say
 		bound.Close()
 	}
-	bound, err := program.Bind(j.graph, o)
+	bound, err := program.Bind(ctx, j.graph, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}

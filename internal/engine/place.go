@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -11,7 +12,7 @@ import (
 )
 
 // place makes everything whose size and form depend on the partition's lists, in the runner's arena. Values, states and frontiers are zero.
-func (r *runner[V, M]) place(p *graph.Partition) error {
+func (r *runner[V, M]) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
 	switch r.job.direction {
 	case pregel.Either:
@@ -31,7 +32,9 @@ func (r *runner[V, M]) place(p *graph.Partition) error {
 	if err := r.bind(); err != nil {
 		return err
 	}
-	r.bindLightest()
+	if err := r.bindLightest(ctx); err != nil {
+		return err
+	}
 	size, slots := (p.Owned+63)&^63, bitmap.Words(r.layout.Count)
 	r.values = mem.Make[V](r.arena, size)
 	r.active = mem.Make[uint64](r.arena, size/64)

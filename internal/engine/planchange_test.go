@@ -206,7 +206,7 @@ func comparePhases(
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
-	j, err := engine.NewJob(g, last, way.o)
+	j, err := engine.NewJob(t.Context(), g, last, way.o)
 	check(t, err)
 	defer j.Close()
 	where := fmt.Sprintf("seed %d, %T after %T and twice %T, limit %d, %s, %v, %v", seed, last, p.once, p.twice, limit, s.name, kind, way)
@@ -307,7 +307,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 			}
 		}}
 		p := composed{c, phases{once: []pregel.Program[uint64, uint64]{c, seer{c}, stops, seer{c}}}}
-		j, err := engine.NewJob(g, pregel.Program[uint64, uint64](p), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Program[uint64, uint64](p), engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%d partitions: %v", parts, err)

@@ -58,7 +58,7 @@ func watched[V, M any](t *testing.T, s setting, shape shape, kind edges.Weights,
 	for i := range s.parts {
 		o := teamed(t, s)
 		o.Borders = checkpoint.NewBorders(1)
-		j, err := p.Bind(g.WithPartitions(i), o)
+		j, err := p.Bind(t.Context(), g.WithPartitions(i), o)
 		check(t, err)
 		t.Cleanup(j.Close)
 		w.processes, facts = append(w.processes, j), append(facts, j.Facts())
@@ -151,7 +151,7 @@ func confined[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights
 		p, err := engine.Erase(program())
 		check(t, err)
 		o2 := teamed(t, s)
-		j, err := p.Bind(g.WithPartitions(lost...), o2)
+		j, err := p.Bind(t.Context(), g.WithPartitions(lost...), o2)
 		check(t, err)
 		borders := checkpoint.NewBorders(len(lost))
 		err = engine.Recompute(t.Context(), j, s.parts, &checkpoint.Reader{Store: place, Manifest: from}, until, func(superstep int) (*engine.Again, error) {
@@ -280,7 +280,7 @@ func TestRecomputeFails(t *testing.T) {
 	recompute := func(spoil func(a *engine.Again)) error {
 		p, err := engine.Erase(program)
 		check(t, err)
-		j, err := p.Bind(shape.loadAs(t, s, 0).WithPartitions(0, 2), teamed(t, s))
+		j, err := p.Bind(t.Context(), shape.loadAs(t, s, 0).WithPartitions(0, 2), teamed(t, s))
 		check(t, err)
 		defer j.Close()
 		return engine.Recompute(t.Context(), j, 3, &checkpoint.Reader{Store: place, Manifest: from}, 6, func(superstep int) (*engine.Again, error) {
@@ -309,7 +309,7 @@ func TestRecomputable(t *testing.T) {
 		if s.grid.Rows > 1 {
 			of = grid
 		}
-		j, err := engine.NewJob(of, p, s.o)
+		j, err := engine.NewJob(t.Context(), of, p, s.o)
 		check(t, err)
 		defer j.Close()
 		return cmp.Or(fmt.Sprint(j.Recomputable()), "")
@@ -329,7 +329,7 @@ func TestRecomputable(t *testing.T) {
 			t.Errorf("%T, %v: %s", c.p, c.s, got)
 		}
 	}
-	ranks, err := engine.NewJob(g, algorithms.PageRank{}, engine.Options{})
+	ranks, err := engine.NewJob(t.Context(), g, algorithms.PageRank{}, engine.Options{})
 	check(t, err)
 	defer ranks.Close()
 	if err := ranks.Recomputable(); err == nil || !strings.Contains(err.Error(), "depends on the order of messages") {

@@ -51,7 +51,7 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		var j journal
 		g := kronecker(t, partitions)
-		job, err := engine.NewJob(g, algorithms.BFS{}, engine.Options{Trace: &j, Job: "mine"})
+		job, err := engine.NewJob(t.Context(), g, algorithms.BFS{}, engine.Options{Trace: &j, Job: "mine"})
 		check(t, err)
 		defer job.Close()
 		o, err := job.Run(t.Context())
@@ -120,7 +120,7 @@ func TestTheEndSaysWhy(t *testing.T) {
 		}
 		j := journal{at: c.at}
 		o.Trace = &j
-		job, err := engine.NewJob(kronecker(t, 2), algorithms.BFS{}, o)
+		job, err := engine.NewJob(t.Context(), kronecker(t, 2), algorithms.BFS{}, o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(ctx)
@@ -147,7 +147,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		told := -1
 		j := journal{}
 		o := engine.Options{MaxSupersteps: c.users, Trace: &j, Progress: func(p bsp.Progress) { told = p.MaxSupersteps }}
-		job, err := engine.NewJob(kronecker(t, 2), limited{most: c.programs}, o)
+		job, err := engine.NewJob(t.Context(), kronecker(t, 2), limited{most: c.programs}, o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(t.Context())
@@ -168,7 +168,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		}
 	}
 	const text = "limited: method MaxSupersteps returns -1, want how many there are at most, or 0 if that is not known"
-	if _, err := engine.NewJob(kronecker(t, 2), limited{most: -1}, engine.Options{}); err == nil || err.Error() != text {
+	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), limited{most: -1}, engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
 	erased, err := engine.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1}))

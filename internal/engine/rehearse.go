@@ -36,7 +36,7 @@ func Rehearse(ctx context.Context, program Program, o Options, grid graph.Grid) 
 	defer g.Close()
 	alike := o
 	alike.AnyGraph = true
-	bound, err := program.Bind(g, alike)
+	bound, err := program.Bind(ctx, g, alike)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func TestRehearseGrid(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := ""
-			if bound, err := program.Bind(g, o); err != nil {
+			if bound, err := program.Bind(t.Context(), g, o); err != nil {
 				want = err.Error()
 				refused++
 			} else {

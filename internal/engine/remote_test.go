@@ -35,7 +35,7 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 			o.Team = parallel.NewTeam(o.Team.Size(), false)
 			t.Cleanup(o.Team.Close)
 		}
-		j, err := program.Bind(g.WithPartitions(own...), o)
+		j, err := program.Bind(t.Context(), g.WithPartitions(own...), o)
 		check(t, err)
 		t.Cleanup(j.Close)
 		all, facts = append(all, j), append(facts, j.Facts())
@@ -129,7 +129,7 @@ func TestSharesAreAJob(t *testing.T) {
 func sameInShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], owners [][]int) {
 	t.Helper()
 	o := engine.Options{Deterministic: true}
-	job, err := engine.NewJob(g, p, o)
+	job, err := engine.NewJob(t.Context(), g, p, o)
 	check(t, err)
 	defer job.Close()
 	want, err := job.Run(t.Context())

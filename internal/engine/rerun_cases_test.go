@@ -127,7 +127,7 @@ func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 		p.seed, p.direction = uint64(i), pregel.Direction(i%3)
 		kinds := shapes(uint64(i))
 		g := kinds[len(kinds)-2].loadAs(t, s, edges.Unweighted)
-		j, err := engine.NewJob(g, rerunForms(p)[i%4], s.o)
+		j, err := engine.NewJob(t.Context(), g, rerunForms(p)[i%4], s.o)
 		check(t, err)
 		var want []uint64
 		for range 3 {

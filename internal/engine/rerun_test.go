@@ -145,7 +145,7 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 	f := new(fault)
 	s.o.Connect = func() (func(int) transport.Endpoint, func()) { return f.meet(s.parts) }
 	start := func() *engine.Job[V, M] {
-		j, err := engine.NewJob(g, make(f), s.o)
+		j, err := engine.NewJob(t.Context(), g, make(f), s.o)
 		check(t, err)
 		j.ShareWork(0, 1)
 		return j

@@ -229,7 +229,7 @@ func TestResendThatLies(t *testing.T) {
 		}
 		p := lying{does: c.does}
 		s.o.Team = parallel.NewTeam(1, false)
-		j, err := engine.NewJob(g, p, s.o)
+		j, err := engine.NewJob(t.Context(), g, p, s.o)
 		check(t, err)
 		_, err = j.Run(engine.Watch(t.Context(), watchNothing{}))
 		verify("watched", err, true)

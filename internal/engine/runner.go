@@ -120,7 +120,7 @@ type counts struct {
 	gathering, sweeping time.Duration // of a list program in a pull
 }
 
-func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
+func newRunner[V, M any](ctx context.Context, j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
 	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
 	base := r.base()
 	r.exchange = delivery.NewExchange[M](base, j.options.Encoding, j.options.Serial)
@@ -150,7 +150,7 @@ func newRunner[V, M any](j *Job[V, M], p *graph.Partition, team *parallel.Team) 
 	if err := r.beginChanges(); err != nil {
 		return nil, err
 	}
-	if err := r.place(base); err != nil {
+	if err := r.place(ctx, base); err != nil {
 		return nil, err
 	}
 	for range team.Size() {

@@ -414,7 +414,7 @@ func TestOutputWritesValues(t *testing.T) {
 		v.VoteToHalt()
 	}}}))
 	check(t, err)
-	j, err := e.Bind(w.load(t, 2, 0), engine.Options{})
+	j, err := e.Bind(t.Context(), w.load(t, 2, 0), engine.Options{})
 	check(t, err)
 	defer j.Close()
 	_, err = j.Run(t.Context())

@@ -208,7 +208,7 @@ func TestColumnsAreZeroAtTheStartOfEveryRun(t *testing.T) {
 		v.VoteToHalt()
 	}}, pregel.Out}})
 	for _, parts := range []int{1, 2} {
-		j, err := engine.NewJob(w.load(t, parts, 0), p, engine.Options{})
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), p, engine.Options{})
 		check(t, err)
 		defer j.Close()
 		for range 2 {
@@ -230,7 +230,7 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		v.VoteToHalt()
 	}}, pregel.Out}})
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(w.load(t, parts, 0), p, engine.Options{})
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), p, engine.Options{})
 		check(t, err)
 		defer j.Close()
 		given, err := j.Prefill("visits")

@@ -155,7 +155,7 @@ func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 		until := make(chan struct{})
 		g := on(t, "0-1 1-2 2-3 3-4").load(t, parts, edges.Unweighted)
 		const want = "waits: superstep 2: it took longer than 1s"
-		j, err := engine.NewJob(g, waits{until}, engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
+		j, err := engine.NewJob(t.Context(), g, waits{until}, engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
 			if err.Error() != want {
 				t.Errorf("%d partitions: late is told %v", parts, err)
 			}
@@ -316,7 +316,7 @@ func TestPointersToProgramsAreFine(t *testing.T) {
 func TestAFailedJobCanRunAgain(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(w.load(t, parts, 0), pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2}), teamed(t, setting{threads: 3}))
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2}), teamed(t, setting{threads: 3}))
 		check(t, err)
 		for range 2 {
 			if _, err := j.Run(t.Context()); !errors.Is(err, errUser) {
@@ -344,7 +344,7 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 				cancel(cause)
 			}
 		}}}
-		j, err := engine.NewJob(w.loadAs(t, s, 0), pregel.Program[string, int64](p), teamed(t, s))
+		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Program[string, int64](p), teamed(t, s))
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
 			t.Fatalf("%v: the error is %v", s, err)
@@ -364,7 +364,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"there is no delivery 8":                       {Delivery: 8},
 		"there is no encoding 4 that can be asked for": {Encoding: 4},
 	} {
-		_, err := engine.NewJob(w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
+		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
 		if err == nil || err.Error() != text {
 			t.Errorf("the error is %v, want %q", err, text)
 		}

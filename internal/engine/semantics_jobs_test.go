@@ -68,7 +68,7 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 			group.Go(func() {
 				id, _ := g.Find(source)
 				o := engine.Options{Delivery: []delivery.Choice{delivery.ChooseMirrored, delivery.ChooseAuto}[i%2]}
-				j, err := engine.NewJob(g, algorithms.SSSP[float64]{Source: id}, o)
+				j, err := engine.NewJob(t.Context(), g, algorithms.SSSP[float64]{Source: id}, o)
 				if err != nil {
 					t.Error(err)
 					return
@@ -94,7 +94,7 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 	out, _ := shape.adjacency()
 	for _, s := range inGrids() {
 		g := shape.loadAs(t, s, edges.Unweighted)
-		j, err := engine.NewJob(g, algorithms.BFSLevels{}, teamed(t, s))
+		j, err := engine.NewJob(t.Context(), g, algorithms.BFSLevels{}, teamed(t, s))
 		check(t, err)
 		var messages int
 		for round, source := range []int{5, 900, 5} {
@@ -187,7 +187,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 		}
 		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Uncombined: true}} {
 			o.Deterministic = true
-			if _, err := engine.NewJob(shape.load(t, 2, edges.Float64), p, o); err == nil {
+			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64), p, o); err == nil {
 				t.Errorf("%s, %+v: cannot be deterministic, and was taken", name, o)
 			}
 		}

@@ -214,7 +214,7 @@ func TestRandBeginsAgainWithEveryRun(t *testing.T) {
 		say(v, "%d", v.Rand().Uint64())
 		v.VoteToHalt()
 	}})
-	j, err := engine.NewJob(on(t, "0").load(t, 1, 0), p, engine.Options{})
+	j, err := engine.NewJob(t.Context(), on(t, "0").load(t, 1, 0), p, engine.Options{})
 	check(t, err)
 	defer j.Close()
 	for range 3 {

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"context"
+
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -42,15 +44,18 @@ type senderRanges[M any] struct {
 }
 
 // beginRanges has the pull that comes go by ranges of senders where that is faster, and adds up all ranges but the last.
-func (r *runner[V, M]) beginRanges(many bool) error {
+func (r *runner[V, M]) beginRanges(ctx context.Context, many bool) error {
 	s := &r.ranges
 	s.on = false
 	if len(r.pulling) != 1 || !r.pulling[0].All || !r.traits.Parts || r.gather != nil || r.command.Sends || r.changing.on {
 		return nil
 	}
 	whole, a := r.pulling[0], r.layout.Blocks[0].Pull.ByReceiver
-	if whole.Lists != &a.Lists || !a.Rising || !r.cutSenders(a) {
+	if whole.Lists != &a.Lists || !a.Rising {
 		return nil
+	}
+	if cut, err := r.cutSenders(ctx, a); !cut {
+		return err
 	}
 	s.on = true
 	phase := r.timed(&r.report.Times.Traverse)
@@ -70,11 +75,11 @@ func (r *runner[V, M]) beginRanges(many bool) error {
 }
 
 // cutSenders cuts lists by the ranges of senders when enough full pulls may come for that, and reports whether they are cut.
-func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
+func (r *runner[V, M]) cutSenders(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	s := &r.ranges
 	if s.cuts == nil {
 		if r.traits.Bytes == 0 || r.layout.Count*r.traits.Bytes < rangedColumn {
-			return false
+			return false, nil
 		}
 		for k := range firstRanges {
 			s.cuts = append(s.cuts, uint32(k+1)*graph.Width16)
@@ -84,10 +89,10 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 		}
 	}
 	if s.of == a {
-		return s.cut != nil
+		return s.cut != nil, nil
 	}
 	if s.fulls++; !s.soon && !r.manyPulls() {
-		return false
+		return false, nil
 	}
 	s.of = a
 	if !s.soon {
@@ -101,8 +106,7 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 	}()
 	var scratch [64]M
 	apart := r.kernel.Window(0, &scratch) == &scratch
-	var uncut *kernel.Lists
-	s.cut, uncut = a.CutSenders(s.cuts, s.short, r.team, arena, func(arcs []int, bytes int64) bool {
+	cut, uncut, err := a.CutSenders(ctx, s.cuts, s.short, r.team, arena, func(arcs []int, bytes int64) bool {
 		if apart {
 			bytes += int64(len(r.values) * mem.SizeOf[M]())
 		}
@@ -112,8 +116,12 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 		}
 		return first >= len(a.Adj)/rangedLeast && !r.job.budget().Tight(bytes)
 	})
-	if s.cut == nil {
-		return false
+	if err != nil {
+		s.of = nil // another run may cut them
+		return false, err
+	}
+	if s.cut = cut; cut == nil {
+		return false, nil
 	}
 	r.arena.Adopt(arena)
 	if s.sums = nil; apart {
@@ -125,7 +133,7 @@ func (r *runner[V, M]) cutSenders(a *graph.Adjacency) bool {
 		s.pulls = append(s.pulls, pull[M]{Pull: kernel.Pull{Lists: &k.Lists, All: true, Adj16: k.Adj16, First: k.First}})
 	}
 	s.uncut = &pull[M]{Pull: kernel.Pull{Lists: uncut, All: true}}
-	return true
+	return true, nil
 }
 
 // manyPulls reports whether rangedPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.

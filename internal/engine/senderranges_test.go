@@ -28,7 +28,7 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
 	way.o.Team = team
-	job, err := engine.NewJob(s.loadAs(t, way, edges.Unweighted), program, way.o)
+	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted), program, way.o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,7 +105,7 @@ func BenchmarkSenderRanges(b *testing.B) {
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
 			for i, short := range ways {
-				job, err := engine.NewJob(g, p, engine.Options{Team: team})
+				job, err := engine.NewJob(b.Context(), g, p, engine.Options{Team: team})
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job

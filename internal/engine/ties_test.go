@@ -56,7 +56,7 @@ func TestOfEquallyNearSendersTheLeastIsKept(t *testing.T) {
 			}
 		}
 		for _, p := range []pregel.Program[arrival, arrival]{nearest{}, nearestMonotone{}} {
-			j, err := engine.NewJob(g, p, teamed(t, s))
+			j, err := engine.NewJob(t.Context(), g, p, teamed(t, s))
 			check(t, err)
 			j.ShareWork(0, 1)
 			check(t, j.CutChunks(t.Context())) // of which later rounds may have the lesser senders

@@ -34,7 +34,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 			once := algorithms.PageRank{Damping: 0.85, Iterations: 1} // every vertex sends to all its neighbours, once
 			sent := func(o engine.Options) int {
 				o.Team = team
-				job, err := engine.NewJob(g, once, o)
+				job, err := engine.NewJob(t.Context(), g, once, o)
 				check(t, err)
 				defer job.Close()
 				outcome, err := job.Run(t.Context())

@@ -2,6 +2,7 @@ package graph
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"slices"
 
@@ -36,31 +37,31 @@ func kept(degree uint32) uint32 {
 
 // Lightest returns lists of the same rows as those by receiver, of a flat grid, with the lightest arcs of each, lightest first. They are made at
 // the first call, if accept allows so many bytes more. It returns nil without them: where weights may be negative or there are none, and where
-// lists are short.
-func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool) *kernel.Lists {
+// lists are short. The error is that ctx ended before they were made.
+func (p *Partition) Lightest(ctx context.Context, team *parallel.Team, accept func(bytes int64) bool) (*kernel.Lists, error) {
 	p.transposing.Lock()
 	defer p.transposing.Unlock()
 	if !p.Grid.Flat() {
-		return nil
+		return nil, nil
 	}
 	a := p.along.Pull.ByReceiver
 	rows := len(a.Starts) - 1
 	if p.lightest != nil || p.graph.LeastWeight != 0 || a.Weights32 == nil && a.Weights64 == nil || rows <= 0 {
-		return p.lightest
+		return p.lightest, nil
 	}
 	arcs := int64(0)
 	for r := range rows {
 		arcs += int64(kept(a.Starts[r+1] - a.Starts[r]))
 	}
 	if keptPart*arcs > int64(len(a.Adj)) {
-		return nil
+		return nil, nil
 	}
 	each := int64(8)
 	if a.Weights64 != nil {
 		each = 12
 	}
 	if !accept(4*int64(rows+1) + each*arcs) {
-		return nil
+		return nil, nil
 	}
 	arena, done := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, false
 	defer func() { p.graph.keepIf(done, arena) }()
@@ -72,6 +73,9 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 	keys := make([][]uint64, team.Size())
 	words := len(a.Bits)
 	team.For(words, 64, func(worker, lo, hi int) {
+		if ctx.Err() != nil {
+			return
+		}
 		for r := a.Rank[lo]; r < a.Rank[hi]; r++ {
 			if l.Weights32 != nil {
 				keys[worker] = lightest(l.Adj, l.Weights32, l.Starts[r], l.Starts[r+1], a.Adj[a.Starts[r]:a.Starts[r+1]], a.Weights32[a.Starts[r]:a.Starts[r+1]], keys[worker])
@@ -80,8 +84,11 @@ func (p *Partition) Lightest(team *parallel.Team, accept func(bytes int64) bool)
 			}
 		}
 	})
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	p.lightest, done = l, true
-	return l
+	return l, nil
 }
 
 // lightest writes the lightest arcs of a list to the places from lo to hi, lightest first. Keys are room to sort in.

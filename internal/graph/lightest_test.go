@@ -3,6 +3,7 @@ package graph_test
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math/bits"
 	"math/rand/v2"
@@ -66,12 +67,17 @@ func TestLightest(t *testing.T) {
 			team := parallel.NewTeam(1+int(seed%3), false)
 			defer team.Close()
 			for _, p := range g.Parts {
-				if p.Lightest(team, func(int64) bool { return false }) != nil {
-					t.Fatal("lists were made that were not to be")
+				if l, err := p.Lightest(t.Context(), team, func(int64) bool { return false }); l != nil || err != nil {
+					t.Fatal("lists were made that were not to be", err)
 				}
 				before := g.Bytes()
-				light, asked := p.Lightest(team, func(bytes int64) bool { before += bytes; return true }), before
-				if light == nil || light != p.Lightest(team, yes) {
+				ctx, cancel := context.WithCancel(t.Context())
+				if l, err := p.Lightest(ctx, team, func(int64) bool { cancel(); return true }); l != nil || !errors.Is(err, context.Canceled) || g.Bytes() != before {
+					t.Fatalf("lists, the error %v, and %d bytes where there were %d, after the context ended", err, g.Bytes(), before)
+				}
+				light, err := p.Lightest(t.Context(), team, func(bytes int64) bool { before += bytes; return true })
+				asked := before
+				if again, _ := p.Lightest(t.Context(), team, yes); light == nil || light != again || err != nil {
 					t.Fatal("lists were not made, or again")
 				}
 				if grown := g.Bytes(); grown < asked || grown > asked+3*64 {
@@ -134,8 +140,8 @@ func TestNoLightest(t *testing.T) {
 			t.Fatal(err)
 		}
 		team := parallel.NewTeam(1, false)
-		if got := g.Parts[0].Lightest(team, func(int64) bool { return true }) != nil; got != x.have {
-			t.Errorf("%s: lightest arcs %t, expected %t", x.what, got, x.have)
+		if got, err := g.Parts[0].Lightest(t.Context(), team, func(int64) bool { return true }); (got != nil) != x.have || err != nil {
+			t.Errorf("%s: lightest arcs %t, expected %t, %v", x.what, got != nil, x.have, err)
 		}
 		team.Close()
 		g.Close()

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"context"
 	"math/bits"
 	"sort"
 
@@ -29,8 +30,10 @@ const Width16 = 1 << 16
 
 // CutSenders cuts the long lists of the first receivers, each of which rises by slot, before the slots of cuts, which rise. A list of one of these has more than
 // short arcs, on average of 64 receivers. What it makes lies in arena. Once it knows how many arcs each range has, and how many bytes all of that takes, it
-// asks whether to go on, and returns nil if not. Uncut are the lists that it leaves whole.
-func (a *Adjacency) CutSenders(cuts []uint32, short int, team *parallel.Team, arena *mem.Arena, accept func(arcs []int, bytes int64) bool) (ranges []SenderRange, uncut *kernel.Lists) {
+// asks whether to go on, and returns nil if not, or if ctx ended. Uncut are the lists that it leaves whole.
+func (a *Adjacency) CutSenders(
+	ctx context.Context, cuts []uint32, short int, team *parallel.Team, arena *mem.Arena, accept func(arcs []int, bytes int64) bool,
+) (ranges []SenderRange, uncut *kernel.Lists, err error) {
 	words := len(a.Bits)
 	c := &senderCutter{a: a, cuts: cuts, before: make([][]uint32, len(cuts)+1), out: make([]SenderRange, len(cuts)+1)}
 	for k := range c.out {
@@ -45,10 +48,13 @@ func (a *Adjacency) CutSenders(cuts []uint32, short int, team *parallel.Team, ar
 	}
 	const grain = 8 // the first words have most arcs
 	team.For(c.words, grain, func(_, lo, hi int) {
-		for w := lo; w < hi; w++ {
+		for w := lo; w < hi && ctx.Err() == nil; w++ {
 			c.count(w)
 		}
 	})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
 	arcs, bytes := make([]int, len(c.out)), int64(0)
 	for k := range c.out {
 		l, rows, n := &c.out[k], uint32(0), uint32(0)
@@ -61,7 +67,7 @@ func (a *Adjacency) CutSenders(cuts []uint32, short int, team *parallel.Team, ar
 		bytes += 4*(int64(rows)+1) + int64(n)*int64(c.width(k))
 	}
 	if !accept(arcs, bytes) {
-		return nil, nil
+		return nil, nil, nil
 	}
 	for k := range c.out {
 		l := &c.out[k]
@@ -74,13 +80,16 @@ func (a *Adjacency) CutSenders(cuts []uint32, short int, team *parallel.Team, ar
 		}
 	}
 	team.For(c.words, grain, func(_, lo, hi int) {
-		for w := lo; w < hi; w++ {
+		for w := lo; w < hi && ctx.Err() == nil; w++ {
 			c.copy(w)
 		}
 	})
+	if ctx.Err() != nil {
+		return nil, nil, context.Cause(ctx)
+	}
 	uncut = &kernel.Lists{Bits: mem.Make[uint64](arena, words), Rank: a.Rank, Starts: a.Starts, Adj: a.Adj}
 	copy(uncut.Bits[c.words:], a.Bits[c.words:])
-	return c.out, uncut
+	return c.out, uncut, nil
 }
 
 // senderCutter makes the ranges.

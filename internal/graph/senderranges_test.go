@@ -2,6 +2,7 @@ package graph_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -44,10 +45,17 @@ func TestCutSenders(t *testing.T) {
 			defer team.Close()
 			arena, asked := &mem.Arena{}, []int(nil)
 			defer arena.Close()
-			if ranges, _ := a.CutSenders(cuts, 0, team, arena, func([]int, int64) bool { return false }); ranges != nil {
-				t.Fatal("lists are cut that were not to be")
+			if ranges, _, err := a.CutSenders(t.Context(), cuts, 0, team, arena, func([]int, int64) bool { return false }); ranges != nil || err != nil {
+				t.Fatal("lists are cut that were not to be", err)
 			}
-			ranges, whole := a.CutSenders(cuts, int(seed%3), team, arena, func(arcs []int, _ int64) bool { asked = arcs; return true })
+			ctx, cancel := context.WithCancel(t.Context())
+			if ranges, _, err := a.CutSenders(ctx, cuts, 0, team, arena, func([]int, int64) bool { cancel(); return true }); ranges != nil || !errors.Is(err, context.Canceled) {
+				t.Fatalf("lists are cut, or the error %v, after the context ended", err)
+			}
+			ranges, whole, err := a.CutSenders(t.Context(), cuts, int(seed%3), team, arena, func(arcs []int, _ int64) bool { asked = arcs; return true })
+			if err != nil {
+				t.Fatal(err)
+			}
 			uncut += checkCut(t, a, cuts, ranges, whole, asked)
 		})
 		g.Close()

@@ -72,7 +72,7 @@ func (l *local) Search(ctx context.Context, kernel string, root Root, name strin
 	if l.kernel == kernel {
 		err = program.Restart(l.job)
 	} else {
-		err = l.bind(kernel, program)
+		err = l.bind(ctx, kernel, program)
 	}
 	if err != nil {
 		return 0, err
@@ -83,7 +83,7 @@ func (l *local) Search(ctx context.Context, kernel string, root Root, name strin
 	return l.job.Seconds(), err
 }
 
-func (l *local) bind(kernel string, program engine.Program) error {
+func (l *local) bind(ctx context.Context, kernel string, program engine.Program) error {
 	if l.job != nil {
 		l.job.Close()
 	}
@@ -92,7 +92,7 @@ func (l *local) bind(kernel string, program engine.Program) error {
 	if o.Trace != nil {
 		o.Trace = &l.trace
 	}
-	bound, err := program.Bind(l.Graph(), o)
+	bound, err := program.Bind(ctx, l.Graph(), o)
 	if err != nil {
 		return err
 	}

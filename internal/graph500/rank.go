@@ -154,7 +154,9 @@ func (s *Rank) Construct(ctx context.Context) (float64, []Root, error) {
 	if s.SSSP { // what pulls of kernel 3 look at first is a part of the graph's structure
 		for _, p := range g.Parts {
 			if p != nil {
-				p.Lightest(s.Team, func(bytes int64) bool { return !mem.Process().Tight(bytes) })
+				if _, err := p.Lightest(ctx, s.Team, func(bytes int64) bool { return !mem.Process().Tight(bytes) }); err != nil {
+					return time.Since(start).Seconds(), nil, err
+				}
 			}
 		}
 	}

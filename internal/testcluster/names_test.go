@@ -105,7 +105,7 @@ func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := program.Bind(g, engine.Options{})
+	bound, err := program.Bind(t.Context(), g, engine.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -106,7 +106,7 @@ func inGrid(t testing.TB, p engine.Registered, values map[string]string, input s
 	if err != nil {
 		t.Fatal(err)
 	}
-	bound, err := program.Bind(g, o)
+	bound, err := program.Bind(t.Context(), g, o)
 	if err != nil {
 		t.Fatal(err)
 	}

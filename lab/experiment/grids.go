@@ -162,7 +162,7 @@ func (s *source) count(ctx context.Context, grid graph.Grid, o engine.Options) (
 	defer g.Close()
 	sent := &traffic{}
 	o.Trace = sent
-	x, err := s.searcher(g, o)
+	x, err := s.searcher(ctx, g, o)
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +189,7 @@ func (b *bench) timeGrids(ctx context.Context) error {
 			return err
 		}
 		defer g.Close()
-		x, err := s.searcher(g, l.options)
+		x, err := s.searcher(ctx, g, l.options)
 		if err != nil {
 			return err
 		}

@@ -79,14 +79,14 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 	p := &programs{b, in, g}
 	for _, program := range []struct {
 		name string
-		make func(o engine.Options) (way, func(), error)
+		make func(ctx context.Context, o engine.Options) (way, func(), error)
 	}{{"pagerank", p.pagerank}, {"bfs", p.bfs}} {
 		panel := figure.Panel{Title: program.name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 		var ways []way
 		counts := make([]traffic, len(manners))
 		for i, m := range manners {
 			m.options.Team, m.options.Trace = b.Team, &counts[i]
-			run, end, err := program.make(m.options)
+			run, end, err := program.make(ctx, m.options)
 			if err != nil {
 				return err
 			}
@@ -96,7 +96,7 @@ func (b *bench) programs(ctx context.Context, t, steps *Table) error {
 				return err
 			}
 			m.options.Trace = nil
-			if run, end, err = program.make(m.options); err != nil {
+			if run, end, err = program.make(ctx, m.options); err != nil {
 				return err
 			}
 			defer end()
@@ -140,9 +140,9 @@ func (p *programs) verified(ctx context.Context) verify.Graph {
 	return verify.Graph{Edges: p.in.Edges, Vertices: p.g.N, Directed: p.g.Directed, Labels: p.g.Labels, Team: p.b.Team, Stop: ctx.Err}
 }
 
-func (p *programs) pagerank(o engine.Options) (way, func(), error) {
+func (p *programs) pagerank(ctx context.Context, o engine.Options) (way, func(), error) {
 	program := algorithms.PageRank{Damping: 0.85, Iterations: tableIterations}
-	job, err := engine.NewJob(p.g, program, o)
+	job, err := engine.NewJob(ctx, p.g, program, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -157,8 +157,8 @@ func (p *programs) pagerank(o engine.Options) (way, func(), error) {
 }
 
 // bfs searches from the vertex with the most arcs.
-func (p *programs) bfs(o engine.Options) (way, func(), error) {
-	job, err := engine.NewJob(p.g, algorithms.BFS{Source: 0}, o)
+func (p *programs) bfs(ctx context.Context, o engine.Options) (way, func(), error) {
+	job, err := engine.NewJob(ctx, p.g, algorithms.BFS{Source: 0}, o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -244,7 +244,7 @@ func (b *bench) copies(ctx context.Context) error {
 // sent runs one superstep in which every vertex sends to all its neighbours and returns how many values crossed partitions.
 func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int, error) {
 	o.Team = b.Team
-	job, err := engine.NewJob(g, algorithms.PageRank{Damping: 0.85, Iterations: 1}, o)
+	job, err := engine.NewJob(ctx, g, algorithms.PageRank{Damping: 0.85, Iterations: 1}, o)
 	if err != nil {
 		return 0, err
 	}

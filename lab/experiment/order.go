@@ -58,7 +58,7 @@ func (b *bench) orders(ctx context.Context, t *Table, panel *figure.Panel, scale
 		defer g.Close()
 		for _, c := range orderChoices {
 			var sent traffic
-			recorded, err := s.searcher(g, engine.Options{Delivery: c, Trace: &sent})
+			recorded, err := s.searcher(ctx, g, engine.Options{Delivery: c, Trace: &sent})
 			if err != nil {
 				return err
 			}
@@ -71,7 +71,7 @@ func (b *bench) orders(ctx context.Context, t *Table, panel *figure.Panel, scale
 			for _, step := range sent.steps {
 				looks += step.edges
 			}
-			x, err := s.searcher(g, engine.Options{Delivery: c})
+			x, err := s.searcher(ctx, g, engine.Options{Delivery: c})
 			if err != nil {
 				return err
 			}

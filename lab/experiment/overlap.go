@@ -95,7 +95,7 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 		}
 		traced := o
 		traced.Trace = &counts[i]
-		recorded, err := s.searcher(g, traced)
+		recorded, err := s.searcher(ctx, g, traced)
 		if err != nil {
 			return 0, err
 		}
@@ -104,7 +104,7 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 		if err != nil {
 			return 0, err
 		}
-		x, err := s.searcher(g, o)
+		x, err := s.searcher(ctx, g, o)
 		if err != nil {
 			return 0, err
 		}

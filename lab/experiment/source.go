@@ -113,9 +113,9 @@ type searcher struct {
 }
 
 // searcher makes one for a layout of the source.
-func (s *source) searcher(g *graph.Graph, o engine.Options) (*searcher, error) {
+func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options) (*searcher, error) {
 	o.Team = s.b.Team
-	job, err := engine.NewJob(g, algorithms.BFS{}, o)
+	job, err := engine.NewJob(ctx, g, algorithms.BFS{}, o)
 	if err != nil {
 		return nil, err
 	}

@@ -104,12 +104,12 @@ func (b *bench) directions(ctx context.Context, t *Table, s *source, name string
 	var ways []way
 	counts := make([]traffic, len(a.choices))
 	for i, c := range a.choices {
-		x, err := s.searcher(g, engine.Options{Delivery: c})
+		x, err := s.searcher(ctx, g, engine.Options{Delivery: c})
 		if err != nil {
 			return nil, err
 		}
 		defer x.close()
-		recorded, err := s.searcher(g, engine.Options{Delivery: c, Trace: &counts[i]})
+		recorded, err := s.searcher(ctx, g, engine.Options{Delivery: c, Trace: &counts[i]})
 		if err != nil {
 			return nil, err
 		}

@@ -29,7 +29,7 @@ func Measure(ctx context.Context) (Rates, error) {
 	if err != nil {
 		return Rates{}, err
 	}
-	share, err := p.Bind(g, engine.Options{})
+	share, err := p.Bind(ctx, g, engine.Options{})
 	if err != nil {
 		return Rates{}, err
 	}

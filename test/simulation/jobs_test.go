@@ -107,7 +107,7 @@ func (j job) expected(t testing.TB) (map[uint64]string, int) {
 	defer g.Close()
 	program, err := known.New(j.parameters(), g.Find)
 	check(t, err)
-	bound, err := program.Bind(g, engine.Options{})
+	bound, err := program.Bind(t.Context(), g, engine.Options{})
 	check(t, err)
 	defer bound.Close()
 	outcome, err := bound.Run(t.Context())
