@@ -26,7 +26,7 @@ func (SSSP[W]) Monotone() {}
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSP[W]) NonNegative() {}
 
-// Asynchronous says that a distance may come early: the shortest is found in any order.
+// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
 func (SSSP[W]) Asynchronous() {}
 
 // Aggregators are the window's.
@@ -125,7 +125,7 @@ func (SSSPTree[W]) Monotone() {}
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSPTree[W]) NonNegative() {}
 
-// Asynchronous says that a distance may come early: the shortest is found in any order.
+// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
 func (SSSPTree[W]) Asynchronous() {}
 
 // Aggregators are the window's.

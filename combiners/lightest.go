@@ -30,8 +30,8 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	return float64(least)
 }
 
-// share makes messages that were written readable. Others read them at the same time: those of before by Load, the others not before they are
-// marked as present.
+// share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
+// another is stored atomically; a first one is copied plainly, and read once the caller has marked its sender as present.
 func share[W Weight](read, write []W, w int, sent, before uint64) {
 	from, to := (*[64]W)(write[w<<6:]), (*[64]W)(read[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
@@ -100,7 +100,7 @@ func (k *minPlusKernel[W]) Least(present []uint64, lo, hi int, next bool) float6
 // Bound notes the least distance that is sent.
 func (k *minPlusKernel[W]) Bound(least float64) { k.least = W(least) }
 
-// Share has pulls that are under way read the messages just sent.
+// Share lets pulls that are under way read the messages just sent.
 func (k *minPlusKernel[W]) Share(w int, sent, before uint64) { share(k.Read, k.Write, w, sent, before) }
 
 // CountPull counts the arcs that a pull looks at.
@@ -166,7 +166,7 @@ func (k *minPlusSenderKernel[W]) Least(present []uint64, lo, hi int, next bool) 
 // Bound notes the least distance that is sent.
 func (k *minPlusSenderKernel[W]) Bound(least float64) { k.least = W(least) }
 
-// Share has pulls that are under way read the messages just sent.
+// Share lets pulls that are under way read the messages just sent.
 func (k *minPlusSenderKernel[W]) Share(w int, sent, before uint64) {
 	share(k.Read, k.Write, w, sent, before)
 }

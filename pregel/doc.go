@@ -51,8 +51,9 @@
 //	Monotone()                            a message that is no better, by the combiner, than one the
 //	                                      vertex has had before has no effect, and is not delivered
 //	Asynchronous()                        with Monotone: a message may also reach vertices in the superstep in which it is
-//	                                      sent, so that how many supersteps and messages a run takes depends on chance;
-//	                                      runs that must be deterministic deliver in the next superstep all the same
+//	                                      sent, so that how many supersteps and messages a run takes depends on chance.
+//	                                      It does so in one partition, if the program is NonNegative and combines by
+//	                                      MinPlus or MinPlusSender, and not in runs that must be deterministic
 //	ValidateGraph(g GraphInfo) error      refuses a graph before superstep 0, such as one that is not directed;
 //	                                      as in Validate, VertexIDs in fields may be None
 //	NonNegative()                         a graph with an edge of negative weight is refused

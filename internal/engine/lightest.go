@@ -236,7 +236,7 @@ func (r *runner[V, M]) thinned() *graph.Adjacency {
 // bound tells the kernel the least message that a pull will meet.
 func (r *runner[V, M]) bound(p *pull[M]) error {
 	l := &r.light
-	if l.shares { // words that are not in the summary get ones, and the messages of all are being read
+	if l.shares { // vertices may send first whose words the summary leaves out, and whose messages p.All would have read before
 		p.from.read.All, p.All = true, false
 	}
 	if l.kernel == nil || p.Lightest == nil || r.part.Of == 1 && l.at == r.command.Superstep {

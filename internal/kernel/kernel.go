@@ -117,8 +117,8 @@ type Bounded interface {
 	CountPull(p *Pull, w int, need uint64) int
 	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
-	// Share has pulls that are under way read the messages just sent by vertices of word w. Those of before have others that are being read: they
-	// are replaced. What others sent may be read once they are marked as present, by an atomic write.
+	// Share lets pulls that are under way read the messages just sent by vertices of word w. The vertices of before already have messages that are
+	// being read: better ones replace them. Messages of the others are read once the caller has marked these as present, by an atomic write.
 	Share(w int, sent, before uint64)
 }
 
