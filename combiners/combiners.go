@@ -66,7 +66,7 @@ func Sum[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Sum"), 0, func(a, b T) T { return a + b },
 		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
 			float := isFloat[T]()
-			return &sumKernel[T]{newPlain[T](b, 0, kernel.Traits{Ordered: float, Parts: true}), float && b.Deterministic}, nil
+			return &sumKernel[T]{newPlain[T](b, 0, kernel.Traits{Ordered: float}), float && b.Deterministic}, nil
 		})
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -65,6 +66,7 @@ func (x trial[M]) run(t *testing.T) {
 				for w := range b.owned / 64 {
 					y.pulls(w)
 				}
+				y.tiles()
 				y.pushes(deterministic)
 				y.folds()
 			}
@@ -123,12 +125,8 @@ func (x *bench[M]) pulls(w int) {
 		need &^= found // the engine asks for no more where one is enough
 	}
 	p := kernel.Pull{Lists: x.pull, Present: x.sent.present}
-	all := true
-	for _, a := range x.b.arcs {
-		all = all && bitmap.Get(x.sent.present, a.from)
-	}
 	for _, p.All = range []bool{false, true} {
-		if p.All && !all {
+		if p.All && !x.allSent() {
 			continue
 		}
 		var in, before [64]M
@@ -155,6 +153,73 @@ func (x *bench[M]) pulls(w int) {
 			x.Fatalf("pull: %d edges walked of %d", walked, edges)
 		}
 	}
+}
+
+func (x *bench[M]) allSent() bool {
+	for _, a := range x.b.arcs {
+		if !bitmap.Get(x.sent.present, a.from) {
+			return false
+		}
+	}
+	return true
+}
+
+// tiles adds up the lists of all words from a random one on as one tile, into an array and into the column being written.
+func (x *bench[M]) tiles() {
+	adder, ok := x.k.(kernel.Adder[M])
+	if !ok || !x.allSent() {
+		return
+	}
+	first := x.rng.IntN(x.b.owned / 64)
+	ofLength := map[int][]uint16{}
+	most := 0
+	for i := range x.b.owned - first<<6 {
+		lo, hi := x.pull.Row(uint32(first<<6 + i))
+		ofLength[int(hi-lo)] = append(ofLength[int(hi-lo)], uint16(i))
+		most = max(most, int(hi-lo))
+	}
+	tile := kernel.Tile{}
+	for n := most; n > 0; n-- {
+		if len(ofLength[n]) == 0 {
+			continue
+		}
+		tile.Rows = append(append(tile.Rows, uint16(n-1), uint16(len(ofLength[n]))), ofLength[n]...)
+		for _, i := range ofLength[n] {
+			lo, _ := x.pull.Row(uint32(first<<6 + int(i)))
+			for _, s := range x.pull.Adj[lo:][:n] {
+				tile.Arcs = append(tile.Arcs, uint16(s))
+			}
+		}
+	}
+	sums := make([]M, x.b.owned)
+	for i := range sums {
+		sums[i] = x.part(x.rng.Uint64(), pregel.VertexID(i))
+	}
+	before := slices.Clone(sums)
+	check := func(where string, sums []M) {
+		for i, sum := range sums {
+			messages := []M{before[i]}
+			if i >= first<<6 {
+				messages = append(messages, x.messages[i]...)
+			}
+			x.check(where, uint32(i), true, sum, messages)
+		}
+	}
+	adder.AddTile(&tile, first, sums)
+	check("tile", sums)
+	var scratch [64]M
+	if x.k.Window(0, &scratch) == &scratch {
+		return
+	}
+	var column []M
+	for w := range x.b.owned / 64 {
+		copy(x.k.Window(w, nil)[:], before[w<<6:])
+	}
+	adder.AddTile(&tile, first, nil)
+	for w := range x.b.owned / 64 {
+		column = append(column, x.k.Window(w, nil)[:]...)
+	}
+	check("tile, into the column", column)
 }
 
 // inbox returns an inbox with some messages, which it returns too.

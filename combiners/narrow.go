@@ -23,7 +23,7 @@ type narrowSumKernel struct {
 }
 
 func (k *narrowSumKernel) Traits() kernel.Traits {
-	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: true, Parts: true}
+	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: true}
 }
 
 func (k *narrowSumKernel) Reset() {}

@@ -17,43 +17,48 @@ func at[S any, I uint16 | uint32](column *S, i I) S {
 	return *(*S)(unsafe.Add(unsafe.Pointer(column), uintptr(i)*unsafe.Sizeof(*column)))
 }
 
-// addAll adds, for all vertices of word w that have in-edges, what their in-neighbours sent, which is in read by what adj says, to in if the vertex
-// is of found; else in is set. It holds no more variables than there are registers.
-func addAll[M, S pregel.Number, I uint16 | uint32](l *kernel.Lists, adj []I, read []S, w int, found uint64, in *[64]M) (uint64, int) {
+// sumOf adds a list's messages to sum. It is a function of its own for there to be registers for all that the loop holds.
+func sumOf[M, S pregel.Number, I uint16 | uint32](sum M, list []I, column *S) M {
+	var sum1, sum2, sum3 M
+	j := 0
+	for ; j <= len(list)-4; j += 4 {
+		four := (*[4]I)(list[j:])
+		sum += M(at(column, four[0]))
+		sum1 += M(at(column, four[1]))
+		sum2 += M(at(column, four[2]))
+		sum3 += M(at(column, four[3]))
+	}
+	sum += sum1 + (sum2 + sum3)
+	for ; j < len(list); j++ {
+		sum += M(at(column, list[j]))
+	}
+	return sum
+}
+
+// addAll adds, for all vertices of word w that have in-edges, what their in-neighbours sent, which is in read, to in if the vertex is of found; else in is set.
+func addAll[M, S pregel.Number](l *kernel.Lists, read []S, w int, found uint64, in *[64]M) (uint64, int) {
 	rows, column := l.Bits[w], unsafe.SliceData(read)
 	starts := l.Starts[l.Rank[w]:][:bits.OnesCount64(rows)+1]
 	lo := starts[0]
 	for _, hi := range starts[1:] {
-		i, list := uint(bits.TrailingZeros64(rows))&63, adj[lo:hi]
+		i, list := uint(bits.TrailingZeros64(rows))&63, l.Adj[lo:hi]
 		rows, lo = rows&(rows-1), hi
-		var sum, sum1, sum2, sum3 M
+		var sum M
 		if found>>i&1 != 0 {
 			sum = in[i]
 		}
-		j := 0
-		for ; j <= len(list)-4; j += 4 {
-			four := (*[4]I)(list[j:])
-			sum += M(at(column, four[0]))
-			sum1 += M(at(column, four[1]))
-			sum2 += M(at(column, four[2]))
-			sum3 += M(at(column, four[3]))
-		}
-		sum += sum1 + (sum2 + sum3)
-		for ; j < len(list); j++ {
-			sum += M(at(column, list[j]))
-		}
-		in[i] = sum
+		in[i] = sumOf(sum, list, column)
 	}
 	return found | l.Bits[w], int(lo - starts[0])
 }
 
 // addInOrder is addAll for the vertices of need, in the order of each list.
-func addInOrder[M, S pregel.Number, I uint16 | uint32](l *kernel.Lists, adj []I, read []S, w int, need, found uint64, in *[64]M) (uint64, int) {
+func addInOrder[M, S pregel.Number](l *kernel.Lists, read []S, w int, need, found uint64, in *[64]M) (uint64, int) {
 	rows, base, walked := l.Bits[w], l.Rank[w], 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
 		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		list := adj[l.Starts[r]:l.Starts[r+1]]
+		list := l.Adj[l.Starts[r]:l.Starts[r+1]]
 		walked += len(list)
 		var sum M
 		if found>>i&1 != 0 {
@@ -70,18 +75,13 @@ func addInOrder[M, S pregel.Number, I uint16 | uint32](l *kernel.Lists, adj []I,
 // add adds what all in-neighbours of the vertices of need sent.
 func add[M, S pregel.Number](p *kernel.Pull, read []S, w int, need, found uint64, in *[64]M, ordered bool) (uint64, int) {
 	need &= p.Bits[w]
-	some := ordered || need != p.Bits[w]
 	switch {
 	case need == 0:
 		return found, 0
-	case p.Adj16 != nil && some:
-		return addInOrder(p.Lists, p.Adj16, read[p.First:], w, need, found, in)
-	case p.Adj16 != nil:
-		return addAll(p.Lists, p.Adj16, read[p.First:], w, found, in)
-	case some:
-		return addInOrder(p.Lists, p.Adj, read, w, need, found, in)
+	case ordered || need != p.Bits[w]:
+		return addInOrder(p.Lists, read, w, need, found, in)
 	}
-	return addAll(p.Lists, p.Adj, read, w, found, in)
+	return addAll(p.Lists, read, w, found, in)
 }
 
 // pullAll is Pull when every in-neighbour sent.
@@ -92,4 +92,58 @@ func (k *sumKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 // pullAll is Pull when every in-neighbour sent.
 func (k *narrowSumKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]float64) (uint64, int) {
 	return add(p, k.Read, w, need, found, in, k.ordered)
+}
+
+// AddTile adds up a tile.
+func (k *sumKernel[T]) AddTile(t *kernel.Tile, w int, sums []T) {
+	if sums == nil {
+		sums = k.Write
+	}
+	addTile(t, k.Read, sums[w<<6:], k.ordered)
+}
+
+// AddTile adds up a tile.
+func (k *narrowSumKernel) AddTile(t *kernel.Tile, w int, sums []float64) {
+	addTile(t, k.Read, sums[w<<6:], k.ordered)
+}
+
+func addTile[M, S pregel.Number](t *kernel.Tile, read []S, sums []M, ordered bool) {
+	column, rows, arcs := unsafe.SliceData(read[t.First:]), t.Rows, t.Arcs
+	for len(rows) > 0 {
+		length, receivers := int(rows[0])+1, rows[2:][:rows[1]]
+		rows = rows[2+len(receivers):]
+		lists := arcs[:length*len(receivers)]
+		arcs = arcs[len(lists):]
+		switch {
+		case ordered:
+			for _, i := range receivers {
+				sum := sums[i]
+				for _, s := range lists[:length] {
+					sum += M(at(column, s))
+				}
+				sums[i], lists = sum, lists[length:]
+			}
+		case length == 1:
+			for j, i := range receivers[:len(lists)] {
+				sums[i] += M(at(column, lists[j]))
+			}
+		case length == 2:
+			for _, i := range receivers {
+				two := (*[2]uint16)(lists)
+				sums[i] += M(at(column, two[0])) + M(at(column, two[1]))
+				lists = lists[2:]
+			}
+		case length == 3:
+			for _, i := range receivers {
+				three := (*[3]uint16)(lists)
+				sums[i] += M(at(column, three[0])) + M(at(column, three[1])) + M(at(column, three[2]))
+				lists = lists[3:]
+			}
+		default:
+			for _, i := range receivers {
+				sums[i] = sumOf(sums[i], lists[:length], column)
+				lists = lists[length:]
+			}
+		}
+	}
 }

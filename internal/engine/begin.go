@@ -38,7 +38,7 @@ func (r *runner[V, M]) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.lists.reset()
-	r.ranges.fulls, r.ranges.on = 0, false
+	r.tiling.fulls, r.tiling.on = 0, false
 	r.light.forget()
 	clear(r.grids.announced)
 	r.clearProperties()

@@ -126,7 +126,7 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		r.pulling = append(r.pulling, &r.pulls[i])
 	}
 	many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
-	if err := r.beginRanges(ctx, many); err != nil {
+	if err := r.pullTiles(ctx, many); err != nil {
 		return err
 	}
 	phase := r.timed(&r.report.Times.Traverse)
@@ -166,7 +166,7 @@ func (r *runner[V, M]) pullTask(worker int) {
 func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 	in := &t.in
 	t.Block.In = in
-	walked, inbox, ranges := 0, r.command.Sends, &r.ranges
+	walked, inbox, tiles := 0, r.command.Sends, &r.tiling
 	for w := lo; w < hi; w++ {
 		open := ^r.finished[w]
 		received := uint64(0)
@@ -175,10 +175,9 @@ func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
 				*in = [64]M(r.inbox.Msg[w<<6:])
 			}
 		}
-		if ranges.on {
-			found, sums := ranges.before(len(ranges.pulls)-1, w, r.kernel)
-			if received = found & open; received != 0 {
-				*in = *sums
+		if tiles.on {
+			if received = tiles.found[w] & open; received != 0 {
+				*in = *tiles.window(w, r.kernel)
 			}
 		}
 		for _, p := range r.pulling {

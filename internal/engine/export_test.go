@@ -152,21 +152,20 @@ func DecodeRequests(b []byte) {
 	nothing.decode(b, nil, all)
 }
 
-// CutSenders has full pulls of sums go by ranges of senders that are cut before these slots, however small the graph is; with none, by whole lists. Lists
-// of more than short arcs are cut.
-func (j *Job[V, M]) CutSenders(short int, cuts ...uint32) {
+// Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
+func (j *Job[V, M]) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
-		r.ranges = senderRanges[M]{cuts: cuts, soon: true, short: short}
-		if len(cuts) == 0 {
-			r.ranges = senderRanges[M]{cuts: []uint32{}, of: r.layout.Blocks[0].Pull.ByReceiver}
+		r.tiling = tiling[M]{size: size}
+		if size.Senders == 0 {
+			r.tiling.of = r.layout.Blocks[0].Pull.ByReceiver
 		}
 	}
 }
 
-// ByRanges reports whether the last pull of every partition went by ranges of senders.
-func (j *Job[V, M]) ByRanges() bool {
+// ByTiles reports whether the last pull of every partition went by tiles.
+func (j *Job[V, M]) ByTiles() bool {
 	for _, r := range j.runners {
-		if !r.ranges.on {
+		if !r.tiling.on {
 			return false
 		}
 	}

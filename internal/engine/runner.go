@@ -45,7 +45,7 @@ type runner[V, M any] struct {
 	layout     graph.Layout // of the program's direction
 	pulls      []pull[M]    // by block
 	pulling    []*pull[M]   // those of this superstep
-	ranges     senderRanges[M]
+	tiling     tiling[M]
 	light      lightest
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32 // see equalDegrees
@@ -88,7 +88,7 @@ type runner[V, M any] struct {
 // tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
 type tasks struct {
 	pull, inbox, lists, start, ranged, claim, emit, fold func(worker int)
-	pullBlock, search, addRange, least, thin             func(worker int)
+	pullBlock, search, addTiles, least, thin             func(worker int)
 }
 
 // thread is the state of one worker of a partition's team.
@@ -136,7 +136,7 @@ func newRunner[V, M any](ctx context.Context, j *Job[V, M], p *graph.Partition, 
 	r.lists.store = r.store
 	r.tasks = tasks{
 		r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask,
-		r.addRangeTask, r.leastTask, r.thinTask,
+		r.addTilesTask, r.leastTask, r.thinTask,
 	}
 	r.sinking = r.sink
 	if j.methods.list == nil && !j.options.Uncombined {

@@ -48,8 +48,6 @@ type Traits struct {
 	Each bool
 	// Monotone: the kernel can leave out messages that are no better than one the receiver has had before.
 	Monotone bool
-	// Parts: a pull that is full may walk every list in parts, one after the other, and lists of 16 bits (Pull.Adj16).
-	Parts bool
 }
 
 // Kernel is a combiner bound to one partition: it holds the column of messages to all neighbours (HM of Ueno13, by
@@ -153,10 +151,6 @@ type Pull struct {
 	All bool
 	// Lightest, if not nil, has the lightest arcs of each list, lightest first. Only of kernels that are Bounded.
 	Lightest *Lists
-	// Adj16, if not nil, has the senders of all rows instead of Adj: how far they are beyond slot First. Only where All is set, and of kernels with
-	// the trait Parts.
-	Adj16 []uint16
-	First uint32
 }
 
 // Push is a traversal from senders to receivers.

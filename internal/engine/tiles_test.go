@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -21,9 +22,8 @@ type narrowRank struct{ vertexPageRank }
 
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
-// ranks runs a program of ranks with the senders cut before these slots, and returns the ranks of two runs of one job: a job's second run has the
-// index of its first.
-func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P, way setting, cuts ...uint32) (first, second []float64, by bool) {
+// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs of one job: a job's second run has the tiles of its first.
+func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P, way setting, size graph.TileSize) (first, second []float64, by bool) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
@@ -34,12 +34,12 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	}
 	defer job.Close()
 	job.ShareWork(0, 64)
-	job.CutSenders(len(cuts)%3, cuts...)
+	job.Tile(size)
 	for _, to := range []*[]float64{&first, &second} {
 		check(t, job.Restart(program))
 		_, err := job.Run(t.Context())
 		check(t, err)
-		by = job.ByRanges()
+		by = job.ByTiles()
 		for v := range s.n {
 			*to = append(*to, job.Value(pregel.VertexID(v)))
 		}
@@ -47,20 +47,20 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	return first, second, by
 }
 
-// TestSenderRangesSumTheSame compares pulls by ranges of senders with those by whole lists: to the bit where sums are ordered.
-func TestSenderRangesSumTheSame(t *testing.T) {
-	ranged := 0
+// TestTilesSumTheSame compares pulls by tiles with those by whole lists: to the bit where sums are ordered.
+func TestTilesSumTheSame(t *testing.T) {
+	tiled := 0
 	for _, s := range shapes(7) {
-		for i, cuts := range [][]uint32{{1}, {5, 60}, {64, 65, 300}, {1 << 20}} {
+		for i, size := range []graph.TileSize{{Senders: 1, Receivers: 64}, {Senders: 8, Receivers: 128, Arcs: 50}, {Senders: 128, Receivers: 1 << 13, Arcs: 100}, {Senders: 1 << 16, Receivers: 64, Arcs: 1 << 18}} {
 			for _, deterministic := range []bool{false, true} {
 				o := engine.Options{Deterministic: deterministic, Delivery: delivery.ChoosePull}
 				way := setting{parts: 1, threads: 1 + i%3, o: o}
-				t.Run(fmt.Sprintf("%s, cuts %v, %v", s.name, cuts, way), func(t *testing.T) {
+				t.Run(fmt.Sprintf("%s, tiles %v, %v", s.name, size, way), func(t *testing.T) {
 					compare := func(want, got, again []float64) {
 						t.Helper()
 						for v := range want {
 							if math.Abs(want[v]-got[v]) > 1e-12 || deterministic && want[v] != got[v] {
-								t.Errorf("vertex %d: %v by ranges, %v by whole lists", v, got[v], want[v])
+								t.Errorf("vertex %d: %v by tiles, %v by whole lists", v, got[v], want[v])
 							}
 						}
 						if !slices.Equal(got, again) {
@@ -68,33 +68,42 @@ func TestSenderRangesSumTheSame(t *testing.T) {
 						}
 					}
 					p := algorithms.PageRank{Damping: 0.85, Iterations: 5}
-					want, _, by := ranks(t, s, p, way)
+					want, _, by := ranks(t, s, p, way, graph.TileSize{})
 					if by {
-						t.Fatal("by ranges, without cuts")
+						t.Fatal("by tiles that were not to be")
 					}
-					got, again, by := ranks(t, s, p, way, cuts...)
+					got, again, by := ranks(t, s, p, way, size)
 					compare(want, got, again)
 					if by {
-						ranged++
+						tiled++
 					}
 					narrow := narrowRank{vertexPageRank(p)}
-					want, _, _ = ranks(t, s, narrow, way)
-					got, again, _ = ranks(t, s, narrow, way, cuts...)
+					want, _, _ = ranks(t, s, narrow, way, graph.TileSize{})
+					got, again, _ = ranks(t, s, narrow, way, size)
 					compare(want, got, again)
 				})
 			}
 		}
 	}
-	if ranged < 20 {
-		t.Errorf("%d of the runs went by ranges: expected 20 at the least", ranged)
+	if tiled < 20 {
+		t.Errorf("%d of the runs went by tiles: expected 20 at the least", tiled)
 	}
 }
 
-// BenchmarkSenderRanges runs PageRank by turns by whole lists and by ranges of senders, where lists of more than so many arcs are cut, and reports the medians of
-// the time of an iteration once lists are cut, and the time of the first run of each job.
-func BenchmarkSenderRanges(b *testing.B) {
+// BenchmarkTiles runs PageRank by turns by whole lists and by tiles of several sizes, and reports the medians of the time of an iteration once tiles are made,
+// and the time of the first run of each job, of an iteration.
+func BenchmarkTiles(b *testing.B) {
 	const iterations = 20
-	ways := []int{-1, 0, 16, 64, 128} // -1 is by whole lists
+	type way struct {
+		name string
+		size graph.TileSize
+	}
+	ways := []way{{name: "whole"}}
+	for _, senders := range []uint32{1 << 15, 1 << 16} {
+		for _, receivers := range []uint32{1 << 12, 1 << 13, 1 << 14} {
+			ways = append(ways, way{fmt.Sprintf("%dKx%dK", senders>>10, receivers>>10), graph.TileSize{Senders: senders, Receivers: receivers, Arcs: 1 << 18}})
+		}
+	}
 	for _, scale := range layerScales() {
 		b.Run(fmt.Sprintf("scale=%d", scale), func(b *testing.B) {
 			team := parallel.NewTeam(2, true)
@@ -104,16 +113,12 @@ func BenchmarkSenderRanges(b *testing.B) {
 			jobs := make([]*engine.Job[float64, float64], len(ways))
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
-			for i, short := range ways {
+			for i, way := range ways {
 				job, err := engine.NewJob(b.Context(), g, p, engine.Options{Team: team})
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job
-				if short < 0 {
-					job.CutSenders(0)
-				} else {
-					job.CutSenders(short, 1<<16, 2<<16, 1<<20)
-				}
+				job.Tile(way.size)
 			}
 			for b.Loop() {
 				for i, job := range jobs {
@@ -127,13 +132,13 @@ func BenchmarkSenderRanges(b *testing.B) {
 					}
 				}
 			}
-			for i, short := range ways {
+			for i, way := range ways {
 				if len(took[i]) == 0 { // -benchtime 1x
 					took[i] = first[i : i+1]
 				}
 				slices.Sort(took[i])
-				b.ReportMetric(first[i].Seconds()*1e3/iterations, fmt.Sprintf("first-%d-ms", short))
-				b.ReportMetric(took[i][len(took[i])/2].Seconds()*1e3/iterations, fmt.Sprintf("short-%d-ms", short))
+				b.ReportMetric(first[i].Seconds()*1e3/iterations, way.name+"-first-ms")
+				b.ReportMetric(took[i][len(took[i])/2].Seconds()*1e3/iterations, way.name+"-ms")
 			}
 		})
 	}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a sender anywhere in the column, and for branches at the ends of
+// lists. So such a pull goes by tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum for each receiver, and the vertices
+// compute when all ranges are through. A sum that is ordered is the same, for ranges are in the order of the lists.
+
+const (
+	// tiledArcs is the number of arcs from which tiles pay for the memory that they want.
+	tiledArcs = 1 << 20
+	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they save in 3 to 8.
+	tiledPulls = 10
+)
+
+// tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. Docs/performance.md has what other sizes took.
+var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64}
+
+// tiling is the state of pulls by tiles.
+type tiling[M any] struct {
+	size  graph.TileSize   // tileSize, or what tests set: then tiles are made at the first full pull
+	fulls int              // pulls of all messages in this run
+	of    *graph.Adjacency // what tiles were made of, or found not worth it
+	tiles *graph.Tiles     // or nil
+	adder kernel.Adder[M]
+	sums  []M // by receiver; nil if they lie in the column being written
+	now   int // the range that is added to the sums
+	on    bool
+	found []uint64 // the receivers, in this superstep's pull by tiles
+}
+
+// pullTiles adds up the messages of the pull that comes by tiles, where that is faster: then no list is left to be pulled.
+func (r *runner[V, M]) pullTiles(ctx context.Context, many bool) error {
+	s := &r.tiling
+	s.on = false
+	if len(r.pulling) != 1 || !r.pulling[0].All || r.gather != nil || r.command.Sends || r.changing.on {
+		return nil
+	}
+	whole, a := r.pulling[0], r.layout.Blocks[0].Pull.ByReceiver
+	if whole.Lists != &a.Lists || !a.Rising {
+		return nil
+	}
+	adder, ok := whole.from.kernel.(kernel.Adder[M])
+	if !ok {
+		return nil
+	}
+	if made, err := r.makeTiles(ctx, a); !made {
+		return err
+	}
+	s.on, s.adder, s.found = true, adder, a.Bits
+	phase := r.timed(&r.report.Times.Traverse)
+	defer phase.end()
+	for s.now = range s.tiles.Ranges() {
+		if err := r.run(many, s.tiles.Windows, r.tasks.addTiles); err != nil {
+			return err
+		}
+	}
+	r.pulling = r.pulling[:0]
+	return nil
+}
+
+// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are some.
+func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
+	s := &r.tiling
+	if s.of == a {
+		return s.tiles != nil, nil
+	}
+	if s.size.Senders == 0 {
+		if s.fulls++; len(a.Adj) < tiledArcs || !r.manyPulls() {
+			return false, nil
+		}
+		s.size = tileSize
+	}
+	s.of, s.tiles = a, nil
+	arena := r.job.newArena()
+	defer func() {
+		if s.tiles == nil { // memory was short, now or in the middle of it
+			arena.Close()
+		}
+	}()
+	var scratch [64]M
+	apart := r.kernel.Window(0, &scratch) == &scratch
+	tiles, err := a.Tiles(ctx, s.size, r.team, arena, func(bytes int64) bool {
+		if apart {
+			bytes += int64(len(r.values) * mem.SizeOf[M]())
+		}
+		return !r.job.budget().Tight(bytes)
+	})
+	if err != nil {
+		s.of = nil // another run may make them
+		return false, err
+	}
+	if s.tiles = tiles; tiles == nil {
+		return false, nil
+	}
+	r.arena.Adopt(arena)
+	if s.sums = nil; apart {
+		s.sums = mem.Make[M](r.arena, len(r.values))
+	}
+	return true, nil
+}
+
+// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
+func (r *runner[V, M]) manyPulls() bool {
+	if most := r.job.methods.maxSupersteps; most > 0 {
+		return most-r.command.Superstep >= tiledPulls
+	}
+	return r.tiling.fulls > tiledPulls
+}
+
+// window returns the sums of word w.
+func (s *tiling[M]) window(w int, k kernel.Kernel[M]) *[64]M {
+	if s.sums == nil {
+		return k.Window(w, nil)
+	}
+	return (*[64]M)(s.sums[w<<6:])
+}
+
+// addTilesTask adds the messages of a range of senders to the receivers' sums.
+func (r *runner[V, M]) addTilesTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	s, windows := &r.tiling, r.words
+	for {
+		i := r.chunks.Take(1)
+		if i >= len(windows)-1 || r.stop.Load() {
+			return
+		}
+		from := int(windows[i])
+		if s.now == 0 {
+			for w := from; w < int(windows[i+1]); w++ {
+				clear(s.window(w, r.kernel)[:])
+			}
+		}
+		tile := s.tiles.Tile(s.now, i)
+		s.adder.AddTile(&tile, from, s.sums)
+		t.count.walked += len(tile.Arcs)
+	}
+}

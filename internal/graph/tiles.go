@@ -1,0 +1,274 @@
+package graph
+
+import (
+	"context"
+	"math"
+	"math/bits"
+	"sort"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// Tiles are the arcs of lists by receiver, cut by windows of receivers and ranges of senders. A pull of all messages takes range by range,
+// whose messages fit in a cache, and adds to the sums of window by window. A receiver's arcs stay in the order of its list.
+//
+//	          senders 0..65535   65536..131071 ...
+//	window 0  tile               tile
+//	window 1  tile               tile
+//
+// An arc takes 2 bytes, and each part of a list, that has the arcs of a receiver in one range, 2 more; in degree order the first range has most of the arcs.
+type Tiles struct {
+	// Windows are the borders, in words, of the windows of receivers.
+	Windows []uint32
+	size    TileSize
+	ranges  []tileRange
+}
+
+// TileSize says how large tiles are.
+type TileSize struct {
+	// Senders and Receivers are how many of both a tile has at the most: powers of two, at most 2^16, of Receivers at least 64.
+	Senders, Receivers uint32
+	// Arcs is about how many arcs a window of more than one word has at the most, for there to be work for many threads.
+	Arcs uint32
+	// Least is how many arcs a tile must have on the mean. Else no tiles are made: ranges would not be worth their cost.
+	Least int
+}
+
+// tileRange has the tiles of a range of senders, window by window.
+type tileRange struct {
+	rows, arcs []uint16
+	starts     []tileStart // by window, and the end
+}
+
+// tileStart is where a tile begins, in the rows and in the arcs of its range.
+type tileStart struct{ rows, arcs uint32 }
+
+// Ranges returns how many ranges of senders there are.
+func (t *Tiles) Ranges() int { return len(t.ranges) }
+
+// Tile returns the tile of a range and a window.
+func (t *Tiles) Tile(k, window int) kernel.Tile {
+	r := &t.ranges[k]
+	from, to := r.starts[window], r.starts[window+1]
+	return kernel.Tile{First: uint32(k) * t.size.Senders, Rows: r.rows[from.rows:to.rows], Arcs: r.arcs[from.arcs:to.arcs]}
+}
+
+const (
+	// longPart is the length from which parts are not sorted by it: each is a group of its own.
+	longPart = 64
+	// longestPart is the most arcs that a part may have: more, where there are parallel edges, are two parts.
+	longestPart = 1 << 16
+)
+
+// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie in arena. Once it knows how many bytes they take it asks whether
+// to go on, and returns nil if not, if tiles would have hardly any arcs, or if ctx ended.
+func (a *Adjacency) Tiles(
+	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena, accept func(bytes int64) bool,
+) (*Tiles, error) {
+	c := &tiler{a: a, team: team, t: &Tiles{Windows: a.windows(size), size: size}, scratch: make([]tileScratch, team.Size())}
+	windows := len(c.t.Windows) - 1
+	most := uint32(0)
+	for r := range len(a.Starts) - 1 {
+		most = max(most, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists rise
+	}
+	c.t.ranges = make([]tileRange, most/size.Senders+1)
+	if len(a.Adj) < size.Least*windows*len(c.t.ranges) {
+		return nil, nil
+	}
+	for k := range c.t.ranges {
+		c.t.ranges[k].starts = mem.Make[tileStart](arena, windows+1)
+	}
+	if err := c.each(ctx, c.measure); err != nil {
+		return nil, err
+	}
+	bytes, ends, fits := c.place()
+	if !fits || !accept(bytes) {
+		return nil, nil
+	}
+	for k := range c.t.ranges {
+		r := &c.t.ranges[k]
+		r.rows, r.arcs = mem.Make[uint16](arena, int(ends[k].rows)), mem.Make[uint16](arena, int(ends[k].arcs))
+	}
+	if err := c.each(ctx, c.fill); err != nil {
+		return nil, err
+	}
+	return c.t, nil
+}
+
+// windows cuts the words of rows into windows.
+func (a *Adjacency) windows(size TileSize) []uint32 {
+	borders, first := []uint32{0}, 0
+	for w := range a.Bits {
+		lo, _ := a.Words(first)
+		_, hi := a.Words(w)
+		if w > first && (w-first == int(size.Receivers/64) || hi-lo > size.Arcs) {
+			borders, first = append(borders, uint32(w)), w
+		}
+	}
+	return append(borders, uint32(len(a.Bits)))
+}
+
+// tiler makes tiles.
+type tiler struct {
+	a       *Adjacency
+	team    *parallel.Team
+	t       *Tiles
+	scratch []tileScratch // by worker
+}
+
+// each calls f for each window, by the workers of the team.
+func (c *tiler) each(ctx context.Context, f func(s *tileScratch, window int)) error {
+	c.team.For(len(c.t.Windows)-1, 1, func(worker, window, _ int) {
+		if ctx.Err() == nil {
+			f(&c.scratch[worker], window)
+		}
+	})
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+// part is the part of a receiver's list whose senders are in one range.
+type part struct {
+	at                  uint32 // where it begins in the lists
+	k, receiver, length uint16 // the range; the length less 1
+}
+
+// tileScratch is a window's parts, and how they lie in the window's tiles.
+type tileScratch struct {
+	parts []part
+	tiles []tileParts // by range
+}
+
+// tileParts counts a tile's parts.
+type tileParts struct {
+	long     tileStart           // the long ones: what they take of rows, and of arcs
+	lengths  uint64              // which lengths the others have
+	of       [longPart]uint32    // how many, by length
+	at       [longPart]tileStart // where the next part of a length goes
+	longNext tileStart
+}
+
+// collect counts the parts of the lists of a window by tile and length, and keeps them if asked to.
+func (c *tiler) collect(s *tileScratch, window int, keep bool) {
+	if s.tiles == nil {
+		s.tiles = make([]tileParts, len(c.t.ranges))
+	}
+	a, from, shift := c.a, c.t.Windows[window], bits.TrailingZeros32(c.t.size.Senders)&31
+	parts := s.parts[:0]
+	for w := from; w < c.t.Windows[window+1]; w++ {
+		r := a.Rank[w]
+		for rows := a.Bits[w]; rows != 0; rows &= rows - 1 {
+			receiver := uint16((w-from)<<6) + uint16(bits.TrailingZeros64(rows))
+			at, end := a.Starts[r], a.Starts[r+1]
+			r++
+			for at < end {
+				list := a.Adj[at:end]
+				k, n := list[0]>>shift, len(list)
+				if list[n-1]>>shift != k {
+					n = below(list, (k+1)<<shift)
+				}
+				n = min(n, longestPart)
+				if keep {
+					parts = append(parts, part{at: at, k: uint16(k), receiver: receiver, length: uint16(n - 1)})
+				}
+				at += uint32(n)
+				t := &s.tiles[k]
+				if n >= longPart {
+					t.long.rows += 3
+					t.long.arcs += uint32(n)
+				} else {
+					t.lengths |= 1 << n
+					t.of[n]++
+				}
+			}
+		}
+	}
+	s.parts = parts
+}
+
+// measure finds how much room each tile of a window takes.
+func (c *tiler) measure(s *tileScratch, window int) {
+	c.collect(s, window, false)
+	for k := range s.tiles {
+		t := &s.tiles[k]
+		size := t.long
+		for l := t.lengths; l != 0; l &= l - 1 {
+			n := bits.TrailingZeros64(l)
+			size.rows += 2 + t.of[n]
+			size.arcs += uint32(n) * t.of[n]
+			t.of[n] = 0
+		}
+		t.long, t.lengths = tileStart{}, 0
+		c.t.ranges[k].starts[window] = size
+	}
+}
+
+// place finds where tiles begin by how much room they take, and how many bytes all take together. It reports whether places are of 32 bits.
+func (c *tiler) place() (bytes int64, ends []tileStart, fits bool) {
+	for k := range c.t.ranges {
+		starts := c.t.ranges[k].starts
+		var rows, arcs uint64
+		for i, size := range starts {
+			starts[i] = tileStart{uint32(rows), uint32(arcs)}
+			rows, arcs = rows+uint64(size.rows), arcs+uint64(size.arcs)
+		}
+		if rows > math.MaxUint32 || arcs > math.MaxUint32 {
+			return 0, nil, false
+		}
+		bytes += 2 * int64(rows+arcs)
+		ends = append(ends, tileStart{uint32(rows), uint32(arcs)})
+	}
+	return bytes, ends, true
+}
+
+// fill copies the arcs of a window to its tiles: long parts first, then the others, the longer ones first.
+func (c *tiler) fill(s *tileScratch, window int) {
+	c.collect(s, window, true)
+	for k := range s.tiles {
+		t, to := &s.tiles[k], &c.t.ranges[k]
+		at := to.starts[window]
+		t.longNext = at
+		at.rows, at.arcs = at.rows+t.long.rows, at.arcs+t.long.arcs
+		for l := t.lengths; l != 0; {
+			n := bits.Len64(l) - 1
+			l &^= 1 << n
+			to.rows[at.rows], to.rows[at.rows+1] = uint16(n-1), uint16(t.of[n])
+			at.rows += 2
+			t.at[n] = at
+			at.rows, at.arcs = at.rows+t.of[n], at.arcs+uint32(n)*t.of[n]
+			t.of[n] = 0
+		}
+		t.long, t.lengths = tileStart{}, 0
+	}
+	for _, p := range s.parts {
+		n, first, to := int(p.length)+1, uint32(p.k)*c.t.size.Senders, &c.t.ranges[p.k]
+		next := &s.tiles[p.k].longNext
+		if n < longPart {
+			next = &s.tiles[p.k].at[n]
+		} else {
+			to.rows[next.rows], to.rows[next.rows+1] = uint16(n-1), 1
+			next.rows += 2
+		}
+		to.rows[next.rows] = p.receiver
+		arcs := to.arcs[next.arcs:][:n]
+		for j, sender := range c.a.Adj[p.at:][:n] {
+			arcs[j] = uint16(sender - first)
+		}
+		next.rows, next.arcs = next.rows+1, next.arcs+uint32(n)
+	}
+}
+
+// below returns how many slots of a rising list are below a cut. Most lists are short: they are counted through, without a branch that is mispredicted.
+func below(list []uint32, cut uint32) (n int) {
+	if len(list) > 64 {
+		return sort.Search(len(list), func(j int) bool { return list[j] >= cut })
+	}
+	for _, s := range list {
+		n += int((uint64(s) - uint64(cut)) >> 63)
+	}
+	return n
+}
