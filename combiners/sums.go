@@ -47,7 +47,14 @@ func addAll[M, S pregel.Number](l *kernel.Lists, read []S, w int, found uint64, 
 		if found>>i&1 != 0 {
 			sum = in[i]
 		}
-		in[i] = sumOf(sum, list, column)
+		if len(list) > 4 {
+			in[i] = sumOf(sum, list, column)
+			continue
+		}
+		for _, s := range list {
+			sum += M(at(column, s))
+		}
+		in[i] = sum
 	}
 	return found | l.Bits[w], int(lo - starts[0])
 }

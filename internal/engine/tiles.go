@@ -20,7 +20,7 @@ const (
 )
 
 // tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. Docs/performance.md has what other sizes took.
-var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64}
+var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4}
 
 // tiling is the state of pulls by tiles.
 type tiling[M any] struct {

@@ -18,7 +18,7 @@ import (
 )
 
 // narrowRank is PageRank whose messages travel as float32.
-type narrowRank struct{ vertexPageRank }
+type narrowRank struct{ algorithms.PageRank }
 
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
@@ -77,7 +77,7 @@ func TestTilesSumTheSame(t *testing.T) {
 					if by {
 						tiled++
 					}
-					narrow := narrowRank{vertexPageRank(p)}
+					narrow := narrowRank{p}
 					want, _, _ = ranks(t, s, narrow, way, graph.TileSize{})
 					got, again, _ = ranks(t, s, narrow, way, size)
 					compare(want, got, again)
@@ -94,14 +94,17 @@ func TestTilesSumTheSame(t *testing.T) {
 // and the time of the first run of each job, of an iteration.
 func BenchmarkTiles(b *testing.B) {
 	const iterations = 20
+	p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
 	type way struct {
-		name string
-		size graph.TileSize
+		name    string
+		program pregel.Program[float64, float64]
+		size    graph.TileSize
 	}
-	ways := []way{{name: "whole"}}
+	narrow := narrowRank{p}
+	ways := []way{{name: "whole", program: p}, {name: "float32-whole", program: narrow}, {"float32-64Kx8K", narrow, graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18}}}
 	for _, senders := range []uint32{1 << 15, 1 << 16} {
 		for _, receivers := range []uint32{1 << 12, 1 << 13, 1 << 14} {
-			ways = append(ways, way{fmt.Sprintf("%dKx%dK", senders>>10, receivers>>10), graph.TileSize{Senders: senders, Receivers: receivers, Arcs: 1 << 18}})
+			ways = append(ways, way{fmt.Sprintf("%dKx%dK", senders>>10, receivers>>10), p, graph.TileSize{Senders: senders, Receivers: receivers, Arcs: 1 << 18}})
 		}
 	}
 	for _, scale := range layerScales() {
@@ -109,12 +112,11 @@ func BenchmarkTiles(b *testing.B) {
 			team := parallel.NewTeam(2, true)
 			defer team.Close()
 			g, _ := layerGraph(b, scale, team)
-			p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
 			jobs := make([]*engine.Job[float64, float64], len(ways))
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
 			for i, way := range ways {
-				job, err := engine.NewJob(b.Context(), g, p, engine.Options{Team: team})
+				job, err := engine.NewJob(b.Context(), g, way.program, engine.Options{Team: team})
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job
@@ -122,7 +124,7 @@ func BenchmarkTiles(b *testing.B) {
 			}
 			for b.Loop() {
 				for i, job := range jobs {
-					check(b, job.Restart(p))
+					check(b, job.Restart(ways[i].program))
 					job.Prepare()
 					t := clocked(func() { _, err := job.Run(b.Context()); check(b, err) })
 					if first[i] == 0 {

@@ -34,6 +34,9 @@ type TileSize struct {
 	Arcs uint32
 	// Least is how many arcs a tile must have on the mean. Else no tiles are made: ranges would not be worth their cost.
 	Least int
+	// Spread: one tile in so many must have arcs, if it is not 0. Else no tiles are made: neighbours are close to each other, as in a grid, and their messages
+	// are in a cache anyway.
+	Spread int
 }
 
 // tileRange has the tiles of a range of senders, window by window.
@@ -63,7 +66,8 @@ const (
 )
 
 // Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie in arena. Once it knows how many bytes they take it asks whether
-// to go on, and returns nil if not, if tiles would have hardly any arcs, or if ctx ended.
+// to go on, and returns nil if not, if
+// tiles would have too few arcs (TileSize), or if ctx ended.
 func (a *Adjacency) Tiles(
 	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena, accept func(bytes int64) bool,
 ) (*Tiles, error) {
@@ -83,8 +87,8 @@ func (a *Adjacency) Tiles(
 	if err := c.each(ctx, c.measure); err != nil {
 		return nil, err
 	}
-	bytes, ends, fits := c.place()
-	if !fits || !accept(bytes) {
+	bytes, ends, pays := c.place()
+	if !pays || !accept(bytes) {
 		return nil, nil
 	}
 	for k := range c.t.ranges {
@@ -207,12 +211,17 @@ func (c *tiler) measure(s *tileScratch, window int) {
 	}
 }
 
-// place finds where tiles begin by how much room they take, and how many bytes all take together. It reports whether places are of 32 bits.
-func (c *tiler) place() (bytes int64, ends []tileStart, fits bool) {
+// place finds where tiles begin by how much room they take, and how many bytes all take together. It reports whether places are of 32 bits,
+// and tiles spread.
+func (c *tiler) place() (bytes int64, ends []tileStart, pays bool) {
+	some := 0
 	for k := range c.t.ranges {
 		starts := c.t.ranges[k].starts
 		var rows, arcs uint64
 		for i, size := range starts {
+			if size.arcs > 0 {
+				some++
+			}
 			starts[i] = tileStart{uint32(rows), uint32(arcs)}
 			rows, arcs = rows+uint64(size.rows), arcs+uint64(size.arcs)
 		}
@@ -222,7 +231,7 @@ func (c *tiler) place() (bytes int64, ends []tileStart, fits bool) {
 		bytes += 2 * int64(rows+arcs)
 		ends = append(ends, tileStart{uint32(rows), uint32(arcs)})
 	}
-	return bytes, ends, true
+	return bytes, ends, some*c.t.size.Spread >= len(c.t.ranges)*(len(c.t.Windows)-1) || c.t.size.Spread == 0
 }
 
 // fill copies the arcs of a window to its tiles: long parts first, then the others, the longer ones first.

@@ -57,6 +57,9 @@ func TestTiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			checkTiles(t, a, size, tiles, asked)
+			if tiles, err := path(t).Tiles(t.Context(), graph.TileSize{Senders: 64, Receivers: 64, Spread: 4}, team, arena, func(int64) bool { return true }); tiles != nil || err != nil {
+				t.Fatal("tiles are made of a path", err)
+			}
 			size.Least = len(a.Adj) + 1
 			if tiles, err := a.Tiles(t.Context(), size, team, arena, func(int64) bool { return true }); tiles != nil || err != nil {
 				t.Fatal("tiles are made that have too few arcs", err)
@@ -64,6 +67,22 @@ func TestTiles(t *testing.T) {
 		})
 		g.Close()
 	}
+}
+
+// path returns the lists of a path, whose neighbours are close to each other.
+func path(t *testing.T) *graph.Adjacency {
+	t.Helper()
+	const n = 5000
+	var tuples [][2]uint64
+	for v := range uint64(n - 1) {
+		tuples = append(tuples, [2]uint64{v, v + 1})
+	}
+	g, err := build.Local(context.Background(), &edges.Input{Edges: edges.Pack(n, tuples, nil), Vertices: n}, graph.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.Close)
+	return g.Parts[0].Layout(pregel.Out).Blocks[0].Pull.ByReceiver
 }
 
 // checkTiles checks the parts of all lists, which were said to take so many bytes.
