@@ -73,11 +73,11 @@ func (a *Adjacency) Tiles(
 ) (*Tiles, error) {
 	c := &tiler{a: a, team: team, t: &Tiles{Windows: a.windows(size), size: size}, scratch: make([]tileScratch, team.Size())}
 	windows := len(c.t.Windows) - 1
-	most := uint32(0)
+	last := uint32(0)
 	for r := range len(a.Starts) - 1 {
-		most = max(most, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists rise
+		last = max(last, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists rise
 	}
-	c.t.ranges = make([]tileRange, most/size.Senders+1)
+	c.t.ranges = make([]tileRange, last/size.Senders+1)
 	if len(a.Adj) < size.Least*windows*len(c.t.ranges) {
 		return nil, nil
 	}
@@ -94,6 +94,13 @@ func (a *Adjacency) Tiles(
 	for k := range c.t.ranges {
 		r := &c.t.ranges[k]
 		r.rows, r.arcs = mem.Make[uint16](arena, int(ends[k].rows)), mem.Make[uint16](arena, int(ends[k].arcs))
+	}
+	most := 0
+	for i := range c.scratch {
+		most = max(most, c.scratch[i].most)
+	}
+	for i := range c.scratch {
+		c.scratch[i].parts = make([]part, 0, most)
 	}
 	if err := c.each(ctx, c.fill); err != nil {
 		return nil, err
@@ -144,6 +151,7 @@ type part struct {
 // tileScratch is a window's parts, and how they lie in the window's tiles.
 type tileScratch struct {
 	parts []part
+	most  int         // how many parts a window has had
 	tiles []tileParts // by range
 }
 
@@ -162,7 +170,7 @@ func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 		s.tiles = make([]tileParts, len(c.t.ranges))
 	}
 	a, from, shift := c.a, c.t.Windows[window], bits.TrailingZeros32(c.t.size.Senders)&31
-	parts := s.parts[:0]
+	parts, found := s.parts[:0], 0
 	for w := from; w < c.t.Windows[window+1]; w++ {
 		r := a.Rank[w]
 		for rows := a.Bits[w]; rows != 0; rows &= rows - 1 {
@@ -179,7 +187,7 @@ func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 				if keep {
 					parts = append(parts, part{at: at, k: uint16(k), receiver: receiver, length: uint16(n - 1)})
 				}
-				at += uint32(n)
+				at, found = at+uint32(n), found+1
 				t := &s.tiles[k]
 				if n >= longPart {
 					t.long.rows += 3
@@ -191,7 +199,7 @@ func (c *tiler) collect(s *tileScratch, window int, keep bool) {
 			}
 		}
 	}
-	s.parts = parts
+	s.parts, s.most = parts, max(s.most, found)
 }
 
 // measure finds how much room each tile of a window takes.
