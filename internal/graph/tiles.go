@@ -78,7 +78,7 @@ func (a *Adjacency) Tiles(
 		last = max(last, a.Adj[a.Starts[r+1]-1]) // no row is empty, and lists rise
 	}
 	c.t.ranges = make([]tileRange, last/size.Senders+1)
-	if len(a.Adj) < size.Least*windows*len(c.t.ranges) {
+	if len(c.t.ranges) > 1<<16 || len(a.Adj) < size.Least*windows*len(c.t.ranges) {
 		return nil, nil
 	}
 	for k := range c.t.ranges {
