@@ -65,9 +65,8 @@ const (
 	longestPart = 1 << 16
 )
 
-// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie in arena. Once it knows how many bytes they take it asks whether
-// to go on, and returns nil if not, if
-// tiles would have too few arcs (TileSize), or if ctx ended.
+// Tiles cuts the lists of the first receivers, each of which rises by slot, into tiles, which lie in arena. It asks whether to go on
+// before it takes so many bytes more, and returns nil if not, if tiles would have too few arcs (TileSize), or if ctx ended.
 func (a *Adjacency) Tiles(
 	ctx context.Context, size TileSize, team *parallel.Team, arena *mem.Arena, accept func(bytes int64) bool,
 ) (*Tiles, error) {
@@ -79,6 +78,9 @@ func (a *Adjacency) Tiles(
 	}
 	c.t.ranges = make([]tileRange, last/size.Senders+1)
 	if len(c.t.ranges) > 1<<16 || len(a.Adj) < size.Least*windows*len(c.t.ranges) {
+		return nil, nil
+	}
+	if !accept(int64(len(c.t.ranges)) * int64(windows+1) * int64(mem.SizeOf[tileStart]())) {
 		return nil, nil
 	}
 	for k := range c.t.ranges {
