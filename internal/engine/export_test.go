@@ -155,11 +155,29 @@ func DecodeRequests(b []byte) {
 // Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
 func (j *Job[V, M]) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
-		r.tiling = tiling[M]{size: size}
-		if size.Senders == 0 {
-			r.tiling.of = r.layout.Blocks[0].Pull.ByReceiver
+		r.tiling = tiling[M]{size: size, never: size.Senders == 0}
+	}
+}
+
+// PlaceAgain places what every partition has of the job in a new arena, as when a graph that a plan changed is as it was loaded again, and reports whether tiles
+// were left that lie in the old one.
+func (j *Job[V, M]) PlaceAgain(ctx context.Context) (left bool, err error) {
+	for _, r := range j.runners {
+		if r.arena != j.arena {
+			r.changing.left = append(r.changing.left, r.arena.Close)
+		}
+		r.arena = j.newArena()
+		if err := r.place(ctx, r.part); err != nil {
+			return false, err
+		}
+		left = left || r.tiling.tiles != nil || r.tiling.of != nil
+		r.exchange.Become(r.part)
+		r.freeLeft()
+		for _, t := range r.threads {
+			r.equip(t)
 		}
 	}
+	return left, nil
 }
 
 // ByTiles reports whether the last pull of every partition went by tiles.

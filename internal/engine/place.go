@@ -14,6 +14,7 @@ import (
 // place makes everything whose size and form depend on the partition's lists, in the runner's arena. Values, states and frontiers are zero.
 func (r *runner[V, M]) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
+	r.tiling.forget() // they lie in the arena of what was placed before
 	switch r.job.direction {
 	case pregel.Either:
 		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees

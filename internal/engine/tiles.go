@@ -24,7 +24,8 @@ var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 1
 
 // tiling is the state of pulls by tiles.
 type tiling[M any] struct {
-	size  graph.TileSize   // tileSize, or what tests set: then tiles are made at the first full pull
+	never bool             // for tests
+	size  graph.TileSize   // tests set it: then tiles are made at the first full pull
 	fulls int              // pulls of all messages in this run
 	of    *graph.Adjacency // what tiles were made of, or found not worth it
 	tiles *graph.Tiles     // or nil
@@ -68,16 +69,18 @@ func (r *runner[V, M]) pullTiles(ctx context.Context, many bool) error {
 // makeTiles makes tiles when enough full pulls may come for that, and reports whether there are some.
 func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	s := &r.tiling
-	if s.of == a {
+	if s.of == a || s.never {
 		return s.tiles != nil, nil
 	}
-	if s.size.Senders == 0 {
+	size := s.size
+	if size.Senders == 0 {
+		size = tileSize
 		if s.fulls++; len(a.Adj) < tiledArcs || !r.manyPulls() {
 			return false, nil
 		}
-		s.size = tileSize
 	}
-	s.of, s.tiles = a, nil
+	s.forget()
+	s.of = a
 	arena := r.job.newArena()
 	defer func() {
 		if s.tiles == nil { // memory was short, now or in the middle of it
@@ -86,25 +89,29 @@ func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool,
 	}()
 	var scratch [64]M
 	apart := r.kernel.Window(0, &scratch) == &scratch
-	tiles, err := a.Tiles(ctx, s.size, r.team, arena, func(bytes int64) bool {
+	tiles, err := a.Tiles(ctx, size, r.team, arena, func(bytes int64) bool {
 		if apart {
 			bytes += int64(len(r.values) * mem.SizeOf[M]())
 		}
 		return !r.job.budget().Tight(bytes)
 	})
 	if err != nil {
-		s.of = nil // another run may make them
+		s.forget() // another run may make them
 		return false, err
 	}
-	if s.tiles = tiles; tiles == nil {
+	if tiles == nil {
 		return false, nil
 	}
-	r.arena.Adopt(arena)
-	if s.sums = nil; apart {
-		s.sums = mem.Make[M](r.arena, len(r.values))
+	if apart {
+		s.sums = mem.Make[M](arena, len(r.values))
 	}
+	s.tiles = tiles
+	r.arena.Adopt(arena)
 	return true, nil
 }
+
+// forget forgets the tiles, before the arena ends in which they lie.
+func (s *tiling[M]) forget() { s.of, s.tiles, s.sums, s.on = nil, nil, nil, false }
 
 // manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
 func (r *runner[V, M]) manyPulls() bool {

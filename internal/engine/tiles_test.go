@@ -22,7 +22,8 @@ type narrowRank struct{ algorithms.PageRank }
 
 func (narrowRank) Combiner() pregel.Combiner[float64] { return combiners.NarrowSum() }
 
-// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs of one job: a job's second run has the tiles of its first.
+// ranks runs a program of ranks by tiles of a size, or without, and returns the ranks of two runs of one job: a job's second run has the tiles of its first, or, with two
+// threads, lies elsewhere.
 func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P, way setting, size graph.TileSize) (first, second []float64, by bool) {
 	t.Helper()
 	team := parallel.NewTeam(way.threads, false)
@@ -35,7 +36,12 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	defer job.Close()
 	job.ShareWork(0, 64)
 	job.Tile(size)
-	for _, to := range []*[]float64{&first, &second} {
+	for i, to := range []*[]float64{&first, &second} {
+		if i > 0 && way.threads == 2 {
+			if left, err := job.PlaceAgain(t.Context()); left || err != nil {
+				t.Fatalf("tiles are left that lie in another arena: %t; %v", left, err)
+			}
+		}
 		check(t, job.Restart(program))
 		_, err := job.Run(t.Context())
 		check(t, err)

@@ -28,7 +28,7 @@ type Tiles struct {
 
 // TileSize says how large tiles are.
 type TileSize struct {
-	// Senders and Receivers are how many of both a tile has at the most: powers of two, at most 2^16, of Receivers at least 64.
+	// Senders and Receivers are how many of both a tile has at the most: powers of two, Senders at most 2^16, Receivers 64 to 2^15.
 	Senders, Receivers uint32
 	// Arcs is about how many arcs a window of more than one word has at the most, for there to be work for many threads.
 	Arcs uint32
