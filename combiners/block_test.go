@@ -99,7 +99,8 @@ func bcsr(rows int, arcs []arc, of func(arc) (row, entry uint32)) kernel.Lists {
 		}
 		l.Bits[row/64] |= 1 << (row % 64)
 		_, head := of(list[0])
-		l.Heads = append(l.Heads, head)
+		_, second := of(list[min(1, len(list)-1)])
+		l.Heads, l.Seconds = append(l.Heads, head), append(l.Seconds, second)
 		for _, a := range list {
 			_, entry := of(a)
 			l.Adj = append(l.Adj, entry)

@@ -4,32 +4,27 @@ import (
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // dense is how many rows of a word are worth looking at all 64, without asking which.
 const dense = 20
 
 // find looks for the first in-neighbour that sent of each row of need in word w (Nakao20, fig. 1, line 28). It returns
-// the rows that have one, and how many edges it looked at; slots then has their neighbours.
+// the rows that have one, and how many edges it looked at; slots then has their neighbours, and of other rows anything.
 //
 // The lists begin with the neighbour of the highest degree, so the first neighbours, in an array of their own, are tried for
-// the whole word before any list is opened: most walks end there. Then the second ones are, without a branch that depends
+// the whole word before any list is opened: most walks end there. Then the second and third ones are, without a branch that depends
 // on the answer: a processor waits for several at a time. The rest is walked list by list.
-func find(p *kernel.Pull, w int, need uint64, slots *[64]uint32) (hit uint64, walked int) {
+func find[S uint32 | pregel.VertexID](p *kernel.Pull, w int, need uint64, slots *[64]S) (hit uint64, walked int) {
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	present := p.Present
 	walked = bits.OnesCount64(need)
 	if rows == ^uint64(0) && walked > dense {
-		*slots = [64]uint32(p.Heads[base:])
-		hit = sentOf(present, slots) & need
+		hit = sentOf(present, (*[64]uint32)(p.Heads[base:]), slots) & need
 	} else {
-		for m := need; m != 0; m &= m - 1 {
-			bit := m & -m
-			s := p.Heads[base+uint32(bits.OnesCount64(rows&(bit-1)))]
-			slots[bits.OnesCount64(bit-1)&63] = s
-			hit |= bit & -(present[s>>6] >> (s & 63) & 1)
-		}
+		hit = lookUp(present, p.Heads[base:], 1, rows, need, slots)
 	}
 	miss, length := need&^hit, uint32(0)
 	if p.Same != nil {
@@ -38,41 +33,55 @@ func find(p *kernel.Pull, w int, need uint64, slots *[64]uint32) (hit uint64, wa
 	if miss == 0 || length == 1 {
 		return hit, walked
 	}
+	hit |= lookUp(present, p.Seconds[base:], 1, rows, miss, slots)
 	if length == 0 {
-		for m := miss; m != 0; m &= m - 1 {
+		walked += bits.OnesCount64(miss & hit)
+		for m := miss &^ hit; m != 0; m &= m - 1 {
 			bit := m & -m
 			r := base + uint32(bits.OnesCount64(rows&(bit-1)))
-			s, looks := walk(present, p.Adj[p.Starts[r]+1:p.Starts[r+1]])
-			walked += looks &^ found
+			lo, hi := p.Starts[r], p.Starts[r+1]
+			second := min(lo+2, hi) // after it
+			s, looks := walk(present, p.Adj[second:hi])
+			walked += int(second-lo) - 1 + looks&^found
 			if looks&found != 0 {
-				slots[bits.OnesCount64(bit-1)&63] = s
+				slots[bits.OnesCount64(bit-1)&63] = S(s)
 				hit |= bit
 			}
 		}
 		return hit, walked
 	}
+	walked += bits.OnesCount64(miss)
+	if miss &^= hit; miss == 0 || length == 2 {
+		return hit, walked
+	}
 	start := p.Starts[base]
 	walked += bits.OnesCount64(miss)
-	for m := miss; m != 0; m &= m - 1 {
-		bit := m & -m
-		s := p.Adj[start+uint32(bits.OnesCount64(rows&(bit-1)))*length+1]
-		slots[bits.OnesCount64(bit-1)&63] = s
-		hit |= bit & -(present[s>>6] >> (s & 63) & 1)
-	}
-	if length == 2 {
+	hit |= lookUp(present, p.Adj[start+2:], length, rows, miss, slots)
+	if length == 3 {
 		return hit, walked
 	}
 	for m := miss &^ hit; m != 0; m &= m - 1 {
 		bit := m & -m
 		at := start + uint32(bits.OnesCount64(rows&(bit-1)))*length
-		s, looks := walk(present, p.Adj[at+2:at+length])
+		s, looks := walk(present, p.Adj[at+3:at+length])
 		walked += looks &^ found
 		if looks&found != 0 {
-			slots[bits.OnesCount64(bit-1)&63] = s
+			slots[bits.OnesCount64(bit-1)&63] = S(s)
 			hit |= bit
 		}
 	}
 	return hit, walked
+}
+
+// lookUp looks at one neighbour of each row of need, of the rows of a word, which are that far apart, and returns which sent.
+func lookUp[S uint32 | pregel.VertexID](present []uint64, neighbors []uint32, apart uint32, rows, need uint64, slots *[64]S) (hit uint64) {
+	for m := need; m != 0; m &= m - 1 {
+		bit := m & -m
+		s := neighbors[uint32(bits.OnesCount64(rows&(bit-1)))*apart]
+		slots[bits.OnesCount64(bit-1)&63] = S(s)
+		hit |= bit & -(present[s>>6] >> (s & 63) & 1)
+	}
+	return hit
 }
 
 // found marks the looks of a walk that ended at a sender.
@@ -88,10 +97,11 @@ func walk(present []uint64, list []uint32) (slot uint32, looks int) {
 	return 0, len(list)
 }
 
-// sentOf returns which of 64 slots sent, as bits.
-func sentOf(present []uint64, slots *[64]uint32) (hit uint64) {
+// sentOf returns which of 64 neighbours sent, as bits, and puts all of them in slots.
+func sentOf[S uint32 | pregel.VertexID](present []uint64, neighbors *[64]uint32, slots *[64]S) (hit uint64) {
 	for i := 0; i < 64; i += 4 {
-		a, b, c, d := slots[i], slots[i+1], slots[i+2], slots[i+3]
+		a, b, c, d := neighbors[i], neighbors[i+1], neighbors[i+2], neighbors[i+3]
+		slots[i], slots[i+1], slots[i+2], slots[i+3] = S(a), S(b), S(c), S(d)
 		x := present[a>>6] >> (a & 63) & 1
 		x |= present[b>>6] >> (b & 63) & 1 << 1
 		x |= present[c>>6] >> (c & 63) & 1 << 2

@@ -36,13 +36,12 @@ func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length
 		same, first := uint32(0), true
 		for range bits.OnesCount64(l.Bits[w]) {
 			n := length(w)
-			l.Heads = append(l.Heads, 0)
-			for j := range n {
-				s := uint32(rng.IntN(sources))
-				if l.Adj = append(l.Adj, s); j == 0 {
-					l.Heads[len(l.Heads)-1] = s
-				}
+			list := make([]uint32, n)
+			for j := range list {
+				list[j] = uint32(rng.IntN(sources))
 			}
+			l.Adj = append(l.Adj, list...)
+			l.Heads, l.Seconds = append(l.Heads, list[0]), append(l.Seconds, list[min(1, n-1)])
 			if first {
 				same, first = uint32(n), false
 			} else if same != uint32(n) {
@@ -86,7 +85,7 @@ func TestFind(t *testing.T) {
 						}
 					}
 					for _, same := range [][]uint32{l.Same, nil} {
-						p := &kernel.Pull{Lists: &kernel.Lists{Bits: l.Bits, Rank: l.Rank, Starts: l.Starts, Adj: l.Adj, Heads: l.Heads, Same: same}, Present: present}
+						p := &kernel.Pull{Lists: &kernel.Lists{Bits: l.Bits, Rank: l.Rank, Starts: l.Starts, Adj: l.Adj, Heads: l.Heads, Seconds: l.Seconds, Same: same}, Present: present}
 						for w := range words {
 							wanted := need(w)
 							wantHit, wantWalked, wantSlots := findTwin(p, w, wanted)

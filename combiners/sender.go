@@ -65,21 +65,12 @@ func (k *senderKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]p
 	if k.least && need&found != 0 {
 		return k.pullLeast(p, w, need, found, in)
 	}
+	if found == 0 && k.ids.Stride == 1 { // with one partition a slot is its vertex's id
+		return find(p, w, need, in)
+	}
 	var slots [64]uint32
 	hit, walked := find(p, w, need&^found, &slots)
-	switch {
-	case k.ids.Stride != 1:
-		k.name(hit, &slots, in)
-	case found == 0 && bits.OnesCount64(hit) > dense:
-		for i, s := range slots { // with one partition a slot is its vertex's id
-			in[i] = pregel.VertexID(s)
-		}
-	default:
-		for m := hit; m != 0; m &= m - 1 {
-			i := bits.TrailingZeros64(m) & 63
-			in[i] = pregel.VertexID(slots[i])
-		}
-	}
+	k.name(hit, &slots, in)
 	return found | hit, walked
 }
 

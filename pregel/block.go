@@ -59,12 +59,24 @@ func Take[T any](to, from *[64]T, which uint64) {
 	case n == 64:
 		*to = *from
 	case n > dense:
-		for i, x := range to {
-			y := from[i] // read in any case, or the choice would be a branch that nobody can predict
-			if which>>uint(i)&1 != 0 {
-				x = y
+		for i := 0; i < 64; i += 4 {
+			// All are read in any case, or the choice would be a branch that nobody can predict.
+			a, b, c, d := to[i], to[i+1], to[i+2], to[i+3]
+			x, y, z, w := from[i], from[i+1], from[i+2], from[i+3]
+			if which&1 != 0 {
+				a = x
 			}
-			to[i] = x
+			if which&2 != 0 {
+				b = y
+			}
+			if which&4 != 0 {
+				c = z
+			}
+			if which&8 != 0 {
+				d = w
+			}
+			to[i], to[i+1], to[i+2], to[i+3] = a, b, c, d
+			which >>= 4
 		}
 	default:
 		for ; which != 0; which &= which - 1 {

@@ -139,11 +139,21 @@ func (a *Adjacency) chunk(owned, words int) {
 	}
 }
 
-// heads puts the first neighbour of each row apart.
+// heads puts the first two neighbours of each row apart.
 func (a *Adjacency) heads(arena *mem.Arena) {
 	a.Heads = mem.Make[uint32](arena, len(a.Starts)-1)
 	for r := range a.Heads {
 		a.Heads[r] = a.Adj[a.Starts[r]]
+	}
+	a.seconds(arena)
+}
+
+// seconds puts the second neighbours apart where the first ones are.
+func (a *Adjacency) seconds(arena *mem.Arena) {
+	a.Seconds = mem.Make[uint32](arena, len(a.Heads))
+	for r := range a.Seconds {
+		lo, hi := a.Starts[r], a.Starts[r+1]
+		a.Seconds[r] = a.Adj[min(lo+1, hi-1)]
 	}
 }
 

@@ -229,9 +229,13 @@ func compareRuns(p *graph.Partition) error {
 	}
 	for _, b := range l.Blocks {
 		for _, a := range []*graph.Adjacency{b.Pull.ByReceiver, b.Push.BySender} {
+			if len(a.Seconds) != len(a.Heads) {
+				return fmt.Errorf("%d second neighbours of %d rows", len(a.Seconds), len(a.Heads))
+			}
 			for r, head := range a.Heads {
-				if head != a.Adj[a.Starts[r]] {
-					return fmt.Errorf("head %d of row %d", head, r)
+				list := a.Adj[a.Starts[r]:a.Starts[r+1]]
+				if head != list[0] || a.Seconds[r] != list[min(1, len(list)-1)] {
+					return fmt.Errorf("row %d has head %d and then %d, expected those of %d", r, head, a.Seconds[r], list)
 				}
 			}
 			for w, same := range a.Same {

@@ -201,7 +201,7 @@ func (b *blockChange) widen(slots uint32) {
 		bitmap.Set(set, row)
 	})
 	b.wide = *old
-	b.wide.Heads, b.wide.Same = nil, nil
+	b.wide.Heads, b.wide.Seconds, b.wide.Same = nil, nil, nil
 	b.wide.Bits = set
 	b.wide.Rank = bitmap.Rank(set, nil).Rank
 }

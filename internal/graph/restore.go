@@ -147,6 +147,7 @@ func (p *Partition) derive() {
 			a.Rising = p.Of == 1
 			if a.Chunks == nil {
 				a.chunk(p.Words(), p.Words())
+				a.seconds(arena)
 			}
 		}
 		return
@@ -161,6 +162,7 @@ func (p *Partition) derive() {
 // deriveBlock does so for a block of a grid that is not flat.
 func (p *Partition) deriveBlock(b *Block) {
 	b.ByReceiver.chunk(p.Words(), len(b.ByReceiver.Bits))
+	b.ByReceiver.seconds(p.graph.arena)
 	b.BySender.Rising, b.BySender.Heads = true, nil
 	b.BySender.chunk(p.Words(), len(b.BySender.Bits))
 	b.Receivers.Ghosts = make([]bitmap.Ranked, p.Of)

@@ -20,8 +20,9 @@ type Lists struct {
 	Rank   []uint32
 	Starts []uint32
 	Adj    []uint32
-	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there.
-	Heads []uint32
+	// Heads is Adj[Starts[r]] for each row r: a combiner that needs any one sender mostly ends there. Seconds is the neighbour
+	// after it, or, in rows that have one neighbour, the head again.
+	Heads, Seconds []uint32
 	// Same, if not nil, is the common length of all rows of each word, or 0 where they differ. In degree order nearly all words
 	// have one, which saves reading Starts.
 	Same []uint32
