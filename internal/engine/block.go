@@ -107,12 +107,17 @@ func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Bloc
 // pullBlockTask pulls rows into the inbox.
 func (r *runner[V, M]) pullBlockTask(worker int) {
 	t, p := r.threads[worker], r.pulling[0]
-	r.eachChunk(func(lo, hi int) bool {
+	pull := func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
 			t.count.walked += r.pullInto(p, w, p.Bits[w]&^r.finished[w])
 		}
 		return true
-	})
+	}
+	if r.traits.AnyOne {
+		r.eachRun(pull)
+	} else {
+		r.eachChunk(pull)
+	}
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.

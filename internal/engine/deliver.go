@@ -156,9 +156,12 @@ func (r *runner[V, M]) pullTask(worker int) {
 		}
 		return true
 	}
-	if r.early.on {
+	switch {
+	case r.early.on:
 		r.eachEarly(worker, pull)
-	} else {
+	case r.traits.AnyOne:
+		r.eachRun(pull)
+	default:
 		r.eachChunk(pull)
 	}
 }

@@ -24,6 +24,8 @@ const (
 	maxRanges = 4
 	// rangesEach is the number of ranges per worker, for load balance.
 	rangesEach = 4
+	// runsEach is into how many runs of chunks per worker a pull is divided at first.
+	runsEach = 8
 	// longLists is the mean number of edges per sender from which ranges are faster than claims: ranges split a hub's list, and need
 	// no atomics.
 	longLists = 64
@@ -324,6 +326,18 @@ func (r *runner[V, M]) senderWords(from, limit int, f func(w int) bool) {
 				return
 			}
 		}
+	}
+}
+
+// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those of a pull that looks at few of their edges.
+func (r *runner[V, M]) eachRun(f func(lo, hi int) bool) {
+	n := len(r.words) - 1
+	for !r.stop.Load() {
+		from, to := r.chunks.TakePart(n, runsEach*len(r.threads))
+		if from == to {
+			return
+		}
+		f(int(r.words[from]), int(r.words[to]))
 	}
 }
 

@@ -256,6 +256,21 @@ func (c *Counter) Reset(i int) { c.next.Store(int64(i)) }
 // Take returns the first of grain indices that nobody else gets.
 func (c *Counter) Take(grain int) int { return int(c.next.Add(int64(grain))) - grain }
 
+// TakePart returns the first and the end of a run of indices below n that nobody else gets: one of so many parts of those that are left, or
+// one index. So runs become shorter towards the end (guided self-scheduling; Polychronopoulos and Kuck 1987). from is to when none is left.
+func (c *Counter) TakePart(n, parts int) (from, to int) {
+	for {
+		i := int(c.next.Load())
+		if i >= n {
+			return n, n
+		}
+		end := i + max((n-i)/parts, 1)
+		if c.next.CompareAndSwap(int64(i), int64(end)) {
+			return i, end
+		}
+	}
+}
+
 // Taken returns the first index that has not been handed out.
 func (c *Counter) Taken() int { return int(c.next.Load()) }
 

@@ -30,6 +30,39 @@ func TestForCoversEveryIndexOnce(t *testing.T) {
 	}
 }
 
+// TestTakePart: every index is one worker's, and runs become shorter, down to one.
+func TestTakePart(t *testing.T) {
+	for _, n := range []int{0, 1, 5, 1000} {
+		for _, parts := range []int{1, 4, 2000} {
+			team, seen, runs := NewTeam(3, false), make([]int32, n), atomic.Int32{}
+			var c Counter
+			c.Reset(0)
+			team.Run(func(int) {
+				last := n
+				for from, to := c.TakePart(n, parts); from < to; from, to = c.TakePart(n, parts) {
+					if to-from > last {
+						t.Errorf("%d indices in %d parts: a run of %d after one of %d", n, parts, to-from, last)
+					}
+					last = to - from
+					runs.Add(1)
+					for i := from; i < to; i++ {
+						atomic.AddInt32(&seen[i], 1)
+					}
+				}
+			})
+			team.Close()
+			for i, times := range seen {
+				if times != 1 {
+					t.Errorf("%d indices in %d parts: %d was taken %d times", n, parts, i, times)
+				}
+			}
+			if most := int(runs.Load()); parts == 1 && most > 1 || parts > n && most != n {
+				t.Errorf("%d indices in %d parts: %d runs", n, parts, most)
+			}
+		}
+	}
+}
+
 func TestRunManyTimes(t *testing.T) {
 	for _, spin := range []bool{true, false} {
 		team := NewTeam(3, spin)
