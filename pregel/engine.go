@@ -15,6 +15,7 @@ type Engine[V, M any] struct {
 	Block  Block[V, M]
 	Worker Worker
 	cursor Vertex[V, M]
+	wrong  int // see SweepSelf
 }
 
 // Bind sets what is the same in all supersteps of a goroutine. combine reduces two messages of one vertex to all its
@@ -34,45 +35,40 @@ func (e *Engine[V, M]) Place(base uint32, first VertexID) { e.Block.base, e.Bloc
 // Sweep calls Compute of p for every vertex of Run, in rising order; identity is the message of those without one.
 func (e *Engine[V, M]) Sweep(p Program[V, M], identity M) {
 	b, v := &e.Block, e.begin()
-	sent, received := b.Sent, b.Received
 	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		if received>>i&1 != 0 {
+		if i := v.move(run); b.Received&v.bit != 0 {
 			p.Compute(v, b.In[i])
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent&sentOne != 0 {
-			sent |= 1 << i
-			b.Out[i] = v.message
+		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+			b.Sent |= v.bit
+			b.Out[v.i&63] = v.message
 		}
 	}
-	e.end(sent)
+	e.end(b.Sent)
 }
 
 // SweepSelf is Sweep for a program whose only message is the sender's own id, of which presence says everything: Out is
 // not written. It returns the first vertex that sent anything else, or -1.
 func (e *Engine[V, M]) SweepSelf(p Program[V, M], identity M) (wrong int) {
 	b, v := &e.Block, e.begin()
-	sent, received := b.Sent, b.Received
 	message := any(&v.message).(*VertexID)
-	wrong = -1
+	e.wrong = -1
 	for run := b.Run; run != 0; run &= run - 1 {
-		i := v.move(run)
-		if received>>i&1 != 0 {
+		if i := v.move(run); b.Received&v.bit != 0 {
 			p.Compute(v, b.In[i])
 		} else {
 			p.Compute(v, identity)
 		}
-		if v.sent&sentOne != 0 {
-			sent |= 1 << i
-			if *message != v.id && wrong < 0 {
-				wrong = int(i)
+		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+			if b.Sent |= v.bit; *message != v.id && e.wrong < 0 {
+				e.wrong = int(v.i)
 			}
 		}
 	}
-	e.end(sent)
-	return wrong
+	e.end(b.Sent)
+	return e.wrong
 }
 
 // SweepInit calls Init of p for every vertex of Run, in rising order.

@@ -17,7 +17,7 @@ type handBFS struct {
 	l      *kernel.Lists
 	n      int
 	team   *parallel.Team
-	parent []uint32
+	parent []uint32 // whole words
 	seen   []uint64
 	front  []uint64
 	next   []uint64
@@ -31,7 +31,7 @@ func newHandBFS(g *graph.Graph, team *parallel.Team) *handBFS {
 	p := g.Parts[0]
 	words := p.Words()
 	return &handBFS{
-		l: &p.In.Lists, n: g.N, team: team, parent: make([]uint32, g.N), chunks: p.In.Chunks,
+		l: &p.In.Lists, n: g.N, team: team, parent: make([]uint32, words<<6), chunks: p.In.Chunks,
 		seen: make([]uint64, words), front: make([]uint64, words), next: make([]uint64, words),
 		found: make([]int, 16*team.Size()), edges: make([]int, 16*team.Size()),
 	}
@@ -87,47 +87,75 @@ func (h *handBFS) up() (int, int) {
 	l := h.l
 	h.taken.Reset(0)
 	h.team.Run(func(worker int) {
-		found, edges := 0, 0
-		for {
-			c := h.taken.Take(1)
-			if c >= len(h.chunks)-1 {
-				break
-			}
-			for w := int(h.chunks[c]); w < int(h.chunks[c+1]); w++ {
-				rows, base := l.Bits[w], l.Rank[w]
-				need := rows &^ h.seen[w]
+		found, chunks := 0, len(h.chunks)-1
+		for from, to := h.taken.TakePart(chunks, 8*h.team.Size()); from < to; from, to = h.taken.TakePart(chunks, 8*h.team.Size()) {
+			for w := int(h.chunks[from]); w < int(h.chunks[to]); w++ {
+				need := l.Bits[w] &^ h.seen[w]
 				if need == 0 {
 					continue
 				}
-				hit := uint64(0)
-				for m := need; m != 0; m &= m - 1 {
-					i := uint(bits.TrailingZeros64(m)) & 63
-					s := l.Heads[base+uint32(bits.OnesCount64(rows&(1<<i-1)))]
-					if h.front[s>>6]>>(s&63)&1 != 0 {
-						hit |= 1 << i
-						h.parent[w<<6+int(i)] = s
-					}
-				}
-				for m := need &^ hit; m != 0; m &= m - 1 {
-					i := uint(bits.TrailingZeros64(m)) & 63
-					r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-					for _, s := range l.Adj[l.Starts[r]+1 : l.Starts[r+1]] {
-						if h.front[s>>6]>>(s&63)&1 != 0 {
-							hit |= 1 << i
-							h.parent[w<<6+int(i)] = s
-							break
-						}
-					}
-				}
+				hit := h.upWord(w, need)
 				h.seen[w] |= hit
 				h.next[w] = hit
 				found += bits.OnesCount64(hit)
 			}
 		}
-		h.found[16*worker], h.edges[16*worker] = found, edges
+		h.found[16*worker] = found
 	})
 	found, _ := h.sums()
 	return found, 0
+}
+
+// upWord looks for parents of the vertices need of word w: first neighbours, all 64 at once where many are wanted, second ones, then the rest.
+func (h *handBFS) upWord(w int, need uint64) (hit uint64) {
+	l, front := h.l, h.front
+	rows, base := l.Bits[w], l.Rank[w]
+	parent := (*[64]uint32)(h.parent[w<<6:])
+	if rows == ^uint64(0) && bits.OnesCount64(need) > 20 {
+		heads := (*[64]uint32)(l.Heads[base:])
+		for i := 0; i < 64; i += 2 {
+			a, b := heads[i], heads[i+1]
+			hit = hit>>2 | (front[a>>6]>>(a&63)&1)<<62 | (front[b>>6]>>(b&63)&1)<<63
+		}
+		hit &= need
+		for m := hit; m != 0; m &= m - 1 {
+			i := bits.TrailingZeros64(m) & 63
+			parent[i] = heads[i]
+		}
+	} else {
+		hit = h.look(l.Heads[base:], rows, need, parent)
+	}
+	if need &^= hit; need == 0 || l.Same[w] == 1 {
+		return hit
+	}
+	second := h.look(l.Seconds[base:], rows, need, parent)
+	hit |= second
+	for m := need &^ second; m != 0; m &= m - 1 {
+		i := uint(bits.TrailingZeros64(m)) & 63
+		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
+		lo, hi := l.Starts[r], l.Starts[r+1]
+		for _, s := range l.Adj[min(lo+2, hi):hi] {
+			if front[s>>6]>>(s&63)&1 != 0 {
+				hit |= 1 << i
+				parent[i] = s
+				break
+			}
+		}
+	}
+	return hit
+}
+
+// look looks at one neighbour of each row of need.
+func (h *handBFS) look(neighbors []uint32, rows, need uint64, parent *[64]uint32) (hit uint64) {
+	for m := need; m != 0; m &= m - 1 {
+		i := uint(bits.TrailingZeros64(m)) & 63
+		s := neighbors[bits.OnesCount64(rows&(1<<i-1))]
+		if h.front[s>>6]>>(s&63)&1 != 0 {
+			hit |= 1 << i
+			parent[i] = s
+		}
+	}
+	return hit
 }
 
 func (h *handBFS) down(edges int) (int, int) {

@@ -35,6 +35,8 @@ func (vertexPageRank) Combiner() pregel.Combiner[float64] { return algorithms.Pa
 
 func (vertexPageRank) Aggregators() []pregel.Aggregate { return algorithms.PageRank{}.Aggregators() }
 
+func (p vertexPageRank) MaxSupersteps() int { return algorithms.PageRank(p).MaxSupersteps() }
+
 func (p vertexPageRank) Coordinate(c *pregel.Coordinator)        { algorithms.PageRank(p).Coordinate(c) }
 func (p vertexPageRank) Init(v *pregel.Vertex[float64, float64]) { algorithms.PageRank(p).Init(v) }
 func (p vertexPageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
