@@ -7,6 +7,17 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
+// Pull finds for each vertex the first in-neighbour that sent, and takes its message.
+func (k *firstKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
+	var slots [64]uint32
+	hit, walked := find(p, w, need, &slots)
+	for m := hit; m != 0; m &= m - 1 {
+		i := bits.TrailingZeros64(m) & 63
+		in[i] = k.Read[slots[i]]
+	}
+	return found | hit, walked
+}
+
 // Claim pushes with one atomic operation for each receiver that has no message yet; receivers that have one cost a load.
 func (k *firstKernel[T]) Claim(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	edges := 0

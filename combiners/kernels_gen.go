@@ -951,68 +951,6 @@ func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc = x".
-func (k *firstKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	if p.All {
-		return k.pullAll(p, w, need, found, in)
-	}
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, present, walked := k.Read, p.Present, 0
-	for ; need != 0; need &= need - 1 {
-		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc, any := k.identity, found>>i&1
-		if any != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			if present[s>>6]>>(s&63)&1 == 0 {
-				continue
-			}
-			any = 1
-			x := read[s]
-			_ = j
-			acc = x
-			walked -= len(list) - 1 - j
-			break
-		}
-		in[i] = acc
-		found |= any << i
-	}
-	return found, walked
-}
-
-// pullAll is Pull when every in-neighbour sent.
-func (k *firstKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, walked := k.Read, 0
-	for rest := need; rest != 0; rest &= rest - 1 {
-		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc := k.identity
-		if found>>i&1 != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			x := read[s]
-			_ = j
-			acc = x
-			walked -= len(list) - 1 - j
-			break
-		}
-		in[i] = acc
-	}
-	return found | need, walked
-}
-
 // Push folds the messages of the senders of word w into the inbox.
 func (k *firstKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0

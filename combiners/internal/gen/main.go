@@ -22,7 +22,7 @@ type operator struct {
 	StopInStep bool   // the step asks itself
 	Cross      string // what x becomes on an edge of weight weights[j]; "" if weights do not matter
 	Better     string // whether x improves on best[d], the best the receiver has had, in a monotone program
-	Any        bool   // one message is enough: later ones are left
+	Any        bool   // one message is enough: later ones are left; Pull is first.go's
 	Load       string // what a value of the column becomes as a message; "" if it is one
 	Bounded    bool   // pulls may end at arcs that are too heavy
 	Sum        bool   // pullAll is sums.go's
