@@ -332,12 +332,17 @@ func (r *runner[V, M]) senderWords(from, limit int, f func(w int) bool) {
 // eachRun is eachChunk for chunks that may take less time than taking them one by one does: those of a pull that looks at few of their edges.
 func (r *runner[V, M]) eachRun(f func(lo, hi int) bool) {
 	n := len(r.words) - 1
-	for !r.stop.Load() {
+	for {
 		from, to := r.chunks.TakePart(n, runsEach*len(r.threads))
 		if from == to {
 			return
 		}
-		f(int(r.words[from]), int(r.words[to]))
+		for ; from < to; from++ {
+			if r.stop.Load() {
+				return
+			}
+			f(int(r.words[from]), int(r.words[from+1]))
+		}
 	}
 }
 
