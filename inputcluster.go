@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
@@ -51,7 +53,8 @@ const sendBlock = 16 << 10
 
 // sendBy sends what a function returns for the vertices of a graph, by its input ids, to the cluster that has the graph.
 func sendBy[T any](ctx context.Context, g *Graph, program, column string, value func(id uint64) T) (*control.ColumnData, error) {
-	encoding, err := pack.NewValues[T]()
+	t := reflect.TypeFor[T]()
+	encoding, err := pack.NewValues(t, mem.PointerFreeType(t))
 	if err != nil {
 		return nil, fmt.Errorf("superstep: column %s: %w", column, err)
 	}
@@ -64,7 +67,7 @@ func sendBy[T any](ctx context.Context, g *Graph, program, column string, value 
 				if err := callFor(ctx, g, program, column, p, first, some, value); err != nil {
 					return err
 				}
-				if block, err = encoding.AppendBlock(block[:0], p, first, some); err != nil {
+				if block, err = encoding.AppendBlock(block[:0], p, first, len(some), rawOf(some), some); err != nil {
 					return fmt.Errorf("superstep: column %s: %w", column, err)
 				}
 				if _, err := w.Write(block); err != nil {
@@ -75,6 +78,13 @@ func sendBy[T any](ctx context.Context, g *Graph, program, column string, value 
 		return nil
 	})
 	return &control.ColumnData{Id: id, Values: encoding.Type(), Load: g.load}, err
+}
+
+// rawOf views values as they lie in memory, if they hold no pointers.
+func rawOf[T any](values []T) []byte {
+	var p kernel.Packed
+	(&kernel.Vec[T]{Data: values}).Pack(&p)
+	return p.Raw
 }
 
 // sendFile sends the values that a file has to the cluster that has a graph.

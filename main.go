@@ -20,7 +20,7 @@ import (
 // the input; one without a default must be given. Parameters have different names, of the same characters. [Main] refuses what
 // does not hold to this, with exit status 2.
 func Register[V, M any](name string, p pregel.Program[V, M]) pregel.Registered {
-	return engine.Register(name, p)
+	return engine.Register(name, pregel.Erase(p))
 }
 
 // name returns what the binary is called.

@@ -155,7 +155,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
-	program, err := engine.Erase(p)
+	program, err := engine.NewProgram(pregel.Erase(p))
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	done := false
 	defer func() { err = errors.Join(err, keeping.end(done)) }()
-	job, err := engine.NewJob(ctx, g.g, p, eo)
+	job, err := engine.NewJob(ctx, g.g, pregel.Erase(p), eo)
 	if err != nil {
 		return nil, err
 	}
@@ -181,19 +181,25 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 		return nil, err
 	}
 	done = outcome.Converged
-	r := result(g, job, outcome, sink.records)
+	r := result[V](g, job, outcome, sink.records)
 	held = r.graph == g
 	return r, nil
 }
 
-func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
+func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
 	r := &Result[V]{
 		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
 	r.aggregates(job.Aggregates(), job.Totals())
-	for i := range r.values {
-		r.values[i] = job.Value(pregel.VertexID(i))
+	parts := make([][]V, len(job.Graph().Parts))
+	for k := range parts {
+		parts[k] = kernel.Elements[V](job.Values(k))[:job.Owned(k)]
+	}
+	for k, part := range parts {
+		for i, v := range part {
+			r.values[k+i*len(parts)] = v
+		}
 	}
 	if changed := job.TakeGraph(); changed != nil {
 		r.graph = g.derived(changed)
@@ -204,7 +210,7 @@ func result[V, M any](g *Graph, job *engine.Job[V, M], o *bsp.Outcome, records [
 
 // aggregates keeps the values of aggregators.
 func (r *Result[V]) aggregates(of bsp.Aggregates, totals []kernel.Cell) {
-	r.Totals, r.Aggregates = new(pregel.Engine[V, struct{}]).Totals(totals), of.Values(totals)
+	r.Totals, r.Aggregates = pregel.Engine{}.Totals(totals), of.Values(totals)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -17,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
@@ -29,15 +31,16 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		return nil, err
 	}
 	defer release()
-	encoding, err := pack.NewValues[V]()
+	t := reflect.TypeFor[V]()
+	encoding, err := pack.NewValues(t, mem.PointerFreeType(t))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", engine.Name(engine.Inner(p)), err)
+		return nil, fmt.Errorf("%s: %w", engine.Name(pregel.Erase(p).Program), err)
 	}
-	program, err := engine.Erase(p)
+	program, err := engine.NewProgram(pregel.Erase(p))
 	if err != nil {
 		return nil, err
 	}
-	spec, err := g.conn.job(g, engine.Inner(p), o)
+	spec, err := g.conn.job(g, pregel.Erase(p).Program, o)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +54,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 		w.recorder.writer = trace.NewWriter(&w.out)
 	}
 	w.trace.New = func() trace.Journal {
-		named := &trace.Named{To: w.recorder, Name: engine.Name(engine.Inner(p))}
+		named := &trace.Named{To: w.recorder, Name: engine.Name(pregel.Erase(p).Program)}
 		if o.Trace != nil {
 			named.To = journal{w.recorder.writer, w.recorder}
 		}
@@ -67,7 +70,7 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 	if lost := int(job.Supersteps) - len(w.seconds); lost > 0 && (o.Trace != nil || o.KeepTrace) {
 		return nil, fmt.Errorf("superstep: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
-	values, left, err := valuesOf(ctx, g, job, encoding)
+	values, left, err := valuesOf[V](ctx, g, job)
 	if err != nil {
 		return nil, err
 	}
@@ -87,13 +90,18 @@ func runOnCluster[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M
 
 // valuesOf fetches the values of a job's vertices, and returns them with the graph that has these: another than g if the program changes it,
 // which is closed with g.
-func valuesOf[V any](ctx context.Context, g *Graph, job *control.Job, encoding pack.Values[V]) ([]V, *Graph, error) {
-	column, vertices, size := pack.NewColumn(encoding, g.g.N, len(g.g.Parts)), g.g.N, job.GraphLeft
+func valuesOf[V any](ctx context.Context, g *Graph, job *control.Job) ([]V, *Graph, error) {
+	vertices, size := g.g.N, job.GraphLeft
+	column, err := pack.NewColumn[V](g.g.N, len(g.g.Parts))
 	if size != nil {
 		if size.Ids > graph.MaxVertices || size.Ids < uint64(g.g.N) || size.Vertices > size.Ids {
 			return nil, nil, fmt.Errorf("superstep: job %s has left %d vertices with ids below %d", job.Id, size.Vertices, size.Ids)
 		}
-		column, vertices = pack.NewGappedColumn(encoding, int(size.Ids), len(g.g.Parts)), int(size.Vertices)
+		column, err = pack.NewGappedColumn[V](int(size.Ids), len(g.g.Parts))
+		vertices = int(size.Vertices)
+	}
+	if err != nil {
+		return nil, nil, err
 	}
 	if _, err := g.conn.client.Result(ctx, job.Id, column); err != nil {
 		return nil, nil, err

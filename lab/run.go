@@ -102,11 +102,11 @@ type program struct {
 
 func newProgram[V, M any](p pregel.Program[V, M]) program {
 	return program{engine.Parameters(p), func(values map[string]string, find func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
-		made, err := engine.Fresh(p, values, find)
+		made, err := engine.Fresh(pregel.Erase(p), values, find)
 		if err != nil {
 			return nil, err
 		}
-		return engine.Erase(made)
+		return engine.NewProgram(pregel.Erase(made))
 	}}
 }
 

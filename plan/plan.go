@@ -46,7 +46,7 @@ type Round struct {
 }
 
 // Phase is a plan that runs a program to its end.
-func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan { return made(engine.Phase(p)) }
+func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan { return made(engine.Phase(pregel.Erase(p))) }
 
 // Sequence runs plans one after the other.
 func Sequence(plans ...pregel.Plan) pregel.Plan { return made(engine.Sequence(steps(plans)...)) }
@@ -70,7 +70,7 @@ func condition(f func(r *Round) bool) func(*engine.Round) bool {
 	return func(r *engine.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
 }
 
-func made(p engine.Plan) pregel.Plan { return new(pregel.Engine[struct{}, struct{}]).NewPlan(p) }
+func made(p engine.Plan) pregel.Plan { return pregel.Engine{}.NewPlan(p) }
 
 func steps(plans []pregel.Plan) []engine.Plan {
 	all := make([]engine.Plan, len(plans))

@@ -29,15 +29,17 @@ type Resolution[V any] struct {
 
 // changes are what the vertices of a block do to the graph, and what the vertex that runs has done to its own edges.
 type changes[V any] struct {
-	*kernel.Requests[V]
-	of      VertexID // the vertex whose out-edges own are, after its changes; None if it made none
+	*kernel.Requests
+	added   kernel.Vec[V] // the values of the vertices to be added
+	of      VertexID      // the vertex whose out-edges own are, after its changes; None if it made none
 	own     []Edge
 	out, in [64]uint32 // the degrees of the block, if the vertex made changes
 }
 
-// Changing gives the program's vertices access to the graph's changes, which go to r.
-func (e *Engine[V, M]) Changing(r *kernel.Requests[V]) {
-	e.Block.changes = &changes[V]{Requests: r, of: None}
+// reset empties the requests and keeps their memory.
+func (c *changes[V]) reset() {
+	clear(c.added.Data)
+	c.List, c.added.Data = c.List[:0], c.added.Data[:0]
 }
 
 // AddEdge adds an edge from the vertex to another. The vertex itself sees it at once, in Edges, Edge and OutDegree, and what it sends to all
@@ -104,8 +106,8 @@ func (v *Vertex[V, M]) ownEdge(from, to VertexID) (bool, VertexID) {
 // NextID by as many as there have been ids, and 65,536.
 func (v *Vertex[V, M]) AddVertex(id VertexID, value V) {
 	c := v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
-	c.List[len(c.List)-1].Value = uint32(len(c.Values))
-	c.Values = append(c.Values, value)
+	c.List[len(c.List)-1].Value = uint32(c.added.Len())
+	c.added.Data = append(c.added.Data, value)
 }
 
 // RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it; v.ID() is the vertex itself. Edges

@@ -9,12 +9,6 @@ type back[M any] struct {
 	out  *[64]M
 }
 
-// PlaceBack sets where messages to in-neighbours are written, of which there are none.
-func (e *Engine[V, M]) PlaceBack(out *[64]M) { e.Block.back = back[M]{out: out} }
-
-// SentBack returns which vertices have sent to their in-neighbours, and what.
-func (e *Engine[V, M]) SentBack() (uint64, *[64]M) { return e.Block.back.sent, e.Block.back.out }
-
 // sendBack sends m to all in-neighbours.
 func (v *Vertex[V, M]) sendBack(m M) {
 	switch to := &v.b.back; {

@@ -27,93 +27,93 @@ type choice struct {
 func table() []entry {
 	return []entry{
 		{
-			program: engine.Register("betweenness", algorithms.Betweenness{}),
+			program: engine.Register("betweenness", pregel.Erase(algorithms.Betweenness{})),
 			help:    "betweenness centrality, by shortest paths from some vertices or all",
 		},
 		{
-			program: engine.Register("bfs", algorithms.BFS{}),
+			program: engine.Register("bfs", pregel.Erase(algorithms.BFS{})),
 			help:    "breadth-first search: the parent or the level of every vertex",
-			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", algorithms.BFSLevels{})}},
+			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", pregel.Erase(algorithms.BFSLevels{}))}},
 		},
 		{
-			program: engine.Register("cdlp", pregel.List(algorithms.CDLP{})),
+			program: engine.Register("cdlp", pregel.Erase(pregel.List(algorithms.CDLP{}))),
 			help:    "communities by label propagation, as Graphalytics has it",
 		},
 		{
-			program: engine.Register("cg", algorithms.CG{}),
+			program: engine.Register("cg", pregel.Erase(algorithms.CG{})),
 			help:    "the solution of Ax = b by conjugate gradients, A a symmetric matrix, b --column b=FILE or -p ones=true",
 		},
 		{
-			program: engine.Register("closeness", algorithms.Closeness{}),
+			program: engine.Register("closeness", pregel.Erase(algorithms.Closeness{})),
 			help:    "closeness and harmonic centrality, by distances from some vertices or all",
 		},
 		{
-			program: engine.Register("coloring", pregel.List(algorithms.Coloring{})),
+			program: engine.Register("coloring", pregel.Erase(pregel.List(algorithms.Coloring{}))),
 			help:    "a color for every vertex such that no edge joins two of the same",
 		},
 		{
-			program: engine.Register("degrees", pregel.List(algorithms.Degrees{})),
+			program: engine.Register("degrees", pregel.Erase(pregel.List(algorithms.Degrees{}))),
 			help:    "the numbers of edges that leave and enter every vertex, and of all",
 		},
 		{
-			program: engine.Register("eigenvector", algorithms.Eigenvector{}),
+			program: engine.Register("eigenvector", pregel.Erase(algorithms.Eigenvector{})),
 			help:    "eigenvector centrality, by power iteration",
 		},
 		{
-			program: engine.Register("hits", algorithms.HITS{}),
+			program: engine.Register("hits", pregel.Erase(algorithms.HITS{})),
 			help:    "hubs and authorities, by hyperlink-induced topic search",
 		},
 		{
-			program: engine.Register("hyperball", algorithms.HyperBall{}),
+			program: engine.Register("hyperball", pregel.Erase(algorithms.HyperBall{})),
 			help:    "estimates of how many vertices every one reaches, and of its harmonic centrality",
 		},
 		{
-			program: engine.Register("kcore", algorithms.KCore{}),
+			program: engine.Register("kcore", pregel.Erase(algorithms.KCore{})),
 			help:    "the core number of every vertex, or one k-core",
 		},
 		{
-			program: engine.Register("lcc", pregel.List(algorithms.LCC{})),
+			program: engine.Register("lcc", pregel.Erase(pregel.List(algorithms.LCC{}))),
 			help:    "local clustering coefficients, as Graphalytics has them",
 		},
 		{
-			program: engine.Register("louvain", algorithms.Louvain{}), weights: true,
+			program: engine.Register("louvain", pregel.Erase(algorithms.Louvain{})), weights: true,
 			help: "communities of high modularity in an undirected graph",
 		},
 		{
-			program: engine.Register("matching", pregel.List(algorithms.Matching{})),
+			program: engine.Register("matching", pregel.Erase(pregel.List(algorithms.Matching{}))),
 			help:    "a maximal matching: pairs of neighbours to which none can be added",
 		},
 		{
-			program: engine.Register("mis", algorithms.MIS{}),
+			program: engine.Register("mis", pregel.Erase(algorithms.MIS{})),
 			help:    "a maximal independent set",
 		},
 		{
-			program: engine.Register("msf", algorithms.MSF{}), weights: true,
+			program: engine.Register("msf", pregel.Erase(algorithms.MSF{})), weights: true,
 			help: "a minimum spanning forest of an undirected graph",
 		},
 		{
-			program: engine.Register("pagerank", algorithms.PageRank{}),
+			program: engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
 			help:    "PageRank, with the rank of vertices without out-edges spread over all",
 		},
 		{
-			program: engine.Register("scc", algorithms.SCC{}),
+			program: engine.Register("scc", pregel.Erase(algorithms.SCC{})),
 			help:    "strongly connected components",
 		},
 		{
-			program: engine.Register("sssp", algorithms.SSSP[float64]{}),
+			program: engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})),
 			help:    "single-source shortest paths, by weights that are not negative",
-			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", algorithms.SSSP[float32]{})}},
+			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", pregel.Erase(algorithms.SSSP[float32]{}))}},
 		},
 		{
-			program: engine.Register("triangles", pregel.List(algorithms.Triangles{})),
+			program: engine.Register("triangles", pregel.Erase(pregel.List(algorithms.Triangles{}))),
 			help:    "the number of triangles that every vertex is in",
 		},
 		{
-			program: engine.Register("walks", pregel.List(algorithms.Walks{})),
+			program: engine.Register("walks", pregel.Erase(pregel.List(algorithms.Walks{}))),
 			help:    "random walks from every vertex, of first order or node2vec's",
 		},
 		{
-			program: engine.Register("wcc", algorithms.WCC{}),
+			program: engine.Register("wcc", pregel.Erase(algorithms.WCC{})),
 			help:    "weakly connected components",
 		},
 	}

@@ -68,32 +68,32 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 		want    []string
 	}{
 		{"names", []pregel.Registered{
-			engine.Register("", summing{}), engine.Register("two words", summing{}), engine.Register("-x", summing{}),
+			engine.Register("", pregel.Erase(summing{})), engine.Register("two words", pregel.Erase(summing{})), engine.Register("-x", pregel.Erase(summing{})),
 		}, []string{
 			`program "": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 			`program "two words": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 			`program "-x": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 		}},
-		{"taken", []pregel.Registered{engine.Register("bfs", summing{}), engine.Register("x", summing{}), engine.Register("x", summing{})}, []string{
+		{"taken", []pregel.Registered{engine.Register("bfs", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{}))}, []string{
 			`program "bfs": a built-in program has this name`, `program "x": another program has this name`,
 		}},
-		{"methods", []pregel.Registered{engine.Register("x", combinerless{}), engine.Register[int64, int64]("y", nil), engine.Register("z", (*nested)(nil))}, []string{
+		{"methods", []pregel.Registered{engine.Register("x", pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)), engine.Register("z", pregel.Erase((*nested)(nil)))}, []string{
 			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a program of all messages in pregel.List`,
 			`program "y": the program is nil`, `program "z": the program is nil`,
 		}},
-		{"tags", []pregel.Registered{engine.Register("x", repeated{}), engine.Register("y", &unnamed{}), engine.Register("z", private{})}, []string{
+		{"tags", []pregel.Registered{engine.Register("x", pregel.Erase(repeated{})), engine.Register("y", pregel.Erase(&unnamed{})), engine.Register("z", pregel.Erase(private{}))}, []string{
 			`program "x": field Second: parameter "n" is field First already`,
 			`program "y": field A: a parameter cannot be named "": use letters, digits, _ . and -`,
 			`program "y": field B: a parameter cannot be named "two words": use letters, digits, _ . and -`,
 			`program "y": field C: a parameter cannot be named "k=v": use letters, digits, _ . and -`,
 			`program "z": field limit: parameter "limit": the field is not exported`,
 		}},
-		{"types", []pregel.Registered{engine.Register("x", listing{}), engine.Register("y", nested{})}, []string{
+		{"types", []pregel.Registered{engine.Register("x", pregel.Erase(listing{})), engine.Register("y", pregel.Erase(nested{}))}, []string{
 			`program "x": field Sources: parameter "sources": a field of type [][]pregel.VertexID cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "x": field Weights: parameter "weights": a field of type map[string]int cannot be a parameter, only strings, booleans, numbers, time.Duration, pregel.VertexID and slices of these can`,
 			`program "y": field Inner: the parameters of an embedded struct are not found: name its fields here`,
 		}},
-		{"defaults", []pregel.Registered{engine.Register("x", defaults{})}, []string{
+		{"defaults", []pregel.Registered{engine.Register("x", pregel.Erase(defaults{}))}, []string{
 			`program "x": field Limit: parameter "limit": the default: found 128, expected -128 to 127`,
 			`program "x": field Rate: parameter "rate": the default: found "fast", expected a number`,
 			`program "x": field From: parameter "from": the default: found "-1", expected the id of a vertex`,
@@ -139,7 +139,7 @@ type (
 // TestParametersOfNamedTypes lists what values parameters take by what their types are made of.
 func TestParametersOfNamedTypes(t *testing.T) {
 	var out, errs bytes.Buffer
-	if status := cli.Run("own", []string{"algorithms"}, []pregel.Registered{engine.Register("named", named{})}, &out, &errs); status != 0 {
+	if status := cli.Run("own", []string{"algorithms"}, []pregel.Registered{engine.Register("named", pregel.Erase(named{}))}, &out, &errs); status != 0 {
 		t.Fatal(errs.String())
 	}
 	for _, want := range []string{

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/superstep-go/superstep"
@@ -28,9 +30,9 @@ func TestMain(m *testing.M) {
 		"own":       func() { superstep.Main(own()...) },
 		"spoiled":   func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
 		"misled": func() {
-			os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", Misled{})))
+			os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", pregel.Erase(Misled{}))))
 		},
-		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", Hops{}))) },
+		"replaced": func() { os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", pregel.Erase(Hops{})))) },
 	})
 }
 

@@ -23,7 +23,7 @@ func (p setting[V]) Compute(v *pregel.Vertex[V, int64], _ []int64) {
 }
 
 func settingEntry[V any](value func(label uint64) V) engine.Registered {
-	return engine.Register("x", pregel.List(setting[V]{value}))
+	return engine.Register("x", pregel.Erase(pregel.List(setting[V]{value})))
 }
 
 type (

@@ -11,7 +11,7 @@ import (
 
 // All sends data[q] to every other partition q, and returns what each of them sent here. All partitions call it as often: the rounds of a
 // superstep are numbered, since some partitions are ahead of others.
-func (x *Exchange[M]) All(ctx context.Context, data [][]byte) ([][]byte, error) {
+func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	came := make([][]byte, x.part.Of)
 	if x.part.Of == 1 {
 		return came, nil
@@ -69,4 +69,4 @@ func (x *Exchange[M]) All(ctx context.Context, data [][]byte) ([][]byte, error) 
 }
 
 // Become makes the exchange that of the partition as it is after a change of the graph.
-func (x *Exchange[M]) Become(p *graph.Partition) { x.part, x.line = p, nil }
+func (x *Exchange) Become(p *graph.Partition) { x.part, x.line = p, nil }

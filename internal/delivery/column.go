@@ -7,9 +7,9 @@
 //	HB   the frontier: presence of HM                                          bitmap.Frontier
 //	NBp  owned vertices with an edge into partition p                          graph.Side.Peers.Of(p)
 //	SBp  HB & NBp, packed to NBp's length: a column's presence                 Presence.Encode
-//	SMp  the values of HM at the ones of SBp                                   kernel.Kernel.Pack
+//	SMp  the values of HM at the ones of SBp                                   kernel.Broadcast.Pack
 //	RB   presence by ghost slot: the frontier's words of p's group             Decode
-//	RM   values, written to the ghost slots they belong to                     kernel.Kernel.Unpack
+//	RM   values, written to the ghost slots they belong to                     kernel.Broadcast.Unpack
 //	RO   where a value lies in RM: not needed once values are at their slots; see docs/design/resolving-messages.md
 package delivery
 

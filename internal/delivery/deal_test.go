@@ -56,13 +56,20 @@ func TestDeal(t *testing.T) {
 				want[q] = append(want[q], pair{position, i})
 			}
 		}
-		x := NewExchange[int](p, Auto, false)
+		x := NewExchange(p, new(kernel.Vec[int]), Auto, false)
 		_, peers := x.folding(false)
+		for q := range peers {
+			x.clear(&peers[q])
+		}
 		x.deal(groups, ghost, bins, peers)
 		for q := range peers {
 			var found []pair
+			messages := kernel.Elements[int](peers[q].messages)
+			if len(messages) != len(peers[q].positions) {
+				t.Fatalf("%d messages to %d vertices", len(messages), len(peers[q].positions))
+			}
 			for i, to := range peers[q].positions {
-				found = append(found, pair{to, peers[q].messages[i]})
+				found = append(found, pair{to, messages[i]})
 			}
 			byMessage := func(a, b pair) int { return a.msg - b.msg }
 			slices.SortFunc(found, byMessage)

@@ -13,33 +13,33 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Exchange sends and receives a partition's frames in a run. One goroutine calls its methods.
-type Exchange[M any] struct {
-	part     *graph.Partition
-	end      transport.Endpoint
-	gate     chan struct{}
-	force    Encoding
-	serial   bool
-	distant  []bool         // partitions that columns are sent before their superstep begins; nil if none
-	raw      bool           // messages hold no pointers
-	size     int            // of a message, in bytes
-	encoded  func(m *M) int // approximate size of a message with pointers, in bytes
-	line     *int           // the first partition of the line that inLine describes
-	inLine   []bool         // by partition
-	peers    [2][]peer[M]   // of expand and fold, and of those for reversed arcs; these and the next two are made at first use, by place
-	finished [2][]peer[M]
-	sends    []peer[M]
-	columns  [2][]column[M] // of expand, and for reversed arcs
-	words    []uint64       // a fold column's presence
+type Exchange struct {
+	part    *graph.Partition
+	end     transport.Endpoint
+	gate    chan struct{}
+	force   Encoding
+	serial  bool
+	distant []bool                    // partitions that columns are sent ahead; nil if none
+	like    kernel.Column             // of the messages' type; buffers are made like it
+	encoded func(m reflect.Value) int // about the bytes of a message with pointers; else nil
+	line    *int                      // the first partition of the line that inLine describes
+	inLine  []bool                    // by partition
+	// Buffers by place, made at first use: of expand and fold, and of those for reversed arcs.
+	peers    [2][]peer
+	finished [2][]peer
+	sends    []peer
+	columns  [2][]column // of expand, and for reversed arcs
+	words    []uint64    // a fold column's presence
 	to       []uint32
-	messages []M
-	packed   kernel.Packed // a received column
+	packed   kernel.Packed // what a frame received holds
+	came     kernel.Column // a view of its messages
 	keys     []uint64
-	ordered  []sent[M]
-	passed   []*passed // buffers of tokens, of which this superstep used the first passing
+	joins    []join           // of messages to be put in order
+	messages [2]kernel.Column // these, as they came and in order
+	passed   []*passed        // buffers of tokens, of which this superstep used the first passing
 	passing  int
 	// Rounds of All in this superstep, and frames of later ones.
 	superstep int
@@ -60,30 +60,36 @@ type Exchange[M any] struct {
 }
 
 // peer has the send buffers for one other partition.
-type peer[M any] struct {
+type peer struct {
 	frame     transport.Frame
 	list      bitmap.List
 	presence  Presence
 	packed    kernel.Packed
 	positions []uint32
-	messages  []M
-	combined  []M
+	messages  kernel.Column // made at first use, as combined is
+	combined  kernel.Column
 	joins     []join
+	picked    []uint32 // places of messages that are about to be appended
 }
 
-// NewExchange makes the exchange of partition p, serial or overlapped (see trade). With more than one partition it must be
-// connected before it is used.
-func NewExchange[M any](p *graph.Partition, force Encoding, serial bool) *Exchange[M] {
-	x := &Exchange[M]{part: p, force: force, serial: serial, PartBytes: partBytes, raw: mem.PointerFree[M](), size: int(reflect.TypeFor[M]().Size())}
-	if !x.raw {
-		x.encoded = pack.Sizer[M]()
+// NewExchange makes the exchange of partition p, serial or overlapped (see trade), of messages of a
+// column's type. With more than one partition it must be connected before it is used.
+func NewExchange(
+	p *graph.Partition, messages kernel.Column, force Encoding, serial bool,
+) *Exchange {
+	x := &Exchange{
+		part: p, force: force, serial: serial, PartBytes: partBytes,
+		like: messages, came: messages.New(nil),
+	}
+	if !messages.Raw() {
+		x.encoded = pack.Sizer(messages.Type())
 	}
 	return x
 }
 
 // place returns the index of partition q's buffers. In a grid with both sides above 1 only the partitions of the same row and column
 // have buffers: with thousands of partitions, buffers for all would exhaust memory.
-func (x *Exchange[M]) place(q int) int {
+func (x *Exchange) place(q int) int {
 	switch g := x.part.Grid; {
 	case g.Flat():
 		return q
@@ -95,7 +101,7 @@ func (x *Exchange[M]) place(q int) int {
 }
 
 // Connect sets the transport, and the gate: a semaphore that the partition holds while it computes and releases while it waits.
-func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) {
+func (x *Exchange) Connect(end transport.Endpoint, gate chan struct{}) {
 	x.end, x.gate, x.distant = end, gate, nil
 	for q := 0; q < x.part.Of && !x.serial; q++ {
 		if q != x.part.Index && end.Distant(q) {
@@ -108,7 +114,7 @@ func (x *Exchange[M]) Connect(end transport.Endpoint, gate chan struct{}) {
 }
 
 // Begin begins a superstep.
-func (x *Exchange[M]) Begin(superstep int) {
+func (x *Exchange) Begin(superstep int) {
 	x.Peers, x.Sent, x.Bytes, x.passing = x.Peers[:0], 0, 0, 0
 	x.superstep, x.round, x.early = superstep, 0, nil
 	if superstep == 0 {
@@ -117,7 +123,7 @@ func (x *Exchange[M]) Begin(superstep int) {
 }
 
 // End ends the superstep's exchanges and returns the account of them, nil with one partition.
-func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Account, error) {
+func (x *Exchange) End(ctx context.Context, superstep int) (*transport.Account, error) {
 	if x.part.Of == 1 {
 		return nil, nil
 	}
@@ -129,21 +135,22 @@ func (x *Exchange[M]) End(ctx context.Context, superstep int) (*transport.Accoun
 	return account, err
 }
 
-func (x *Exchange[M]) send(f *transport.Frame, superstep int) error {
+func (x *Exchange) send(f *transport.Frame, superstep int) error {
 	f.From, f.Superstep = x.part.Index, superstep
 	x.count(f)
 	return x.end.Send(f)
 }
 
 // count adds a frame to what this superstep sent.
-func (x *Exchange[M]) count(f *transport.Frame) {
+func (x *Exchange) count(f *transport.Frame) {
 	if f.Kind.Carries() {
 		x.Sent += f.Count
 	}
-	if messages, ok := f.Ref.([]M); ok {
+	if f.Ref != nil {
 		f.RefBytes = 0
-		for i := range messages {
-			f.RefBytes += x.encoded(&messages[i])
+		messages := reflect.ValueOf(f.Ref)
+		for i := range messages.Len() {
+			f.RefBytes += x.encoded(messages.Index(i))
 		}
 	}
 	x.Bytes += f.Size()
@@ -159,32 +166,40 @@ func (x *Exchange[M]) count(f *transport.Frame) {
 }
 
 // buffers returns the buffers of one kind, by place, made at first use: a run needs few of the kinds.
-func (x *Exchange[M]) buffers(peers *[]peer[M]) []peer[M] {
+func (x *Exchange) buffers(peers *[]peer) []peer {
 	if *peers == nil {
-		*peers = make([]peer[M], x.places())
+		*peers = make([]peer, x.places())
 	}
 	return *peers
 }
 
 // places returns how many places there are.
-func (x *Exchange[M]) places() int {
+func (x *Exchange) places() int {
 	if g := x.part.Grid; !g.Flat() {
 		return g.Rows + g.Columns
 	}
 	return x.part.Of
 }
 
-// Fold moves the partial results for ghosts from the inbox to their owners, and folds the received ones into the owned vertices'. s is
-// the receivers' side.
-func (x *Exchange[M]) Fold(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+// Inbox is a column of combined messages by destination slot, with their presence.
+type Inbox struct {
+	Messages kernel.Column
+	Has      *bitmap.Frontier
+}
+
+// Fold moves the partial results for ghosts from the inbox to their owners. The sink folds the
+// received ones into the owned vertices'. s is the receivers' side.
+func (x *Exchange) Fold(
+	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, superstep int, reversed bool,
+) error {
 	kind, _ := x.folding(reversed)
-	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error { return x.foldOut(s, q, inbox, superstep, reversed) }, func(in *transport.Frame) error {
-		return x.foldIn(s, k, inbox, in)
-	})
+	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
+		return x.foldOut(s, q, inbox, superstep, reversed)
+	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
 // FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for serial exchanges.
-func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, superstep int, reversed bool) error {
 	for _, q := range s.Line {
 		if err := x.foldOut(s, q, inbox, superstep, reversed); err != nil {
 			return err
@@ -194,31 +209,35 @@ func (x *Exchange[M]) FoldOut(s *graph.Side, inbox *kernel.Inbox[M], superstep i
 }
 
 // FoldIn is the second half of Fold.
-func (x *Exchange[M]) FoldIn(ctx context.Context, s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+func (x *Exchange) FoldIn(
+	ctx context.Context, s *graph.Side, sink Sink, superstep int, reversed bool,
+) error {
 	kind, _ := x.folding(reversed)
+	take := func(in *transport.Frame) error { return x.foldIn(s, sink, in) }
 	for range s.Line {
-		if err := x.taken(ctx, kind, s.Line, superstep, func(in *transport.Frame) error { return x.foldIn(s, k, inbox, in) }); err != nil {
+		if err := x.taken(ctx, kind, s.Line, superstep, take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Exchange[M]) foldOut(s *graph.Side, q int, inbox *kernel.Inbox[M], superstep int, reversed bool) error {
+func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, superstep int, reversed bool) error {
 	kind, peers := x.folding(reversed)
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
 	words := inbox.Has.Words[lo:hi]
 	e, count, presence := to.presence.EncodeRun(words, int(group.Count), x.force)
-	to.messages = to.messages[:0]
-	bitmap.Each(words, func(i uint32) { to.messages = append(to.messages, inbox.Msg[group.Start+i]) })
+	x.clear(to)
+	to.messages.Room(count)
+	to.messages.AppendBits(inbox.Messages, group.Start, words)
 	clear(words)
 	to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
-	x.values(to)
+	to.values()
 	return x.send(&to.frame, superstep)
 }
 
-func (x *Exchange[M]) foldIn(s *graph.Side, k kernel.Kernel[M], inbox *kernel.Inbox[M], in *transport.Frame) error {
+func (x *Exchange) foldIn(s *graph.Side, sink Sink, in *transport.Frame) error {
 	messages, err := x.messagesOf(in)
 	if err != nil {
 		return err
@@ -227,12 +246,12 @@ func (x *Exchange[M]) foldIn(s *graph.Side, k kernel.Kernel[M], inbox *kernel.In
 	if err != nil {
 		return fmt.Errorf("from partition %d: %w", in.From, err)
 	}
-	k.Fold(to, messages, inbox)
+	sink(to, messages)
 	return nil
 }
 
 // folding returns the kind of a fold's frames, and their buffers.
-func (x *Exchange[M]) folding(reversed bool) (transport.Kind, []peer[M]) {
+func (x *Exchange) folding(reversed bool) (transport.Kind, []peer) {
 	if reversed {
 		return transport.FoldReversed, x.buffers(&x.peers[1])
 	}
@@ -240,41 +259,27 @@ func (x *Exchange[M]) folding(reversed bool) (transport.Kind, []peer[M]) {
 }
 
 // values puts a peer's messages into its frame.
-func (x *Exchange[M]) values(to *peer[M]) {
-	if x.raw {
-		to.frame.Raw = wire.Bytes(to.messages)
-	} else {
-		to.frame.Ref = to.messages
-	}
+func (to *peer) values() {
+	to.messages.Pack(&to.packed)
+	to.frame.Raw, to.frame.Ref = to.packed.Raw, to.packed.Ref
 }
 
-// messagesOf returns the messages of a frame, as many as it says.
-func (x *Exchange[M]) messagesOf(in *transport.Frame) ([]M, error) {
-	var messages []M
-	switch {
-	case !x.raw:
-		messages, _ = in.Ref.([]M)
-	case x.size == 0: // nothing travels
-		messages = make([]M, max(in.Count, 0))
-	default:
-		messages = wire.Slice[M](in.Raw)
+// messagesOf returns the messages of a frame, as many as it says, until the next call.
+func (x *Exchange) messagesOf(in *transport.Frame) (kernel.Column, error) {
+	x.packed = kernel.Packed{Raw: in.Raw, Ref: in.Ref, N: in.Count}
+	if err := x.came.View(&x.packed); err != nil {
+		return nil, fmt.Errorf("from partition %d: %w", in.From, err)
 	}
-	if len(messages) != in.Count || x.raw && len(in.Raw) != in.Count*x.size {
-		return nil, fmt.Errorf("from partition %d: %d messages, and %d said", in.From, len(messages), in.Count)
-	}
-	return messages, nil
+	return x.came, nil
 }
 
 // checkValues checks that a column has as many values as its count, in the form that the kernel's traits ask for.
-func (x *Exchange[M]) checkValues(in *transport.Frame, traits kernel.Traits) error {
+func (x *Exchange) checkValues(in *transport.Frame, traits kernel.Traits) error {
 	if traits.Raw {
 		return checkRaw(in, traits.Bytes)
 	}
-	values, _ := in.Ref.([]M)
-	if len(values) != in.Count {
-		return fmt.Errorf("from partition %d: %d values, and %d said", in.From, len(values), in.Count)
-	}
-	return nil
+	_, err := x.messagesOf(in)
+	return err
 }
 
 // checkRaw checks that a frame has as many values of size bytes as its count.
@@ -286,7 +291,7 @@ func checkRaw(in *transport.Frame, size int) error {
 }
 
 // receivers returns the local indices of the vertices present in a column over a fold list.
-func (x *Exchange[M]) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
+func (x *Exchange) receivers(in *transport.Frame, list bitmap.List) ([]uint32, error) {
 	n := list.Count()
 	x.scratch(bitmap.Words(n) + 1)
 	if err := Decode(Encoding(in.Encoding), in.Count, n, in.Presence, x.words); err != nil {

@@ -21,7 +21,7 @@ const (
 )
 
 // parts returns in how many parts a column over a list of n goes.
-func (x *Exchange[M]) parts(n int, traits kernel.Traits) int {
+func (x *Exchange) parts(n int, traits kernel.Traits) int {
 	if x.serial || !traits.Raw {
 		return 1
 	}
@@ -37,9 +37,9 @@ func cut(n, i, parts int) int {
 }
 
 // column has the buffers of the columns to one other partition.
-type column[M any] struct {
+type column struct {
 	// Send buffers of parts, by the last bit of the superstep: those of the next are filled while this one's may be read still.
-	out  [2][]peer[M]
+	out  [2][]peer
 	next int   // the superstep that parts were sent ahead for
 	sent uint8 // which, as bits
 	// Parts that this superstep received.
@@ -48,19 +48,19 @@ type column[M any] struct {
 }
 
 // expanding returns the kind of an expand's frames, and the columns.
-func (x *Exchange[M]) expanding(reversed bool) (transport.Kind, []column[M]) {
+func (x *Exchange) expanding(reversed bool) (transport.Kind, []column) {
 	kind, columns := transport.Expand, &x.columns[0]
 	if reversed {
 		kind, columns = transport.ExpandReversed, &x.columns[1]
 	}
 	if *columns == nil {
-		*columns = make([]column[M], x.places())
+		*columns = make([]column, x.places())
 	}
 	return kind, *columns
 }
 
 // Forget forgets what was sent ahead in another run. Begin does it for superstep 0.
-func (x *Exchange[M]) Forget() {
+func (x *Exchange) Forget() {
 	for _, columns := range x.columns {
 		for i := range columns {
 			columns[i].next, columns[i].superstep = 0, 0
@@ -69,7 +69,7 @@ func (x *Exchange[M]) Forget() {
 }
 
 // begin returns the send buffers of a superstep's parts.
-func (x *Exchange[M]) begin(c *column[M], superstep, parts int) []peer[M] {
+func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 	if c.next != superstep {
 		c.next, c.sent = superstep, 0
 	}
@@ -78,7 +78,7 @@ func (x *Exchange[M]) begin(c *column[M], superstep, parts int) []peer[M] {
 		out = &c.out[superstep&1]
 	}
 	for len(*out) < parts {
-		*out = append(*out, peer[M]{})
+		*out = append(*out, peer{})
 	}
 	return *out
 }
@@ -86,7 +86,10 @@ func (x *Exchange[M]) begin(c *column[M], superstep, parts int) []peer[M] {
 // Expand sends the frontier's messages to the partitions of the line that have ghosts of their senders, and writes the received columns
 // to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
 // received column was full. reversed selects the second exchange of a program of direction Both.
-func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool) (bool, error) {
+func (x *Exchange) Expand(
+	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier,
+	superstep int, reversed bool,
+) (bool, error) {
 	if len(s.Line) == 0 {
 		return true, nil
 	}
@@ -148,7 +151,9 @@ func (x *Exchange[M]) Expand(ctx context.Context, s *graph.Side, k kernel.Kernel
 }
 
 // packPart makes the frame of part i of a column to partition q, of the column being read or of the next.
-func (x *Exchange[M]) packPart(to *peer[M], k kernel.Kernel[M], next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int) {
+func (x *Exchange) packPart(
+	to *peer, k kernel.Broadcast, next bool, f *bitmap.Frontier, q int, kind transport.Kind, i int,
+) {
 	e, count, presence := to.presence.Encode(f, &to.list, x.force)
 	to.packed.N = count
 	switch {
@@ -177,7 +182,7 @@ func (r *Ran) All(first, last int) bool {
 
 // FirstPart returns the word of the owned vertices from which on there are no senders of the first part of a column that
 // is sent ahead in several, 0 if none is.
-func (x *Exchange[M]) FirstPart(s *graph.Side, k kernel.Kernel[M]) int {
+func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 	end := 0
 	if x.distant == nil || !k.Traits().Raw {
 		return end
@@ -194,7 +199,9 @@ func (x *Exchange[M]) FirstPart(s *graph.Side, k kernel.Kernel[M]) int {
 
 // SendAhead sends distant partitions the parts of the next superstep's columns of which all senders have run. The Expand of
 // that superstep sends what is left; if there is none, receivers drop what came.
-func (x *Exchange[M]) SendAhead(s *graph.Side, k kernel.Kernel[M], f *bitmap.Frontier, superstep int, reversed bool, ran *Ran) error {
+func (x *Exchange) SendAhead(
+	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, superstep int, reversed bool, ran *Ran,
+) error {
 	traits := k.Traits()
 	if x.distant == nil || !traits.Raw {
 		return nil

@@ -65,17 +65,21 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := NewExchange[uint32](p, Auto, false)
+		x := NewExchange(p, new(kernel.Vec[uint32]), Auto, false)
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
 		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
 		x.Connect(&forger{forged}, gate)
 		frontier := bitmap.NewFrontier(make([]uint64, p.Slots/64))
 		inbox := &kernel.Inbox[uint32]{Msg: make([]uint32, p.Slots), Has: bitmap.NewFrontier(make([]uint64, p.Slots/64))}
+		erased := Inbox{&kernel.Vec[uint32]{Data: inbox.Msg}, inbox.Has}
+		fold := func(to []uint32, messages kernel.Column) {
+			k.Fold(to, kernel.Elements[uint32](messages), inbox)
+		}
 		got := 0
-		sink := func(to []uint32, msg []uint32) {
-			if len(to) != len(msg) {
-				t.Fatalf("%d messages to %d vertices", len(msg), len(to))
+		sink := func(to []uint32, messages kernel.Column) {
+			if n := len(kernel.Elements[uint32](messages)); len(to) != n {
+				t.Fatalf("%d messages to %d vertices", n, len(to))
 			}
 			for _, v := range to {
 				if int(v) >= p.Owned {
@@ -84,11 +88,11 @@ func FuzzFrames(f *testing.F) {
 			}
 			got += len(to)
 		}
-		outbox := []*kernel.Outbox[uint32]{kernel.NewOutbox[uint32](2, false)}
+		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
 		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, false)
-		err2 := x.FoldOut(receivers, inbox, 0, false)
+		err2 := x.FoldOut(receivers, erased, 0, false)
 		if err2 == nil {
-			err2 = x.FoldIn(t.Context(), receivers, k, inbox, 0, false)
+			err2 = x.FoldIn(t.Context(), receivers, fold, 0, false)
 		}
 		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0, false)
 		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
@@ -115,7 +119,7 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	x := NewExchange[uint32](g.Parts[0], Auto, false)
+	x := NewExchange(g.Parts[0], new(kernel.Vec[uint32]), Auto, false)
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
@@ -151,7 +155,7 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := NewExchange[uint32](p, Auto, false)
+		x := NewExchange(p, new(kernel.Vec[uint32]), Auto, false)
 		x.PartBytes = 1
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}

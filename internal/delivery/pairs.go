@@ -12,19 +12,27 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Sink receives messages at the receivers' owner; to has the receivers' local indices.
-type Sink[M any] func(to []uint32, msg []M)
+// Sink receives messages at the receivers' owner; to has the receivers' local indices. Both are
+// only valid during the call.
+type Sink func(to []uint32, messages kernel.Column)
 
-func (x *Exchange[M]) sendPairs(to *peer[M], q int, kind transport.Kind, superstep int) error {
+// Combiner combines messages to single vertices. keys are sorted: a receiver's position << 32 | the
+// index of a message in from. Combine appends one combined message for each receiver to to, which
+// has room for them, and the receivers to positions, which it returns.
+type Combiner interface {
+	Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32
+}
+
+func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind, superstep int) error {
 	to.frame = transport.Frame{
 		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions),
 	}
-	x.values(to)
+	to.values()
 	return x.send(&to.frame, superstep)
 }
 
 // pairs returns the positions of a frame of pairs, each less than n, and the messages.
-func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
+func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, error) {
 	to := wire.Slice[uint32](in.Presence)
 	if Encoding(in.Encoding) != Pairs || len(to) != in.Count || len(in.Presence) != 4*in.Count {
 		return nil, nil, fmt.Errorf("from partition %d: %d pairs, and positions of %d bytes", in.From, in.Count, len(in.Presence))
@@ -40,28 +48,34 @@ func (x *Exchange[M]) pairs(in *transport.Frame, n int) ([]uint32, []M, error) {
 
 // Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to the sink. They go along the
 // processor column to the row of the receiver's owner, and then along that row, combined before each hop if combine is not nil.
-func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], combine func(a, b M) M, sink Sink[M], superstep int) error {
+func (x *Exchange) Send(
+	ctx context.Context, outboxes []kernel.Sends, combine Combiner, sink Sink, superstep int,
+) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
 	x.buffers(&x.sends)
 	for _, q := range p.Row {
-		x.sends[x.place(q)].clear()
+		x.clear(&x.sends[x.place(q)])
 	}
 	for row := range g.Rows {
 		to := &x.sends[x.place(g.At(row, column))]
-		to.clear()
+		x.clear(to)
 		for c := range g.Columns {
 			owner := g.At(row, c)
 			for _, o := range outboxes {
-				if g.At(row, column) == p.Index {
-					x.add(&x.sends[x.place(owner)], o.To[owner], o.Msg[owner])
+				receivers := o.Receivers(owner)
+				if len(receivers) == 0 {
 					continue
 				}
-				x.room(to, len(o.To[owner]))
-				for _, local := range o.To[owner] {
+				if g.At(row, column) == p.Index {
+					x.add(&x.sends[x.place(owner)], receivers, o.Messages(owner))
+					continue
+				}
+				x.room(to, len(receivers))
+				for _, local := range receivers {
 					to.positions = append(to.positions, local*uint32(g.Columns)+uint32(c))
 				}
-				to.messages = append(to.messages, o.Msg[owner]...)
+				to.messages.Append(o.Messages(owner))
 			}
 		}
 	}
@@ -84,10 +98,10 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 			if c == column && int(local) >= p.Owned {
 				return fmt.Errorf("from partition %d: a message to vertex %d of %d", in.From, local, p.Owned)
 			}
-			on := &x.sends[x.place(g.At(g.Row(p.Index), c))]
-			x.room(on, 1)
-			on.positions = append(on.positions, local)
-			on.messages = append(on.messages, messages[i])
+			x.pick(&x.sends[x.place(g.At(g.Row(p.Index), c))], local, i)
+		}
+		for c := range g.Columns {
+			x.sends[x.place(g.At(g.Row(p.Index), c))].take(messages)
 		}
 		return nil
 	})
@@ -106,41 +120,76 @@ func (x *Exchange[M]) Send(ctx context.Context, outboxes []*kernel.Outbox[M], co
 }
 
 // sendTo sends a partition its buffered pairs.
-func (x *Exchange[M]) sendTo(q int, kind transport.Kind, combine func(a, b M) M, superstep int) error {
+func (x *Exchange) sendTo(q int, kind transport.Kind, combine Combiner, superstep int) error {
 	to := &x.sends[x.place(q)]
-	if combine != nil {
-		x.keys = mem.Grow(x.Store, x.keys[:0], len(to.positions))
-		to.combined = mem.Grow(x.Store, to.combined[:0], len(to.positions))
-		x.keys = to.combine(combine, x.keys)
+	if combine != nil && len(to.positions) > 1 {
+		x.combine(to, combine)
 	}
 	return x.sendPairs(to, q, kind, superstep)
 }
 
-func (to *peer[M]) clear() { to.positions, to.messages = to.positions[:0], to.messages[:0] }
+// combine reduces the messages to each receiver to one.
+func (x *Exchange) combine(to *peer, combine Combiner) {
+	x.keys = mem.Grow(x.Store, x.keys[:0], len(to.positions))
+	for i, local := range to.positions {
+		x.keys = append(x.keys, uint64(local)<<32|uint64(uint32(i)))
+	}
+	slices.Sort(x.keys)
+	x.empty(&to.combined)
+	to.combined.Room(len(to.positions))
+	to.positions = combine.Combine(x.keys, to.messages, to.combined, to.positions[:0])
+	to.messages, to.combined = to.combined, to.messages
+}
+
+// empty empties a buffer of messages, or makes it.
+func (x *Exchange) empty(messages *kernel.Column) {
+	if *messages == nil {
+		*messages = x.like.New(x.Store)
+	}
+	(*messages).Truncate(0)
+}
+
+// clear empties the buffers of pairs.
+func (x *Exchange) clear(to *peer) {
+	to.positions, to.picked = to.positions[:0], to.picked[:0]
+	x.empty(&to.messages)
+}
 
 // room makes room for n pairs more.
-func (x *Exchange[M]) room(to *peer[M], n int) {
+func (x *Exchange) room(to *peer, n int) {
 	to.positions = mem.Grow(x.Store, to.positions, n)
-	to.messages = mem.Grow(x.Store, to.messages, n)
+	to.messages.Room(n)
 }
 
-func (x *Exchange[M]) add(to *peer[M], positions []uint32, messages []M) {
+func (x *Exchange) add(to *peer, positions []uint32, messages kernel.Column) {
 	x.room(to, len(positions))
 	to.positions = append(to.positions, positions...)
-	to.messages = append(to.messages, messages...)
+	to.messages.Append(messages)
 }
 
-// sent is a message to a single vertex, with its sender.
-type sent[M any] struct {
-	join
-	msg M
+// pick adds a pair: of a position, and of message i of the column that take is called with later.
+func (x *Exchange) pick(to *peer, position uint32, i int) {
+	if len(to.positions) == cap(to.positions) || len(to.picked) == cap(to.picked) {
+		to.positions = mem.Grow(x.Store, to.positions, 1)
+		to.picked = mem.Grow(x.Store, to.picked, 1)
+	}
+	to.positions = append(to.positions, position)
+	to.picked = append(to.picked, uint32(i))
 }
 
-// join is a message's sender, and its receiver by local index.
+// take appends the messages that were picked.
+func (to *peer) take(messages kernel.Column) {
+	if len(to.picked) > 0 {
+		to.messages.AppendAt(messages, to.picked)
+		to.picked = to.picked[:0]
+	}
+}
+
+// join is a message's sender, and its receiver by local index. at is where the receiver has put it.
 type join struct {
 	from uint64
 	to   uint32
-	_    uint32
+	at   uint32
 }
 
 // joinBytes is the size of a join.
@@ -148,19 +197,27 @@ const joinBytes = 16
 
 // SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages reach the sink in the order of
 // their senders' ids. Only in flat grids.
-func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox[M], sink Sink[M], superstep int) error {
+func (x *Exchange) SendInOrder(
+	ctx context.Context, outboxes []kernel.Sends, sink Sink, superstep int,
+) error {
 	p := x.part
-	x.ordered = x.ordered[:0]
+	x.joins = x.joins[:0]
+	x.empty(&x.messages[0])
 	for q := range x.buffers(&x.sends) {
 		to := &x.sends[q]
-		to.joins, to.messages = to.joins[:0], to.messages[:0]
+		to.joins = to.joins[:0]
+		x.empty(&to.messages)
 		for _, o := range outboxes {
-			to.joins = mem.Grow(x.Store, to.joins, len(o.To[q]))
-			to.messages = mem.Grow(x.Store, to.messages, len(o.To[q]))
-			for i, local := range o.To[q] {
-				to.joins = append(to.joins, join{from: o.From[q][i], to: local})
+			receivers := o.Receivers(q)
+			if len(receivers) == 0 {
+				continue
 			}
-			to.messages = append(to.messages, o.Msg[q]...)
+			to.joins = mem.Grow(x.Store, to.joins, len(receivers))
+			senders := o.Senders(q)
+			for i, local := range receivers {
+				to.joins = append(to.joins, join{from: senders[i], to: local})
+			}
+			to.messages.Append(o.Messages(q))
 		}
 		if q == p.Index {
 			x.order(to.joins, to.messages)
@@ -171,7 +228,7 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 		to.frame = transport.Frame{
 			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),
 		}
-		x.values(to)
+		to.values()
 		return x.send(&to.frame, superstep)
 	}, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
@@ -193,47 +250,26 @@ func (x *Exchange[M]) SendInOrder(ctx context.Context, outboxes []*kernel.Outbox
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(x.ordered, func(a, b sent[M]) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from)) })
-	x.to = mem.Grow(x.Store, x.to[:0], len(x.ordered))
-	x.messages = mem.Grow(x.Store, x.messages[:0], len(x.ordered))
-	for _, s := range x.ordered {
-		x.to = append(x.to, s.to)
-		x.messages = append(x.messages, s.msg)
+	slices.SortFunc(x.joins, func(a, b join) int {
+		return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.from, b.from), cmp.Compare(a.at, b.at))
+	})
+	n := len(x.joins)
+	x.to = mem.Grow(x.Store, x.to[:0], 2*n)[:2*n] // receivers; behind them, places
+	for i, j := range x.joins {
+		x.to[i], x.to[n+i] = j.to, j.at
 	}
-	sink(x.to, x.messages)
+	x.empty(&x.messages[1])
+	x.messages[1].AppendAt(x.messages[0], x.to[n:])
+	sink(x.to[:n], x.messages[1])
 	return nil
 }
 
-func (x *Exchange[M]) order(joins []join, messages []M) {
-	x.ordered = mem.Grow(x.Store, x.ordered, len(joins))
-	for i, j := range joins {
-		x.ordered = append(x.ordered, sent[M]{j, messages[i]})
+// order adds messages to those to be put in order.
+func (x *Exchange) order(joins []join, messages kernel.Column) {
+	x.joins = mem.Grow(x.Store, x.joins, len(joins))
+	for _, j := range joins {
+		j.at = uint32(len(x.joins))
+		x.joins = append(x.joins, j)
 	}
-}
-
-// combine reduces the messages to each receiver to one. It returns keys, the memory it sorts in, maybe grown.
-func (to *peer[M]) combine(combine func(a, b M) M, keys []uint64) []uint64 {
-	if len(to.positions) < 2 {
-		return keys
-	}
-	keys = keys[:0]
-	for i, local := range to.positions {
-		keys = append(keys, uint64(local)<<32|uint64(uint32(i)))
-	}
-	slices.Sort(keys)
-	messages := to.combined[:0]
-	positions := to.positions[:0]
-	last := uint32(0)
-	for i, key := range keys {
-		local, m := uint32(key>>32), to.messages[uint32(key)]
-		if i > 0 && local == last {
-			messages[len(messages)-1] = combine(messages[len(messages)-1], m)
-			continue
-		}
-		last = local
-		positions = append(positions, local)
-		messages = append(messages, m)
-	}
-	to.positions, to.messages, to.combined = positions, messages, to.messages
-	return keys
+	x.messages[0].Append(messages)
 }

@@ -7,12 +7,14 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // TestPlaced: members that are looked up are those of the unpacked list, for few positions and many.
 func TestPlaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
-	x := NewExchange[int](&graph.Partition{Of: 2, Grid: graph.Grid{Rows: 2, Columns: 1}}, Auto, false)
+	p := &graph.Partition{Of: 2, Grid: graph.Grid{Rows: 2, Columns: 1}}
+	x := NewExchange(p, new(kernel.Vec[int]), Auto, false)
 	for range 100 {
 		set := make([]uint64, 1+rng.IntN(60))
 		var members []uint32

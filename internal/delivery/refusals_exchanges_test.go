@@ -54,14 +54,31 @@ type traffic[M any] struct {
 	pairs  int // bytes of a pair's receiver, or 0 for a column
 	list   func(from int) int
 	// send has an exchange send something, and take has partition 0 take it.
-	send func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error
-	take func(x *Exchange[M], p *graph.Partition) (arrived, error)
+	send func(rng *rand.Rand, x *Exchange, p *graph.Partition) error
+	take func(x *Exchange, p *graph.Partition) (arrived, error)
 }
 
 // kindOf makes messages of a type.
 type kindOf[M any] struct {
 	combiner pregel.Combiner[M]
 	make     func(h uint64) M
+}
+
+// combining combines by a function.
+type combining[M any] func(a, b M) M
+
+func (f combining[M]) Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32 {
+	messages, combined := kernel.Elements[M](from), to.(*kernel.Vec[M])
+	for i, key := range keys {
+		receiver, m := uint32(key>>32), messages[uint32(key)]
+		if i > 0 && receiver == uint32(keys[i-1]>>32) {
+			last := &combined.Data[len(combined.Data)-1]
+			*last = f(*last, m)
+			continue
+		}
+		positions, combined.Data = append(positions, receiver), append(combined.Data, m)
+	}
+	return positions
 }
 
 func (k kindOf[M]) kernel(p *graph.Partition) kernel.Kernel[M] {
@@ -109,7 +126,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 	ctx := context.Background()
 	block := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Pull }
 	pushed := func(p *graph.Partition) *graph.Block { return p.Layout(pregel.Out).Blocks[0].Push }
-	outboxes := func(rng *rand.Rand, p *graph.Partition, senders bool) []*kernel.Outbox[M] {
+	outboxes := func(rng *rand.Rand, p *graph.Partition, senders bool) []kernel.Sends {
 		o := kernel.NewOutbox[M](p.Of, senders)
 		for to := range o.To {
 			for _, local := range some(rng, g.Parts[to].Owned, 3) {
@@ -117,27 +134,28 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				o.From[to] = append(o.From[to], uint64(p.Global(local%uint32(p.Owned))))
 			}
 		}
-		return []*kernel.Outbox[M]{o}
+		return []kernel.Sends{o}
 	}
 	// gather calls f with a sink.
-	gather := func(p *graph.Partition, f func(Sink[M]) error) (arrived, error) {
+	gather := func(p *graph.Partition, f func(Sink) error) (arrived, error) {
 		a := arrived{limit: p.Owned}
-		err := f(func(to []uint32, msg []M) {
-			if len(to) != len(msg) {
-				panic(fmt.Sprintf("%d messages to %d vertices", len(msg), len(to)))
+		err := f(func(to []uint32, messages kernel.Column) {
+			if n := len(kernel.Elements[M](messages)); len(to) != n {
+				panic(fmt.Sprintf("%d messages to %d vertices", n, len(to)))
 			}
 			a.slots = append(a.slots, to...)
 		})
 		return a, err
 	}
-	nothing := func(p *graph.Partition, senders bool) []*kernel.Outbox[M] {
-		return []*kernel.Outbox[M]{kernel.NewOutbox[M](p.Of, senders)}
+	nothing := func(p *graph.Partition, senders bool) []kernel.Sends {
+		return []kernel.Sends{kernel.NewOutbox[M](p.Of, senders)}
 	}
+	drop := func([]uint32, kernel.Column) {}
 	all := []traffic[M]{
 		{
 			name: "expand", kind: transport.Expand, values: true,
 			list: func(from int) int { return int(block(g.Parts[0]).Senders.Groups[from].Count) },
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				kernel, f := k.kernel(p), bitmap.NewFrontier(make([]uint64, p.Layout(pregel.Out).Count/64))
 				for _, s := range some(rng, p.Owned, 2+rng.IntN(40)) {
 					f.Add(s)
@@ -146,7 +164,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				_, err := x.Expand(ctx, block(p).Senders, kernel, f, 3, false)
 				return err
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				n := p.Layout(pregel.Out).Count
 				f := bitmap.NewFrontier(make([]uint64, n/64))
 				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, 3, false)
@@ -160,17 +178,21 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				list := pushed(g.Parts[0]).Receivers.Peers.Of(from)
 				return list.Count()
 			},
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				group := pushed(p).Receivers.Groups[0]
 				slots := some(rng, int(group.Count), 2+rng.IntN(40))
 				for i := range slots {
 					slots[i] += group.Start
 				}
-				return x.FoldOut(pushed(p).Receivers, k.box(p, slots), 3, false)
+				box := k.box(p, slots)
+				erased := Inbox{&kernel.Vec[M]{Data: box.Msg}, box.Has}
+				return x.FoldOut(pushed(p).Receivers, erased, 3, false)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
-				box := k.box(p, nil)
-				err := x.FoldIn(ctx, pushed(p).Receivers, k.kernel(p), box, 3, false)
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
+				box, folding := k.box(p, nil), k.kernel(p)
+				err := x.FoldIn(ctx, pushed(p).Receivers, func(to []uint32, messages kernel.Column) {
+					folding.Fold(to, kernel.Elements[M](messages), box)
+				}, 3, false)
 				return arrived{ones(box.Has.Words), p.Owned}, err
 			},
 		},
@@ -180,7 +202,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				list := pushed(g.Parts[0]).Receivers.Peers.Of(from)
 				return list.Count()
 			},
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				l := p.Layout(pregel.Out)
 				bins := kernel.NewBins[M](l.Count, 6)
 				group := pushed(p).Receivers.Groups[0]
@@ -190,10 +212,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 						bins.To[at], bins.Msg[at] = append(bins.To[at], group.Start+i), append(bins.Msg[at], k.make(uint64(i)))
 					}
 				}
-				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, []*kernel.Bins[M]{bins}, func([]uint32, []M) {}, 3, false)
+				all := []kernel.Pairs{bins}
+				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, all, drop, 3, false)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
-				return gather(p, func(sink Sink[M]) error {
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
+				return gather(p, func(sink Sink) error {
 					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost, nil, sink, 3, false)
 				})
 			},
@@ -206,11 +229,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				}
 				return g.Parts[0].Owned
 			},
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
-				return x.Send(ctx, outboxes(rng, p, false), nil, func([]uint32, []M) {}, 3)
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
+				return x.Send(ctx, outboxes(rng, p, false), nil, drop, 3)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
-				a, err := gather(p, func(sink Sink[M]) error { return x.Send(ctx, nothing(p, false), nil, sink, 3) })
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
+				a, err := gather(p, func(sink Sink) error {
+					return x.Send(ctx, nothing(p, false), nil, sink, 3)
+				})
 				if err == nil && !p.Grid.Flat() { // what goes on to others of the row
 					other := x.end.(*link).sent[len(x.end.(*link).sent)-1]
 					a.slots = append(a.slots, make([]uint32, other.Count)...)
@@ -223,11 +248,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		return append(all, traffic[M]{
 			name: "sends in order", kind: transport.Sends, values: true, pairs: joinBytes,
 			list: func(int) int { return g.Parts[0].Owned },
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
-				return x.SendInOrder(ctx, outboxes(rng, p, true), func([]uint32, []M) {}, 3)
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
+				return x.SendInOrder(ctx, outboxes(rng, p, true), drop, 3)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
-				return gather(p, func(sink Sink[M]) error { return x.SendInOrder(ctx, nothing(p, true), sink, 3) })
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
+				return gather(p, func(sink Sink) error {
+					return x.SendInOrder(ctx, nothing(p, true), sink, 3)
+				})
 			},
 		})
 	}
@@ -236,24 +263,27 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		traffic[M]{
 			name: "sends on", kind: transport.SendsOn, values: true, pairs: 4,
 			list: func(int) int { return g.Parts[0].Owned },
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
-				return x.Send(ctx, outboxes(rng, p, false), k.combiner.Combine, func([]uint32, []M) {}, 3)
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
+				combine := combining[M](k.combiner.Combine)
+				return x.Send(ctx, outboxes(rng, p, false), combine, drop, 3)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
-				return gather(p, func(sink Sink[M]) error { return x.Send(ctx, nothing(p, false), nil, sink, 3) })
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
+				return gather(p, func(sink Sink) error {
+					return x.Send(ctx, nothing(p, false), nil, sink, 3)
+				})
 			},
 		},
 		traffic[M]{
 			name: "finished", kind: transport.Finished,
 			list: func(from int) int { return int(block(g.Parts[0]).Receivers.Groups[from].Count) },
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				fresh := bitmap.NewFrontier(make([]uint64, p.Words()))
 				for _, s := range some(rng, p.Owned, 2+rng.IntN(40)) {
 					fresh.Add(s)
 				}
 				return x.Finished(ctx, block(p).Receivers, fresh, make([]uint64, p.Layout(pregel.Out).Count/64), 3, false)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				finished := make([]uint64, p.Layout(pregel.Out).Count/64)
 				err := x.Finished(ctx, block(p).Receivers, bitmap.NewFrontier(make([]uint64, p.Words())), finished, 3, false)
 				group := block(p).Receivers.Groups[block(p).Receivers.Line[0]]
@@ -263,7 +293,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 		traffic[M]{
 			name: "ring", kind: transport.Ring,
 			list: func(from int) int { return 64 * (g.Parts[from].Words() - 1) },
-			send: func(rng *rand.Rand, x *Exchange[M], p *graph.Partition) error {
+			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				if !slices.Contains(p.Row, 0) {
 					return nil
 				}
@@ -273,7 +303,7 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				}
 				return x.Pass(ctx, 0, &t, 3, false)
 			},
-			take: func(x *Exchange[M], p *graph.Partition) (arrived, error) {
+			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				var t Token
 				_, err := x.Take(ctx, block(p).Receivers, &t, 3, false)
 				if err != nil {
@@ -314,8 +344,8 @@ func copied(f *transport.Frame) transport.Frame {
 	return c
 }
 
-func (tr *traffic[M]) exchange(p *graph.Partition, force Encoding) (*Exchange[M], *link) {
-	x, l := NewExchange[M](p, force, false), new(link)
+func (tr *traffic[M]) exchange(p *graph.Partition, force Encoding) (*Exchange, *link) {
+	x, l := NewExchange(p, new(kernel.Vec[M]), force, false), new(link)
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(l, gate)

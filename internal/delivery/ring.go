@@ -13,7 +13,7 @@ import (
 
 // Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor row, and marks theirs in finished,
 // by slot. s is the receivers' side.
-func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, reversed bool) error {
+func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, reversed bool) error {
 	kind, peers := transport.Finished, x.buffers(&x.finished[0])
 	if reversed {
 		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
@@ -41,7 +41,7 @@ func (x *Exchange[M]) Finished(ctx context.Context, s *graph.Side, fresh *bitmap
 }
 
 // scratch returns so many words of zeros, valid until the next call.
-func (x *Exchange[M]) scratch(words int) []uint64 {
+func (x *Exchange) scratch(words int) []uint64 {
 	if cap(x.words) < words {
 		x.words = make([]uint64, words)
 	}
@@ -70,7 +70,7 @@ type passed struct {
 }
 
 // Pass sends a token on to partition q. A serial exchange waits until it is written.
-func (x *Exchange[M]) Pass(ctx context.Context, q int, t *Token, superstep int, reversed bool) error {
+func (x *Exchange) Pass(ctx context.Context, q int, t *Token, superstep int, reversed bool) error {
 	if x.passing == len(x.passed) {
 		x.passed = append(x.passed, new(passed))
 	}
@@ -96,7 +96,7 @@ func ringKind(reversed bool) transport.Kind {
 
 // Take receives the next token for the block whose receivers' side is s, and returns the partition that passed it.
 // The token's words are valid until the next call of the exchange that receives anything.
-func (x *Exchange[M]) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, reversed bool) (from int, err error) {
+func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, reversed bool) (from int, err error) {
 	in, err := x.receive(ctx, ringKind(reversed), s.Line, superstep)
 	if err != nil {
 		return 0, err

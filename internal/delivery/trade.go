@@ -16,7 +16,7 @@ import (
 // MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
 // waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
 // round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
-func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind, frames, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
+func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, frames, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
 			return err
@@ -43,7 +43,7 @@ func (x *Exchange[M]) trade(ctx context.Context, line []int, kind transport.Kind
 }
 
 // taken receives a frame, processes and releases it.
-func (x *Exchange[M]) taken(ctx context.Context, kind transport.Kind, line []int, superstep int, take func(in *transport.Frame) error) error {
+func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, superstep int, take func(in *transport.Frame) error) error {
 	in, err := x.receive(ctx, kind, line, superstep)
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (x *Exchange[M]) taken(ctx context.Context, kind transport.Kind, line []int
 }
 
 // flush waits until what was sent is written.
-func (x *Exchange[M]) flush(ctx context.Context) error {
+func (x *Exchange) flush(ctx context.Context) error {
 	start := time.Now()
 	<-x.gate
 	err := x.end.Flush(ctx)
@@ -66,7 +66,7 @@ func (x *Exchange[M]) flush(ctx context.Context) error {
 }
 
 // receive returns the next frame of an exchange with a line of partitions.
-func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
+func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
 	in, err := x.end.Poll(kind)
 	if in == nil && err == nil {
 		start := time.Now()
@@ -88,7 +88,7 @@ func (x *Exchange[M]) receive(ctx context.Context, kind transport.Kind, line []i
 }
 
 // among reports whether a partition is of a line.
-func (x *Exchange[M]) among(line []int, q int) bool {
+func (x *Exchange) among(line []int, q int) bool {
 	if len(line) == 0 || q < 0 || q >= x.part.Of {
 		return false
 	}

@@ -12,12 +12,15 @@ import (
 
 // Uncombined sends pushed messages one by one, as Ueno13's naive delivery does. bins hold pairs of destination slot and message; those
 // for owned slots, below ghost, go to the sink directly, while the others are on their way. s is the receivers' side.
-func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint32, bins []*kernel.Bins[M], sink Sink[M], superstep int, reversed bool) error {
+func (x *Exchange) Uncombined(
+	ctx context.Context, s *graph.Side, ghost uint32, bins []kernel.Pairs, sink Sink,
+	superstep int, reversed bool,
+) error {
 	kind, peers := x.folding(reversed)
 	here := &peers[x.place(x.part.Index)]
-	here.clear()
+	x.clear(here)
 	for _, q := range s.Line {
-		peers[x.place(q)].clear()
+		x.clear(&peers[x.place(q)])
 	}
 	for _, b := range bins {
 		x.reserve(s.Groups, ghost, b, peers)
@@ -27,8 +30,9 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint3
 	}
 	own := func() {
 		for _, b := range bins {
-			for i := range int(ghost >> b.Shift) {
-				sink(b.To[i], b.Msg[i])
+			shift, to := b.Layout()
+			for i := range int(ghost >> shift) {
+				sink(to[i], b.Messages(i))
 			}
 		}
 		sink(here.positions, here.messages)
@@ -59,7 +63,7 @@ func (x *Exchange[M]) Uncombined(ctx context.Context, s *graph.Side, ghost uint3
 const fewPairs = 16
 
 // placed returns the members of a list at positions.
-func (x *Exchange[M]) placed(list *bitmap.List, positions []uint32) []uint32 {
+func (x *Exchange) placed(list *bitmap.List, positions []uint32) []uint32 {
 	x.to = x.to[:0]
 	if len(positions) < list.Count()/fewPairs {
 		x.to = mem.Grow(x.Store, x.to, len(positions))
@@ -80,47 +84,55 @@ func (x *Exchange[M]) placed(list *bitmap.List, positions []uint32) []uint32 {
 // deal deals the pairs of bins to the buffers of the partitions that they go to, and leaves bins of owned slots alone. A bin lies as a
 // rule in the slots of one partition, and is copied as it is; a slot's owner is looked for only in bins that a border cuts, among those that
 // share the bin.
-func (x *Exchange[M]) deal(groups []graph.Group, ghost uint32, b *kernel.Bins[M], peers []peer[M]) {
+func (x *Exchange) deal(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
 	here, first := &peers[x.place(x.part.Index)], 0
-	for i := int(ghost >> b.Shift); i < len(b.To); i++ {
-		lo, to, messages := uint32(i)<<b.Shift, b.To[i], b.Msg[i]
+	shift, receivers := b.Layout()
+	for i := int(ghost >> shift); i < len(receivers); i++ {
+		lo, to := uint32(i)<<shift, receivers[i]
 		if len(to) == 0 {
 			continue
 		}
+		messages := b.Messages(i)
 		for first < len(groups)-1 && groups[first].Start+groups[first].Count <= lo {
 			first++
 		}
-		if g := groups[first]; g.Start <= lo && lo+(1<<b.Shift) <= g.Start+g.Count {
+		if g := groups[first]; g.Start <= lo && lo+(1<<shift) <= g.Start+g.Count {
 			p := &peers[x.place(first)]
 			for _, slot := range to {
 				p.positions = append(p.positions, slot-g.Start)
 			}
-			p.messages = append(p.messages, messages...)
+			p.messages.Append(messages)
 			continue
 		}
+		last := first
 		for j, slot := range to {
 			if slot < ghost {
-				here.positions, here.messages = append(here.positions, slot), append(here.messages, messages[j])
+				x.pick(here, slot, j)
 				continue
 			}
 			q := first
 			for slot-groups[q].Start >= groups[q].Count { // below the start the difference wraps around
 				q++
 			}
-			p := &peers[x.place(q)]
-			p.positions, p.messages = append(p.positions, slot-groups[q].Start), append(p.messages, messages[j])
+			x.pick(&peers[x.place(q)], slot-groups[q].Start, j)
+			last = max(last, q)
+		}
+		here.take(messages)
+		for q := first; q <= last; q++ {
+			peers[x.place(q)].take(messages)
 		}
 	}
 }
 
 // reserve makes room for the pairs of bins, where there is not enough, before they are copied. A bin that a border cuts is taken for that of
 // its first slots' owner.
-func (x *Exchange[M]) reserve(groups []graph.Group, ghost uint32, b *kernel.Bins[M], peers []peer[M]) {
-	i, last := int(ghost>>b.Shift), len(groups)-1
+func (x *Exchange) reserve(groups []graph.Group, ghost uint32, b kernel.Pairs, peers []peer) {
+	shift, to := b.Layout()
+	i, last := int(ghost>>shift), len(groups)-1
 	for q, g := range groups {
 		n := 0
-		for ; i < len(b.To) && (uint32(i)<<b.Shift < g.Start+g.Count || q == last); i++ {
-			n += len(b.To[i])
+		for ; i < len(to) && (uint32(i)<<shift < g.Start+g.Count || q == last); i++ {
+			n += len(to[i])
 		}
 		if n > 0 {
 			p := &peers[x.place(q)]

@@ -64,16 +64,16 @@ func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != deliv
 const worthDelay = 300e-6
 
 // pays reports whether columns should leave early when messages cross so many of the edges.
-func (r *runner[V, M]) pays(edges int) bool {
+func (r *runner) pays(edges int) bool {
 	delay := r.job.options.Beta // 0 if it is not known
 	return delay == 0 || delay >= worthDelay || edges*10 >= r.outEdges*9
 }
 
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
-func (r *runner[V, M]) sendAhead(c *bsp.Command) error {
+func (r *runner) sendAhead(c *bsp.Command) error {
 	choice := r.job.options.Delivery
 	switch {
-	case r.back != nil, r.uncombined() && r.gather == nil, !r.pays(r.report.SenderEdges):
+	case r.back != nil, r.uncombined() && !r.list, !r.pays(r.report.SenderEdges):
 		return nil
 	case r.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
@@ -85,7 +85,7 @@ func (r *runner[V, M]) sendAhead(c *bsp.Command) error {
 }
 
 // sendColumns sends the parts of the next superstep's columns whose senders have all run.
-func (r *runner[V, M]) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
+func (r *runner) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
 	for i, ways := range r.layout.Blocks {
 		if err := r.exchange.SendAhead(ways.Pull.Senders, r.kernel, r.write, c.Superstep+1, i > 0, ran); err != nil {
 			return fmt.Errorf("expand: %w", err)
@@ -98,7 +98,7 @@ func (r *runner[V, M]) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
 const looks = 64
 
 // beginEarly readies a pull to send its columns while it goes on, if there is one of several parts to be sent. many says whether all workers run it.
-func (r *runner[V, M]) beginEarly(many bool) {
+func (r *runner) beginEarly(many bool) {
 	e, end := &r.early, 0
 	e.err = nil
 	for _, ways := range r.layout.Blocks {
@@ -124,7 +124,7 @@ func (r *runner[V, M]) beginEarly(many bool) {
 }
 
 // eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the first worker does.
-func (r *runner[V, M]) eachEarly(worker int, f func(lo, hi int) bool) {
+func (r *runner) eachEarly(worker int, f func(lo, hi int) bool) {
 	e, n := &r.early, len(r.words)-1
 	for {
 		k := min(r.chunks.Take(1), n)
@@ -141,7 +141,7 @@ func (r *runner[V, M]) eachEarly(worker int, f func(lo, hi int) bool) {
 }
 
 // sendEarly sends what has become final since it was looked for.
-func (r *runner[V, M]) sendEarly() {
+func (r *runner) sendEarly() {
 	e, n := &r.early, len(r.words)-1
 	done := n
 	for i := range e.began {

@@ -16,9 +16,9 @@ import (
 )
 
 // become moves the runner to the changed partition.
-func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []vertexChange[V]) error {
+func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []vertexChange, values kernel.Column) error {
 	c, owned := &r.changing, r.part.Owned
-	values, active, finished, inbox := r.values, r.active, r.finished, r.inbox
+	active, finished, inbox := r.active, r.finished, r.inbox.Has
 	outBefore := 0
 	if r.part.Grid.Flat() {
 		outBefore = len(r.part.Out.Adj)
@@ -31,21 +31,14 @@ func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids u
 	}
 	r.exchange.Become(r.part)
 	words := bitmap.Words(owned)
-	copy(r.values, values)
 	copy(r.active, active)
 	copy(r.finished, finished[:words])
-	if inbox.Has != nil {
+	if inbox != nil {
 		r.makeInbox()
-		copy(r.inbox.Msg[:words<<6], inbox.Msg)
-		for w, has := range inbox.Has.Words[:words] {
-			if has != 0 {
-				r.inbox.Has.Words[w] = has
-				r.inbox.Has.Mark(w)
-			}
-		}
 	}
+	r.instance.Carry(words)
 	r.moveProperties(changed, outBefore)
-	r.setVertices(vertices, owned)
+	r.setVertices(vertices, values, owned)
 	if err := r.countAll(ctx, changed); err != nil {
 		return err
 	}
@@ -59,7 +52,7 @@ func (r *runner[V, M]) become(ctx context.Context, changed *graph.Changed, ids u
 }
 
 // setVertices makes the vertices of which some did not exist before, owned being how many did, what they are from now on.
-func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
+func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owned int) {
 	c := &r.changing
 	before := c.absent
 	c.absent = make([]uint64, len(r.active))
@@ -67,13 +60,20 @@ func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
 	for v := owned; v < r.part.Owned; v++ {
 		bitmap.Set(c.absent, uint32(v))
 	}
-	var zero V
+	own := r.instance.Values()
+	set := func(local uint32, value int) {
+		if value == noValue {
+			own.SetZero(int(local))
+		} else {
+			own.Set(int(local), values, value)
+		}
+	}
 	gone := map[uint32]bool{}
 	for _, to := range vertices {
 		local := uint32(uint64(to.id) / uint64(r.part.Of))
 		w, bit := local>>6, uint64(1)<<(local&63)
 		if !to.anew {
-			r.values[local] = to.value
+			set(local, to.value)
 			continue
 		}
 		gone[local] = true
@@ -83,17 +83,17 @@ func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
 		r.finished[w] &^= bit
 		r.clearVertex(local)
 		if to.exists {
-			r.values[local] = to.value
+			set(local, to.value)
 			c.absent[w] &^= bit
 			r.active[w] |= bit
 			continue
 		}
-		r.values[local] = zero
+		own.SetZero(int(local))
 		c.absent[w] |= bit
 		r.active[w] &^= bit
 	}
 	if len(gone) > 0 {
-		r.lists.drop(func(to uint32) bool { return gone[to] })
+		r.instance.Drop(func(to uint32) bool { return gone[to] })
 	}
 	if bitmap.Count(c.absent) == 0 {
 		c.absent = nil
@@ -102,7 +102,7 @@ func (r *runner[V, M]) setVertices(vertices []vertexChange[V], owned int) {
 }
 
 // beginAbsent has vertices that the graph does not have any more take no part in a run.
-func (r *runner[V, M]) beginAbsent() {
+func (r *runner) beginAbsent() {
 	if r.changing.absent = slices.Clone(r.part.Absent); r.changing.absent != nil {
 		r.hideAbsent()
 		r.recount()
@@ -110,7 +110,7 @@ func (r *runner[V, M]) beginAbsent() {
 }
 
 // hideAbsent keeps vertices that do not exist from running.
-func (r *runner[V, M]) hideAbsent() {
+func (r *runner) hideAbsent() {
 	for w, absent := range r.changing.absent {
 		r.active[w] &^= absent
 		if !r.changing.create {
@@ -120,7 +120,7 @@ func (r *runner[V, M]) hideAbsent() {
 }
 
 // created notes that vertices of word w run, and returns how many of them did not exist: they do now.
-func (r *runner[V, M]) created(w int, run uint64) int {
+func (r *runner) created(w int, run uint64) int {
 	a := r.changing.absent
 	if a == nil {
 		return 0
@@ -131,7 +131,7 @@ func (r *runner[V, M]) created(w int, run uint64) int {
 }
 
 // clearVertex makes the properties of a vertex zero.
-func (r *runner[V, M]) clearVertex(local uint32) {
+func (r *runner) clearVertex(local uint32) {
 	if s := r.job.options.Shared; s != nil {
 		s.part(r.part.Index).clearVertex(local)
 		return
@@ -145,7 +145,7 @@ func (r *runner[V, M]) clearVertex(local uint32) {
 
 // moveProperties carries the property columns over to the changed lists, those of other phases too; so many arcs in the out-lists were
 // there before.
-func (r *runner[V, M]) moveProperties(changed *graph.Changed, outBefore int) {
+func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
 	d := r.job.direction
 	s := r.job.options.Shared
 	if s == nil {
@@ -164,7 +164,7 @@ func (r *runner[V, M]) moveProperties(changed *graph.Changed, outBefore int) {
 }
 
 // moved returns the storage of a property after a change.
-func (r *runner[V, M]) moved(p kernel.Property, d pregel.Direction, before any, changed *graph.Changed, outBefore int) any {
+func (r *runner) moved(p kernel.Property, d pregel.Direction, before any, changed *graph.Changed, outBefore int) any {
 	if !p.OfEdges {
 		to := p.New(r.part.Owned)
 		reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(before))
@@ -207,7 +207,7 @@ func places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 
 }
 
 // countAll adds up how many vertices and arcs the whole graph has.
-func (r *runner[V, M]) countAll(ctx context.Context, changed *graph.Changed) error {
+func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
 	vertices, arcs := uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs)
 	data := make([][]byte, r.part.Of)
@@ -233,7 +233,7 @@ func (r *runner[V, M]) countAll(ctx context.Context, changed *graph.Changed) err
 }
 
 // recount counts the vertices anew, by their states.
-func (r *runner[V, M]) recount() {
+func (r *runner) recount() {
 	p := &r.report
 	p.Active, p.Unfinished, p.UnfinishedEdges = bitmap.Count(r.active), r.part.Owned, r.inEdges
 	for w := range r.active {

@@ -9,23 +9,14 @@ import (
 )
 
 // fill sets all values to the program's Initial, or to zero.
-func (r *runner[V, M]) fill() {
+func (r *runner) fill() {
 	r.revert()
-	var start V
-	if m := r.job.methods; m.initial != nil {
-		start = m.initial.Initial()
-	}
-	r.team.For(len(r.values), 1<<16, func(_, lo, hi int) {
-		values := r.values[lo:hi]
-		for i := range values {
-			values[i] = start
-		}
-	})
+	r.team.For(r.instance.Values().Len(), 1<<16, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
 	r.changing.absent = slices.Clone(r.part.Absent)
 }
 
 // reset sets everything but the values to its state before superstep 0.
-func (r *runner[V, M]) reset() {
+func (r *runner) reset() {
 	clear(r.active)
 	clear(r.finished)
 	for _, c := range r.columns {
@@ -37,27 +28,20 @@ func (r *runner[V, M]) reset() {
 	if r.inbox.Has != nil {
 		r.inbox.Has.Clear()
 	}
-	r.lists.reset()
+	r.instance.Forget()
 	r.tiling.fulls, r.tiling.on = 0, false
 	r.light.forget()
 	clear(r.grids.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
-	if r.job.methods.initial == nil {
+	if !r.job.methods.Has("Initial") {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned
 	}
 	r.beginAbsent()
 	for _, t := range r.threads {
-		if t.requests != nil {
-			t.requests.Reset()
-		}
-		t.running = false
-		if t.bins != nil {
-			t.bins.Reset() // left over from a run that was stopped
-		}
-		t.outbox.Reset()
+		t.Reset()
 		for _, c := range t.State().Cells {
 			if c != nil {
 				c.Reset()
@@ -67,7 +51,7 @@ func (r *runner[V, M]) reset() {
 }
 
 // clearProperties makes every property what it is when a run begins: zero, or what it was given. What phases of a plan share stays.
-func (r *runner[V, M]) clearProperties() {
+func (r *runner) clearProperties() {
 	for _, c := range r.job.methods.properties {
 		n := r.elements(c)
 		if shared := r.job.options.Shared; shared != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
@@ -38,7 +39,7 @@ type grids struct {
 
 // pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
 // the owned rows are pulled.
-func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
 	r.makeInbox()
 	if err := r.announceFinished(ctx, c); err != nil {
@@ -72,7 +73,7 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 			continue
 		}
 		fold := r.timed(&r.report.Times.Fold)
-		err = r.exchange.FoldOut(b.Receivers, &r.inbox, c.Superstep, reversed)
+		err = r.exchange.FoldOut(b.Receivers, r.inbox, c.Superstep, reversed)
 		fold.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
@@ -88,28 +89,28 @@ func (r *runner[V, M]) pullBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // fold sends partial results to their owners, and folds those received into the owned.
-func (r *runner[V, M]) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *runner) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, reversed); err != nil {
+	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
-func (r *runner[V, M]) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *runner) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.kernel, &r.inbox, c.Superstep, reversed); err != nil {
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
 // pullBlockTask pulls rows into the inbox.
-func (r *runner[V, M]) pullBlockTask(worker int) {
+func (r *runner) pullBlockTask(worker int) {
 	t, p := r.threads[worker], r.pulling[0]
 	pull := func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
-			t.count.walked += r.pullInto(p, w, p.Bits[w]&^r.finished[w])
+			t.count.walked += r.pullInto(t, p, w, p.Bits[w]&^r.finished[w])
 		}
 		return true
 	}
@@ -121,24 +122,18 @@ func (r *runner[V, M]) pullBlockTask(worker int) {
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
-func (r *runner[V, M]) pullInto(p *pull[M], w int, need uint64) int {
-	has := r.inbox.Has.Words[w]
+func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
 	if r.traits.AnyOne {
-		need &^= has
+		need &^= r.inbox.Has.Words[w]
 	}
 	if need == 0 {
 		return 0
 	}
-	found, edges := p.from.kernel.Pull(&p.Pull, w, need, has, (*[64]M)(r.inbox.Msg[w<<6:]))
-	if found != has {
-		r.inbox.Has.Words[w] = found
-		r.inbox.Has.MarkShared(w)
-	}
-	return edges
+	return t.PullInto(pregel.Pull{Pull: &p.Pull, Way: p.from.way}, w, need)
 }
 
 // announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
-func (r *runner[V, M]) announceFinished(ctx context.Context, c *bsp.Command) error {
+func (r *runner) announceFinished(ctx context.Context, c *bsp.Command) error {
 	if !c.Finished {
 		return nil
 	}

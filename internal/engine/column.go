@@ -8,10 +8,9 @@ import (
 )
 
 // column is what a partition's vertices send to all their neighbours: the messages, which the kernel holds, and who sent one.
-type column[M any] struct {
-	kernel  kernel.Kernel[M]
-	gather  *listKernel[M]    // the kernel of a list program
-	claimer kernel.Claimer[M] // the kernel, if it is one and may be used so
+type column struct {
+	kernel kernel.Broadcast
+	way    int // its number in the instance
 	// HB: read marks the senders whose messages this superstep delivers, write those of the vertices that run now.
 	// Both are by source slot; expand fills the ghosts' words.
 	read, write *bitmap.Frontier
@@ -26,13 +25,13 @@ type column[M any] struct {
 type sending struct{ senders, edges int }
 
 // pull is the traversal of a block, by the kernel of the column that is delivered through it.
-type pull[M any] struct {
+type pull struct {
 	kernel.Pull
-	from *column[M]
+	from *column
 }
 
 // columnOf returns the column that is delivered through block i of the layout.
-func (r *runner[V, M]) columnOf(i int) *column[M] {
+func (r *runner) columnOf(i int) *column {
 	if i > 0 && r.back != nil {
 		return r.back
 	}
@@ -40,13 +39,13 @@ func (r *runner[V, M]) columnOf(i int) *column[M] {
 }
 
 // crossed reports whether messages cross block i of the layout in this superstep.
-func (r *runner[V, M]) crossed(c *bsp.Command, i int) bool {
+func (r *runner) crossed(c *bsp.Command, i int) bool {
 	return r.back == nil || c.Ways&(1<<i) != 0
 }
 
 // edgeLists gives the program the lists of edges, in a flat grid: by its direction, of which edge columns hold properties, and by
 // either, which the graph has in any case.
-func (r *runner[V, M]) edgeLists(s *kernel.State) {
+func (r *runner) edgeLists(s *kernel.State) {
 	lists := func(d pregel.Direction) *kernel.EdgeLists {
 		l := r.part.Layout(d)
 		return &kernel.EdgeLists{Lists: l.Blocks[0].Push.BySender.Lists, Slots: *l.Slots, Other: true}

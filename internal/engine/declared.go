@@ -11,8 +11,8 @@ import (
 
 // CheckProgram reports, in lines joined by errors.Join, what is wrong with a program before any value is known: its
 // methods, and the declarations of its parameters.
-func CheckProgram[V, M any](p pregel.Program[V, M]) error {
-	v := reflect.ValueOf(Inner(p))
+func CheckProgram(p pregel.Erased) error {
+	v := reflect.ValueOf(p.Program)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("the program is nil")
 	}

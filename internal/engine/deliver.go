@@ -6,15 +6,15 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the vertices that are awake.
-func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
+func (r *runner) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 	if c.Superstep == 0 {
 		return r.start()
 	}
@@ -50,49 +50,47 @@ func (r *runner[V, M]) deliverAndCompute(ctx context.Context, c *bsp.Command) er
 }
 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
-func (r *runner[V, M]) sends(ctx context.Context, c *bsp.Command) error {
+func (r *runner) sends(ctx context.Context, c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	r.came = 0
 	var err error
-	if r.outboxes[0].KeepSenders {
+	if r.threads[0].KeepsSenders() {
 		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
 	} else {
 		err = r.exchange.Send(ctx, r.outboxes, r.combine, r.sinking, c.Superstep)
 	}
-	for _, o := range r.outboxes {
-		o.Reset()
+	for _, t := range r.threads {
+		t.ResetSends()
 	}
 	return err
 }
 
 // sink takes messages that reached their owner.
-func (r *runner[V, M]) sink(to []uint32, msg []M) {
+func (r *runner) sink(to []uint32, messages kernel.Column) {
 	r.came += len(to)
-	if r.gather != nil {
-		r.lists.add(to, msg)
-		return
+	if !r.list {
+		r.makeInbox()
 	}
-	r.makeInbox()
-	r.kernel.Fold(to, msg, &r.inbox)
+	r.instance.Take(to, messages)
 }
 
 // makeInbox makes the inbox over destination slots at its first use.
-func (r *runner[V, M]) makeInbox() {
+func (r *runner) makeInbox() {
 	if r.inbox.Has == nil {
-		r.inbox.Msg = mem.Make[M](r.arena, r.layout.Count)
-		r.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](r.arena, bitmap.Words(r.layout.Count)))
+		r.instance.MakeInbox()
+		r.inbox.Messages, r.inbox.Has = r.instance.Inbox()
 	}
 }
 
 // writeAll says that every word of the frontiers being written will be.
-func (r *runner[V, M]) writeAll() {
+func (r *runner) writeAll() {
 	for _, c := range r.columns {
 		c.write.All = true
 	}
 }
 
 // clearWritten empties the frontiers being written.
-func (r *runner[V, M]) clearWritten() {
+func (r *runner) clearWritten() {
 	for _, c := range r.columns {
 		c.write.Clear()
 	}
@@ -100,7 +98,7 @@ func (r *runner[V, M]) clearWritten() {
 
 // expand sends a column's frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
 // the block is present.
-func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, from *column[M], b *graph.Block, reversed bool) (all bool, err error) {
+func (r *runner) expand(ctx context.Context, c *bsp.Command, from *column, b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
 	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, c.Superstep, reversed)
 	if err != nil {
@@ -110,11 +108,11 @@ func (r *runner[V, M]) expand(ctx context.Context, c *bsp.Command, from *column[
 }
 
 // ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.
-func (r *runner[V, M]) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
+func (r *runner) ownChunks() []uint32 { return r.layout.Blocks[0].Pull.ByReceiver.OwnChunks() }
 
 // pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
-func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error {
+func (r *runner) pullAndCompute(ctx context.Context, c *bsp.Command) error {
 	r.pulling = r.pulling[:0]
 	for i, ways := range r.layout.Blocks {
 		if !r.crossed(c, i) {
@@ -135,21 +133,22 @@ func (r *runner[V, M]) pullAndCompute(ctx context.Context, c *bsp.Command) error
 		r.tellComputing()
 	}()
 	r.writeAll() // every word of the owned is written below, and expand writes the ghosts'
-	if r.gather != nil {
-		r.lists.build(r.part.Owned)
+	if r.list {
+		r.instance.Sort(r.part.Owned)
 	} else if c.Sends {
 		r.makeInbox()
 		defer r.inbox.Has.Clear()
 	}
+	r.setPulls(c.Sends)
 	r.beginEarly(many)
 	return errors.Join(r.run(many, r.ownChunks(), r.tasks.pull), r.early.err)
 }
 
-func (r *runner[V, M]) pullTask(worker int) {
+func (r *runner) pullTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
 	pull := func(lo, hi int) bool {
-		if r.gather != nil {
+		if r.list {
 			r.computeLists(t, lo, hi, true)
 		} else {
 			r.pullWords(t, lo, hi)
@@ -166,49 +165,72 @@ func (r *runner[V, M]) pullTask(worker int) {
 	}
 }
 
-func (r *runner[V, M]) pullWords(t *thread[V, M], lo, hi int) {
-	in := &t.in
-	t.Block.In = in
-	walked, inbox, tiles := 0, r.command.Sends, &r.tiling
+// setPulls tells the instance what it pulls through in this superstep.
+func (r *runner) setPulls(inbox bool) {
+	r.passed = r.passed[:0]
+	for _, p := range r.pulling {
+		r.passed = append(r.passed, pregel.Pull{Pull: &p.Pull, Way: p.from.way})
+	}
+	var tiled []uint64
+	if r.tiling.on {
+		tiled = r.tiling.found
+	}
+	r.instance.SetPulls(r.passed, inbox && !r.list, tiled)
+}
+
+func (r *runner) pullWords(t *thread, lo, hi int) {
+	if r.tiling.on || r.back != nil || r.command.Sends || len(r.pulling) != 1 {
+		r.pullMany(t, lo, hi)
+		return
+	}
+	walked, lists := 0, r.pulling[0].Bits
 	for w := lo; w < hi; w++ {
-		open := ^r.finished[w]
-		received := uint64(0)
-		if inbox {
-			if received = r.inbox.Has.Words[w] & open; received != 0 {
-				*in = [64]M(r.inbox.Msg[w<<6:])
-			}
-		}
-		if tiles.on {
-			if received = tiles.found[w] & open; received != 0 {
-				*in = *tiles.window(w, r.kernel)
-			}
-		}
-		for _, p := range r.pulling {
-			need := open & p.Bits[w]
-			if r.traits.AnyOne {
-				need &^= received
-			}
-			if need != 0 {
-				var edges int
-				received, edges = p.from.kernel.Pull(&p.Pull, w, need, received, in)
-				walked += edges
-			}
-		}
-		run := (received | r.active[w]) & open
-		if run == 0 {
-			r.nothingSent(w)
+		open, active := ^r.finished[w], r.active[w]
+		need := open & lists[w]
+		if need == 0 && active == 0 {
+			r.write.Words[w] = 0
 			continue
 		}
-		r.compute(t, w, run, received)
-		if sent := r.write.Words[w]; sent != 0 && r.light.shares {
+		run, received, sent, halted, finished, edges := t.PullOne(w, need, open, active)
+		walked += edges
+		if run == 0 {
+			r.write.Words[w] = 0
+			continue
+		}
+		r.drain(t, w, run, received, sent, halted, finished)
+		if sent != 0 && r.light.shares {
 			r.share(w, sent)
 		}
 	}
 	t.count.walked += walked
 }
 
+// pullMany is pullWords where messages come in more than one way.
+func (r *runner) pullMany(t *thread, lo, hi int) {
+	for w := lo; w < hi; w++ {
+		run, received, sent, halted, finished, edges := t.Pull(w, ^r.finished[w], r.active[w])
+		t.count.walked += edges
+		r.ran(t, w, run, received, sent, halted, finished)
+		if sent != 0 && r.light.shares {
+			r.share(w, sent)
+		}
+	}
+}
+
+// ran takes what a pull of word w did.
+func (r *runner) ran(t *thread, w int, run, received, sent, halted, finished uint64) {
+	if run == 0 {
+		r.nothingSent(w)
+		return
+	}
+	r.drain(t, w, run, received, sent, halted, finished)
+	if r.back != nil {
+		r.drainBack(t, w, t.SentBack())
+	}
+}
+
 // nothingSent says that no vertex of word w sends to all its neighbours.
-func (r *runner[V, M]) nothingSent(w int) {
+func (r *runner) nothingSent(w int) {
 	r.write.Words[w] = 0
 	if r.back != nil {
 		r.back.write.Words[w] = 0
@@ -216,7 +238,7 @@ func (r *runner[V, M]) nothingSent(w int) {
 }
 
 // delivered returns how many edges the messages cross that this superstep delivers.
-func (r *runner[V, M]) delivered() int {
+func (r *runner) delivered() int {
 	if r.back != nil {
 		return r.delivering.edges + r.back.delivering.edges
 	}
@@ -224,7 +246,7 @@ func (r *runner[V, M]) delivered() int {
 }
 
 // expandToPull expands the column that is pulled through block i, and prepares the pull.
-func (r *runner[V, M]) expandToPull(ctx context.Context, c *bsp.Command, i int, b *graph.Block) (*pull[M], error) {
+func (r *runner) expandToPull(ctx context.Context, c *bsp.Command, i int, b *graph.Block) (*pull, error) {
 	p := &r.pulls[i]
 	all, err := r.expand(ctx, c, p.from, b, i > 0)
 	p.Present, p.All = p.from.read.Words, all
@@ -235,10 +257,11 @@ func (r *runner[V, M]) expandToPull(ctx context.Context, c *bsp.Command, i int, 
 }
 
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
-func (r *runner[V, M]) computeInbox(c *bsp.Command) error {
+func (r *runner) computeInbox(c *bsp.Command) error {
 	defer r.timed(&r.report.Times.Compute).end()
-	if r.gather != nil {
-		r.lists.build(r.part.Owned)
+	if r.list {
+		r.instance.Sort(r.part.Owned)
+		r.setPulls(false)
 		r.writeAll()
 		return r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.lists)
 	}
@@ -261,7 +284,7 @@ type lap struct {
 }
 
 // timed begins a phase; lap.end adds its time, without the time spent waiting for other partitions.
-func (r *runner[V, M]) timed(to *float64) lap {
+func (r *runner) timed(to *float64) lap {
 	return lap{&r.report, to, &r.exchange.Waited, time.Now(), r.exchange.Waited}
 }
 

@@ -19,7 +19,7 @@ type edgeWay struct {
 }
 
 // edgeWays returns the lists whose edges have properties.
-func (r *runner[V, M]) edgeWays() []edgeWay {
+func (r *runner) edgeWays() []edgeWay {
 	var s kernel.State
 	r.edgeLists(&s)
 	var ways []edgeWay

@@ -77,9 +77,6 @@ type Bound interface {
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
 	Restore(ctx context.Context, from *checkpoint.Reader) error
 	bsp.Partitions
-	// Recomputable and CopyTo are for partitions that are computed again: see Recompute.
-	Recomputable() error
-	CopyTo(b *checkpoint.Borders, superstep int) error
 	Aggregates() bsp.Aggregates
 
 	Own() []int
@@ -98,35 +95,35 @@ type Bound interface {
 	Close()
 }
 
-// Erase makes a Program of a typed one.
-func Erase[V, M any](p pregel.Program[V, M]) (Program, error) {
+// NewProgram makes a Program of a vertex program.
+func NewProgram(p pregel.Erased) (Program, error) {
 	m, err := inspect(p)
 	if err != nil {
 		return nil, err
 	}
-	return &erased[V, M]{p, m}, nil
+	return &erased{p, m}, nil
 }
 
-type erased[V, M any] struct {
-	program pregel.Program[V, M]
-	methods *methods[V, M]
+type erased struct {
+	program pregel.Erased
+	methods *methods
 }
 
-func (e *erased[V, M]) Fits(g *graph.Graph) error { return e.methods.fits(g) }
+func (e *erased) Fits(g *graph.Graph) error { return e.methods.fits(g) }
 
-func (e *erased[V, M]) ValidateGraph(name string, about pregel.GraphInfo) error {
+func (e *erased) ValidateGraph(name string, about pregel.GraphInfo) error {
 	if err := e.methods.validateGraph(name, about); err != nil {
 		return fmt.Errorf("%s: %w", e.Name(), err)
 	}
 	return nil
 }
 
-func (e *erased[V, M]) Name() string { return programName(e.program) }
+func (e *erased) Name() string { return e.methods.name() }
 
-func (e *erased[V, M]) Type() reflect.Type { return reflect.TypeOf(e.program) }
-func (e *erased[V, M]) Plan() *Plan        { return e.methods.plan }
+func (e *erased) Type() reflect.Type { return reflect.TypeOf(e.program.Program) }
+func (e *erased) Plan() *Plan        { return e.methods.plan }
 
-func (e *erased[V, M]) MaxSupersteps(limit int) (int, error) {
+func (e *erased) MaxSupersteps(limit int) (int, error) {
 	own, err := e.methods.bound()
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", e.Name(), err)
@@ -135,11 +132,11 @@ func (e *erased[V, M]) MaxSupersteps(limit int) (int, error) {
 }
 
 // Properties are the program's columns.
-func (e *erased[V, M]) Properties() []kernel.Property { return e.methods.properties }
+func (e *erased) Properties() []kernel.Property { return e.methods.properties }
 
-func (e *erased[V, M]) Mutates() bool { return e.methods.mutates() }
+func (e *erased) Mutates() bool { return e.methods.mutates() }
 
-func (m *methods[V, M]) mutates() bool {
+func (m *methods) mutates() bool {
 	if m.mutations != nil || m.plan == nil {
 		return m.mutations != nil
 	}
@@ -147,7 +144,7 @@ func (m *methods[V, M]) mutates() bool {
 	return slices.ContainsFunc(phases, Program.Mutates)
 }
 
-func (e *erased[V, M]) Weights() edges.Weights {
+func (e *erased) Weights() edges.Weights {
 	if own := e.weights(); own != edges.Unweighted || e.methods.plan == nil {
 		return own
 	}
@@ -160,12 +157,8 @@ func (e *erased[V, M]) Weights() edges.Weights {
 	return edges.Unweighted
 }
 
-func (e *erased[V, M]) weights() edges.Weights {
-	w, ok := e.methods.combiner.(kernel.Weighing)
-	if !ok {
-		return edges.Unweighted
-	}
-	switch w.Weights() {
+func (e *erased) weights() edges.Weights {
+	switch e.methods.Weights {
 	case reflect.Float32:
 		return edges.Float32
 	case reflect.Float64:
@@ -175,7 +168,7 @@ func (e *erased[V, M]) weights() edges.Weights {
 	}
 }
 
-func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
+func (e *erased) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
 	if e.methods.plan != nil {
 		phases, _ := e.methods.plan.Phases()
 		for _, p := range phases {
@@ -190,7 +183,7 @@ func (e *erased[V, M]) Ready(ctx context.Context, g *graph.Graph, team *parallel
 	return g.MakeReversed(ctx, team)
 }
 
-func (e *erased[V, M]) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
+func (e *erased) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
 	j, err := NewJob(ctx, g, e.program, o)
 	if err != nil {
 		return nil, err
@@ -198,37 +191,35 @@ func (e *erased[V, M]) Bind(ctx context.Context, g *graph.Graph, o Options) (Bou
 	return j, nil
 }
 
-func (e *erased[V, M]) Restart(job Bound) error {
-	j, ok := job.(interface {
-		Restart(p pregel.Program[V, M]) error
-	})
+func (e *erased) Restart(job Bound) error {
+	j, ok := job.(*Job)
 	if !ok {
 		return fmt.Errorf("%s: a job of %T cannot be restarted with it", e.Name(), job)
 	}
 	return j.Restart(e.program)
 }
 
-func (e *erased[V, M]) Codec() (transport.Codec, error) {
+func (e *erased) Codec() (transport.Codec, error) {
 	for _, a := range e.methods.aggregates {
 		if err := pack.Carried(a.Type); err != nil {
 			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name, a.Type, err)
 		}
 	}
-	if mem.PointerFree[M]() {
+	if mem.PointerFreeType(e.program.Message) {
 		return nil, nil
 	}
-	c, err := pack.New[M]()
+	c, err := pack.New(e.program.Message)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", e.Name(), err)
 	}
 	return c, nil
 }
 
-func (e *erased[V, M]) Aggregates(deterministic bool) bsp.Aggregates {
+func (e *erased) Aggregates(deterministic bool) bsp.Aggregates {
 	return bsp.Aggregates{All: e.methods.aggregates, Exact: deterministic}
 }
 
-func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
+func (e *erased) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -236,19 +227,16 @@ func (e *erased[V, M]) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error
 }
 
 // describe returns what a driver needs of the program.
-func (m *methods[V, M]) describe(deterministic bool) *bsp.Program {
+func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
-		Name: programName(m.program), List: m.list != nil, Sized: !mem.PointerFree[M](), Coordinate: m.coordinate, Aggregates: m.aggregates,
+		Name: m.name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Coordinate: m.coordinate, Combiner: m.Combiner, Aggregates: m.aggregates,
 		Mutates: m.mutates(), Types: m.keptTypes(deterministic), Internal: m.internal(), MaxSupersteps: m.maxSupersteps,
-	}
-	if m.combiner != nil {
-		p.Combiner = m.combiner.String()
 	}
 	return p
 }
 
 // Own lists the partitions here.
-func (j *Job[V, M]) Own() []int {
+func (j *Job) Own() []int {
 	var own []int
 	for _, r := range j.runners {
 		own = append(own, r.part.Index)
@@ -257,13 +245,13 @@ func (j *Job[V, M]) Own() []int {
 }
 
 // Aggregates are the program's; they encode cells for other processes.
-func (j *Job[V, M]) Aggregates() bsp.Aggregates {
+func (j *Job) Aggregates() bsp.Aggregates {
 	return bsp.Aggregates{All: j.methods.aggregates, Exact: j.options.Deterministic}
 }
 
 // Refers reports whether lines of values may name vertices.
-func (j *Job[V, M]) Refers() bool {
-	return j.methods.naming != nil || j.methods.output == nil && Refers(reflect.TypeFor[V]())
+func (j *Job) Refers() bool {
+	return j.methods.Has("OutputLabels") || !j.methods.Has("Output") && Refers(j.methods.program.Value)
 }
 
 // Refers reports whether values of a type may hold vertices.
@@ -287,21 +275,24 @@ func refers(t reflect.Type, depth int) bool {
 }
 
 // Any returns a vertex's value.
-func (j *Job[V, M]) Any(id pregel.VertexID) any { return j.Value(id) }
+func (j *Job) Any(id pregel.VertexID) any {
+	r, local := j.at(id)
+	return r.instance.Any(local)
+}
 
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
 // their input ids.
-func (j *Job[V, M]) Append(dst []byte, id pregel.VertexID) []byte {
+func (j *Job) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendAs(dst, id, j.Label)
 }
 
 // AppendNamed is Append with vertices under their names, if the input has some. Where the program writes ids itself they stay ids.
-func (j *Job[V, M]) AppendNamed(dst []byte, id pregel.VertexID) []byte {
+func (j *Job) AppendNamed(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendNamedAs(dst, id, j.Label, j.graph.AppendName)
 }
 
 // vertexName is what the input calls a vertex by its input id, if it has names and they are in this process.
-func (j *Job[V, M]) vertexName(label uint64) string {
+func (j *Job) vertexName(label uint64) string {
 	name, _ := j.graph.NameOf(label)
 	return name
 }

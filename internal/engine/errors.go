@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -11,27 +12,17 @@ import (
 // errStopped is what a partition reports when it stopped because another failed or the run was cancelled.
 var errStopped = errors.New("stopped")
 
-// wrongSender is the panic of a vertex that sent another id than its own under combiners.Sender.
-type wrongSender struct{ vertex pregel.VertexID }
-
-func (wrongSender) Error() string {
-	return "SendToAllNeighbors: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()"
-}
-
 // recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is deferred by every task that
 // calls the program.
-func (r *runner[V, M]) recover(t *thread[V, M]) {
+func (r *runner) recover(t *thread) {
 	v := recover()
-	if v == nil && !t.running {
+	running, at := t.Interrupted()
+	if v == nil && !running {
 		return
 	}
-	at := pregel.None
-	if wrong, ok := v.(wrongSender); ok {
-		at = wrong.vertex
-	} else if t.running {
-		at = t.Current()
+	if wrong, ok := v.(kernel.WrongSender); ok {
+		at = pregel.VertexID(wrong.Vertex)
 	}
-	t.running = false
 	if exhausted := mem.IsExhausted(v); exhausted != nil {
 		err := r.crowded(at, exhausted)
 		r.job.over.CompareAndSwap(nil, &err)

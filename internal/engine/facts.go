@@ -2,7 +2,6 @@ package engine
 
 import (
 	"math/bits"
-	"reflect"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -11,14 +10,14 @@ import (
 
 // Facts are what a driver needs of the job's partitions before the first superstep. Rates are measured once, and not on a state that was taken up: that
 // would not stay as it is.
-func (j *Job[V, M]) Facts() *bsp.Facts {
+func (j *Job) Facts() *bsp.Facts {
 	f := j.facts()
 	f.Rates = j.measured()
 	f.Rates.Alpha, f.Rates.Beta, f.Rates.Gap = j.options.Alpha, j.options.Beta, j.options.Gap
 	return f
 }
 
-func (j *Job[V, M]) measured() delivery.Rates {
+func (j *Job) measured() delivery.Rates {
 	if j.rates == nil {
 		rates := j.runners[0].measure()
 		j.rates = &rates
@@ -27,7 +26,7 @@ func (j *Job[V, M]) measured() delivery.Rates {
 }
 
 // facts are Facts without the rates, which cost some milliseconds to measure.
-func (j *Job[V, M]) facts() *bsp.Facts {
+func (j *Job) facts() *bsp.Facts {
 	r := j.runners[0]
 	threads := 1
 	if j.options.Team != nil {
@@ -38,9 +37,9 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 		LoadedVertices: uint64(j.graph.N), LoadedArcs: j.graph.Arcs,
 		Load: delivery.Load{
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
-			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(reflect.TypeFor[M]().Size()),
+			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(j.methods.program.Message.Size()),
 		},
-		Summary: j.summarizes(), GroupVertices: j.methods.group.byVertex != nil, Standing: j.standing,
+		Summary: j.summarizes(), GroupVertices: j.methods.Has("Group") && !j.methods.ByNumber, Standing: j.standing,
 	}
 	if r.back != nil {
 		f.Ways = []delivery.Load{f.Load, f.Load}
@@ -53,7 +52,7 @@ func (j *Job[V, M]) facts() *bsp.Facts {
 }
 
 // addTo adds what messages meet in the partition to the load of all, and to those of either way.
-func (r *runner[V, M]) addTo(l *delivery.Load, ways []delivery.Load) {
+func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
 	l.Arcs += r.outEdges
 	classes(&l.Classes, r.inDegrees, r.inEqual)
 	for i := range r.layout.Blocks {
@@ -73,7 +72,7 @@ func (r *runner[V, M]) addTo(l *delivery.Load, ways []delivery.Load) {
 }
 
 // changedLoads are the partition's part of the loads after a change of the graph.
-func (r *runner[V, M]) changedLoads() (l delivery.Load, ways []delivery.Load) {
+func (r *runner) changedLoads() (l delivery.Load, ways []delivery.Load) {
 	if r.back != nil {
 		ways = make([]delivery.Load, 2)
 	}
@@ -82,7 +81,7 @@ func (r *runner[V, M]) changedLoads() (l delivery.Load, ways []delivery.Load) {
 }
 
 // crossing adds to a load what messages meet that cross block i of the layout.
-func (r *runner[V, M]) crossing(l *delivery.Load, i int) {
+func (r *runner) crossing(l *delivery.Load, i int) {
 	ways := r.layout.Blocks[i]
 	if !r.part.HasSendersView(ways.Pull) {
 		l.Untransposed += len(ways.Pull.ByReceiver.Adj)

@@ -17,10 +17,10 @@ type Field struct {
 
 // Fields are those of a type's exported fields that are numbers, truth values and vertices, if it is a struct of such alone; every other
 // value is one field, its whole text.
-func (e *erased[V, M]) Fields() []Field {
-	t := reflect.TypeFor[V]()
+func (e *erased) Fields() []Field {
+	t := e.program.Value
 	whole := []Field{fieldOf("value", t)}
-	if e.methods.output != nil || e.methods.naming != nil {
+	if e.methods.Has("Output") || e.methods.Has("OutputLabels") {
 		return []Field{{Name: "value"}}
 	}
 	if t.Kind() != reflect.Struct || textual(t) {

@@ -82,7 +82,7 @@ func aggregatorsForm(program any) string {
 		return ""
 	}
 	text := ""
-	var engine pregel.Engine[struct{}, struct{}]
+	var engine pregel.Engine
 	for _, a := range with.Aggregators() {
 		about := engine.Aggregate(a)
 		text += fmt.Sprintf(" aggregator %s %v", about.Name, about.Type)

@@ -8,7 +8,7 @@ import (
 )
 
 // check recounts, after a superstep, what the workers counted in it.
-func (r *runner[V, M]) check() {
+func (r *runner) check() {
 	if !invariants.Enabled {
 		return
 	}

@@ -21,17 +21,16 @@ import (
 // Job is a program bound to the partitions of a graph that this process has, with its columns allocated. It can be run several
 // times, with other parameters. With all partitions in this process Run drives it; else a driver in another process does, by
 // Begin and Superstep.
-type Job[V, M any] struct {
+type Job struct {
 	graph     *graph.Graph
 	options   Options
-	methods   *methods[V, M]
+	methods   *methods
 	name      string
-	identity  M
 	direction pregel.Direction
 
 	arena   *mem.Arena
-	runners []*runner[V, M]  // of the partitions of this process
-	owners  []*runner[V, M]  // by partition; nil of those of others
+	runners []*runner        // of the partitions of this process
+	owners  []*runner        // by partition; nil of those of others
 	teams   []*parallel.Team // those the job made
 	stop    atomic.Bool
 	over    atomic.Pointer[error] // that there is no memory for the job
@@ -58,15 +57,15 @@ type Job[V, M any] struct {
 
 // NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making of what the program wants of a graph
 // besides its lists, and is not kept.
-func NewJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M], o Options) (j *Job[V, M], err error) {
-	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
+func NewJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j *Job, err error) {
+	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		j, err = newJob(ctx, g, p, o)
 		return err
 	})
 	return j, err
 }
 
-func newJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M], o Options) (*Job[V, M], error) {
+func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (*Job, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -79,12 +78,9 @@ func newJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M
 		err = m.fits(g)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", programName(p), err)
+		return nil, fmt.Errorf("%s: %w", m.name(), err)
 	}
-	if o.Deterministic {
-		m.singly() // sums over 64 vertices would depend on which partition these are in
-	}
-	j := &Job[V, M]{graph: g, options: o, methods: m, name: programName(p)}
+	j := &Job{graph: g, options: o, methods: m, name: m.name()}
 	j.arena = j.newArena()
 	if j.options.Job == "" {
 		j.options.Job = j.name
@@ -109,9 +105,6 @@ func newJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M
 		if err := g.MakeReversed(ctx, o.Team); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
-	}
-	if m.combiner != nil {
-		j.identity = m.combiner.Identity()
 	}
 	err = j.makeRunners(ctx)
 	if err == nil {
@@ -146,16 +139,12 @@ func newJob[V, M any](ctx context.Context, g *graph.Graph, p pregel.Program[V, M
 	return j, nil
 }
 
-func programName[V, M any](p pregel.Program[V, M]) string {
-	return Name(Inner(p))
-}
-
-func (j *Job[V, M]) makeRunners(ctx context.Context) error {
+func (j *Job) makeRunners(ctx context.Context) error {
 	team := j.options.Team
 	if team == nil {
 		team = parallel.NewTeam(1, false)
 	}
-	j.owners = make([]*runner[V, M], len(j.graph.Parts))
+	j.owners = make([]*runner, len(j.graph.Parts))
 	here := 0
 	for _, p := range j.graph.Parts {
 		if p != nil {
@@ -185,7 +174,7 @@ func (j *Job[V, M]) makeRunners(ctx context.Context) error {
 func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 // Restart gives the job another program of the same type, with other parameters.
-func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
+func (j *Job) Restart(p pregel.Erased) error {
 	m, err := inspect(p)
 	if err != nil {
 		return err
@@ -198,16 +187,14 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
-	if programName(p) != j.name || m.direction != j.methods.direction || !m.alike(j.methods) {
-		return fmt.Errorf("%s: a job of %s cannot be restarted with it", programName(p), j.name)
-	}
-	if j.options.Deterministic {
-		m.singly()
+	if m.name() != j.name || m.direction != j.methods.direction || !m.alike(j.methods) {
+		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.name(), j.name)
 	}
 	// The job's columns and kernels were made for these.
-	m.combiner, m.aggregates, m.properties = j.methods.combiner, j.methods.aggregates, j.methods.properties
+	m.aggregates, m.properties = j.methods.aggregates, j.methods.properties
 	j.methods = m
 	for _, r := range j.runners {
+		r.instance.Rebind(m.Methods)
 		r.changing.create = m.mutations != nil && m.mutations.Mutations().CreateOnMessage
 	}
 	if j.driver != nil {
@@ -219,7 +206,7 @@ func (j *Job[V, M]) Restart(p pregel.Program[V, M]) error {
 
 // Prepare sets every vertex's initial value, which Graph500 does not time. Run does it if it was not done; it does the rest of the
 // initialization itself.
-func (j *Job[V, M]) Prepare() {
+func (j *Job) Prepare() {
 	for _, r := range j.runners {
 		r.fill()
 	}
@@ -227,7 +214,7 @@ func (j *Job[V, M]) Prepare() {
 }
 
 // Run runs the program to its end. It returns an error when ctx ends, the program panics, or a sink fails.
-func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
+func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 	if j.driver == nil {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
 	}
@@ -264,34 +251,37 @@ func (j *Job[V, M]) Run(ctx context.Context) (*bsp.Outcome, error) {
 }
 
 // Seconds returns how long the last run took, without bsp.Driver.ObserverOverhead and SummaryTime.
-func (j *Job[V, M]) Seconds() float64 { return j.seconds }
+func (j *Job) Seconds() float64 { return j.seconds }
 
 // SummaryTime is bsp.Driver.SummaryTime.
-func (j *Job[V, M]) SummaryTime() time.Duration { return j.driver.SummaryTime() }
+func (j *Job) SummaryTime() time.Duration { return j.driver.SummaryTime() }
 
 // Times returns the seconds of each superstep of the last run.
-func (j *Job[V, M]) Times() []float64 { return j.driver.Times() }
+func (j *Job) Times() []float64 { return j.driver.Times() }
 
 // Totals are the aggregators' values after the last run, indexed by their numbers; Final has them for reports.
-func (j *Job[V, M]) Totals() []kernel.Cell { return j.driver.Totals() }
+func (j *Job) Totals() []kernel.Cell { return j.driver.Totals() }
 
 // Final returns what the aggregators of the last run ended with, for reports.
-func (j *Job[V, M]) Final() trace.Aggregates { return j.driver.Final() }
+func (j *Job) Final() trace.Aggregates { return j.driver.Final() }
 
 // Graph returns the graph the job is bound to.
-func (j *Job[V, M]) Graph() *graph.Graph { return j.graph }
+func (j *Job) Graph() *graph.Graph { return j.graph }
 
-// Value returns the value of a vertex.
-func (j *Job[V, M]) Value(id pregel.VertexID) V {
+// at returns the runner that has a vertex, and its local number.
+func (j *Job) at(id pregel.VertexID) (*runner, uint32) {
 	n := uint64(len(j.owners))
-	return j.owners[uint64(id)%n].values[uint64(id)/n]
+	return j.owners[uint64(id)%n], uint32(uint64(id) / n)
 }
 
+// Owned returns how many vertices a partition has.
+func (j *Job) Owned(partition int) int { return j.owners[partition].part.Owned }
+
 // Values returns the values of a partition's vertices, by their local numbers, for as long as the job holds them.
-func (j *Job[V, M]) Values(partition int) []V { return j.owners[partition].values }
+func (j *Job) Values(partition int) kernel.Column { return j.owners[partition].instance.Values() }
 
 // Close ends the run and frees the job's columns. It is idempotent.
-func (j *Job[V, M]) Close() {
+func (j *Job) Close() {
 	j.End()
 	j.phases.close()
 	for _, r := range j.runners {

@@ -13,7 +13,7 @@ import (
 // Begin prepares the partitions of this process for superstep 0 of a run. They exchange frames at their endpoints; endpoint is nil if
 // there is one partition. broken is called when a partition fails or the run is stopped: it must end all waiting at the endpoints.
 // ctx is the run's, which lasts until End, Close, or the next Begin.
-func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
+func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error {
 	j.End()
 	if !j.fresh {
 		if err := bsp.Contain(j.name, &bsp.NoSuperstep, func() error { j.Prepare(); return nil }); err != nil {
@@ -35,7 +35,7 @@ func (j *Job[V, M]) Begin(ctx context.Context, endpoint func(partition int) tran
 }
 
 // halt makes the superstep that runs end soon.
-func (j *Job[V, M]) halt() {
+func (j *Job) halt() {
 	j.stop.Store(true)
 	if j.broken != nil {
 		j.broken()
@@ -44,7 +44,7 @@ func (j *Job[V, M]) halt() {
 
 // Superstep runs a command on the partitions of this process. The reports are valid until the next call. When a partition fails or
 // ctx ends, the error is the first cause among these partitions.
-func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+func (j *Job) Superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if j.running == nil {
 		return nil, errors.New("a superstep before the run began")
 	}
@@ -55,7 +55,7 @@ func (j *Job[V, M]) Superstep(ctx context.Context, c *bsp.Command) (reports []*b
 }
 
 // contained is superstep on a goroutine of its own, which the program may end by runtime.Goexit.
-func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+func (j *Job) contained(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	err = bsp.Contain(j.name, &c.Superstep, func() (err error) {
 		reports, err = j.superstep(ctx, c)
 		return err
@@ -67,7 +67,7 @@ func (j *Job[V, M]) contained(ctx context.Context, c *bsp.Command) (reports []*b
 }
 
 // Failed returns the error of the superstep, if it failed, also after runtime.Goexit in the program.
-func (j *Job[V, M]) Failed() error {
+func (j *Job) Failed() error {
 	reports := make([]*bsp.Report, len(j.runners))
 	for i, r := range j.runners {
 		reports[i] = &r.report
@@ -75,7 +75,7 @@ func (j *Job[V, M]) Failed() error {
 	return firstError(reports)
 }
 
-func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
+func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Report, err error) {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}
@@ -100,7 +100,7 @@ func (j *Job[V, M]) superstep(ctx context.Context, c *bsp.Command) (reports []*b
 }
 
 // End ends the run, if there is one.
-func (j *Job[V, M]) End() {
+func (j *Job) End() {
 	if j.running == nil {
 		return
 	}
@@ -128,7 +128,7 @@ func afterFunc(ctx context.Context, f func()) (stop func()) {
 }
 
 // connect returns the partitions' endpoints for a run, and a function that ends all waiting at them.
-func (j *Job[V, M]) connect() (endpoint func(int) transport.Endpoint, broken func()) {
+func (j *Job) connect() (endpoint func(int) transport.Endpoint, broken func()) {
 	switch {
 	case len(j.runners) == 1:
 		return nil, nil

@@ -62,7 +62,7 @@ func (l *lightest) emptyBins() {
 }
 
 // bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
-func (r *runner[V, M]) bindLightest(ctx context.Context) error {
+func (r *runner) bindLightest(ctx context.Context) error {
 	r.light = lightest{}
 	bounded, ok := r.kernel.(kernel.Bounded)
 	if !ok || !r.job.methods.monotone || !r.job.methods.nonNegative || r.changing.on || len(r.pulls) != 1 || r.job.direction != pregel.Out {
@@ -84,7 +84,7 @@ func (r *runner[V, M]) bindLightest(ctx context.Context) error {
 // they sent before. Vertices are in degree order, so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the next
 // superstep all of it is delivered to everyone: a message that is no better than one before has no effect. Only a partition that is alone does it, as
 // what others have recorded of a partition for its recovery must not depend on when it pulls.
-func (r *runner[V, M]) share(w int, sent uint64) {
+func (r *runner) share(w int, sent uint64) {
 	before := r.read.Words[w]
 	r.light.kernel.Share(w, sent, before)
 	if before|sent != before {
@@ -96,7 +96,7 @@ func (r *runner[V, M]) share(w int, sent uint64) {
 const leastRun = 512
 
 // leastOf returns the least message of a column's senders.
-func (r *runner[V, M]) leastOf(read bool, words int) float64 {
+func (r *runner) leastOf(read bool, words int) float64 {
 	l := &r.light
 	l.read, l.words = read, words
 	l.next.Reset(0)
@@ -115,7 +115,7 @@ func (r *runner[V, M]) leastOf(read bool, words int) float64 {
 	return least
 }
 
-func (r *runner[V, M]) leastTask(worker int) {
+func (r *runner) leastTask(worker int) {
 	l := &r.light
 	present := r.write.Words
 	if l.read {
@@ -128,7 +128,7 @@ func (r *runner[V, M]) leastTask(worker int) {
 
 // estimate finds out how many arcs a pull of the messages just sent would look at, where there are so many of them that one may be chosen, and how
 // many a push through thinned lists.
-func (r *runner[V, M]) estimate() error {
+func (r *runner) estimate() error {
 	l, p := &r.light, &r.report
 	p.PullEdges, p.PushEdges = 0, 0
 	if l.kernel == nil || p.SenderEdges == 0 || l.thin == nil && p.SenderEdges <= l.rows/4 {
@@ -159,7 +159,7 @@ func (r *runner[V, M]) estimate() error {
 }
 
 // sampled adds up what count says of some words of vertices, as if of all.
-func (r *runner[V, M]) sampled(words int, count func(w int) int) int {
+func (r *runner) sampled(words int, count func(w int) int) int {
 	sum, some, seen := 0, 0, 0
 	for w := range min(sampledAll, words) {
 		sum += count(w)
@@ -193,7 +193,7 @@ const (
 )
 
 // makeThin thins the lists: it keeps the arcs over which messages that are no less than bound can still matter.
-func (r *runner[V, M]) makeThin(bound float64) error {
+func (r *runner) makeThin(bound float64) error {
 	start := time.Now()
 	l := &r.light
 	if l.bins == nil {
@@ -215,7 +215,7 @@ func (r *runner[V, M]) makeThin(bound float64) error {
 	return nil
 }
 
-func (r *runner[V, M]) thinTask(worker int) {
+func (r *runner) thinTask(worker int) {
 	l := &r.light
 	r.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
@@ -226,7 +226,7 @@ func (r *runner[V, M]) thinTask(worker int) {
 }
 
 // thinned returns the lists that are pushed through instead of the whole ones, or nil.
-func (r *runner[V, M]) thinned() *graph.Adjacency {
+func (r *runner) thinned() *graph.Adjacency {
 	if r.light.at != r.command.Superstep || r.uncombined() {
 		return nil
 	}
@@ -234,7 +234,7 @@ func (r *runner[V, M]) thinned() *graph.Adjacency {
 }
 
 // bound tells the kernel the least message that a pull will meet.
-func (r *runner[V, M]) bound(p *pull[M]) error {
+func (r *runner) bound(p *pull) error {
 	l := &r.light
 	if l.shares { // vertices may send first whose words the summary leaves out, and whose messages p.All would have read before
 		p.from.read.All, p.All = true, false

@@ -16,12 +16,12 @@ const samples, rounds = 6, 3
 
 // measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
 // milliseconds, when a job is made.
-func (r *runner[V, M]) measure() (rates delivery.Rates) {
+func (r *runner) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6,
 		Row: 3e-9, Miss: 2e-8, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
 	}
-	if r.gather != nil {
+	if r.list {
 		guess.Push = 2e-8 // messages of a list program are copied with their receivers, and sorted by these
 	}
 	a := r.layout.Blocks[0].Pull.ByReceiver
@@ -44,18 +44,15 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 		return some
 	}
 	p := kernel.Pull{Lists: &a.Lists, Present: none}
-	in := &r.threads[0].in
+	t := r.threads[0]
 	turn := 0
 	pull := func() (rows, edges int) {
 		turn++
 		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-			if r.gather != nil {
-				edges += r.gatherOnly(&p, w)
-				return
+			edges += t.TryPull(&p, w)
+			if !r.list {
+				rows += bits.OnesCount64(a.Bits[w])
 			}
-			_, walked := r.kernel.Pull(&p, w, ^uint64(0), 0, in)
-			rows += bits.OnesCount64(a.Bits[w])
-			edges += walked
 		})
 		return rows, edges
 	}
@@ -80,7 +77,7 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	}
 	p.Present, p.All = fill(^uint64(0)), true
 	_, rates.EdgeAll = clock(pull)
-	if r.gather != nil {
+	if r.list {
 		rates.Push = max(rates.Push, 10*rates.EdgeAll) // a push copies messages three times, and not in the order of their receivers
 		return rates
 	}
@@ -96,22 +93,9 @@ func (r *runner[V, M]) measure() (rates delivery.Rates) {
 	return rates
 }
 
-// gatherOnly gathers the messages to each vertex of word w of a list program, and returns how many edges it looked at.
-func (r *runner[V, M]) gatherOnly(p *kernel.Pull, w int) (edges int) {
-	t := r.threads[0]
-	for i := range uint32(64) {
-		lo, hi := p.Row(uint32(w)<<6 + i)
-		t.messages = t.messages[:0]
-		r.roomFor(t, uint32(w)<<6+i, int(hi-lo))
-		t.messages = r.gather.gather(p, lo, hi, t.messages)
-		edges += int(hi - lo)
-	}
-	return edges
-}
-
 // measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
-func (r *runner[V, M]) measurePush(turn int) float64 {
-	b := r.layout.Blocks[0].Push
+func (r *runner) measurePush(turn int) float64 {
+	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
 	bitmap.Fill(all, r.layout.Count)
@@ -120,23 +104,22 @@ func (r *runner[V, M]) measurePush(turn int) float64 {
 	push := func() (rows, edges int) {
 		turn++
 		r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-			edges += r.kernel.Push(&p, w, &r.inbox)
+			edges += t.Push(&p, 0, w, 1)
 		})
 		r.kernel.Reset() // else a monotone kernel drops the second call's messages
 		r.inbox.Has.Clear()
 		return 0, edges
 	}
 	if r.team.Size() > 1 && r.pushBy(b, 0, 0) == byBins {
-		bins := r.binsOf(r.threads[0])
+		_, to := r.binsOf(t).Layout()
 		push = func() (rows, edges int) {
 			turn++
 			r.sample(turn, a.Chunks, len(a.Bits), func(w int) {
-				edges += r.kernel.Emit(&p, w, bins)
+				edges += t.Emit(&p, 0, w, w+1)
 			})
-			for k, to := range bins.To {
-				r.kernel.Fold(to, bins.Msg[k], &r.inbox)
+			for k := range to {
+				r.instance.FoldBins(r.lanes[:1], k)
 			}
-			bins.Reset()
 			r.kernel.Reset()
 			r.inbox.Has.Clear()
 			return 0, edges
@@ -148,7 +131,7 @@ func (r *runner[V, M]) measurePush(turn int) float64 {
 }
 
 // sample calls f for the words of a few chunks, spread evenly: at every turn others, if there are so many.
-func (r *runner[V, M]) sample(turn int, chunks []uint32, words int, f func(w int)) {
+func (r *runner) sample(turn int, chunks []uint32, words int, f func(w int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
 		c := k*n/samples + turn*7%max(n/samples, 1)

@@ -13,10 +13,10 @@ import (
 )
 
 // changing is the part of a runner that a program uses which changes the graph (docs/design/mutation.md).
-type changing[V any] struct {
+type changing struct {
 	on     bool
 	create bool // a message makes a vertex that was removed anew
-	codec  requestCodec[V]
+	codec  requestCodec
 	absent []uint64 // owned vertices that do not exist; nil if all do
 
 	graphCounts
@@ -33,7 +33,7 @@ type graphCounts struct{ ids, vertices, arcs uint64 }
 const idsAhead = 1 << 16
 
 // beginChanges prepares a runner for a program that changes the graph, or runs beside others that do.
-func (r *runner[V, M]) beginChanges() (err error) {
+func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
 	if s := r.job.options.Shared; s != nil {
@@ -46,12 +46,12 @@ func (r *runner[V, M]) beginChanges() (err error) {
 		return nil
 	}
 	c.on, c.create = true, m.mutations.Mutations().CreateOnMessage
-	c.codec, err = newRequestCodec[V]()
+	c.codec, err = newRequestCodec(r.instance.Values())
 	return err
 }
 
 // base is the partition that a run begins with: as it was loaded or, in a plan, as the phases before have left it.
-func (r *runner[V, M]) base() *graph.Partition {
+func (r *runner) base() *graph.Partition {
 	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
 		return p.changed.Partition
 	}
@@ -59,7 +59,7 @@ func (r *runner[V, M]) base() *graph.Partition {
 }
 
 // revertCounts makes the counts those of the graph that a run begins with.
-func (r *runner[V, M]) revertCounts() {
+func (r *runner) revertCounts() {
 	if p := r.job.options.Shared.base(r.loaded.Index); p != nil {
 		r.changing.graphCounts = p.counts
 		return
@@ -69,7 +69,7 @@ func (r *runner[V, M]) revertCounts() {
 }
 
 // revert goes back to the graph that a run begins with, before another run.
-func (r *runner[V, M]) revert() {
+func (r *runner) revert() {
 	base := r.base()
 	r.revertCounts()
 	if r.part == base {
@@ -91,7 +91,7 @@ func (r *runner[V, M]) revert() {
 }
 
 // leave leaves the runner's arrays, and the partition if it is a changed one, to freeLeft.
-func (r *runner[V, M]) leave() {
+func (r *runner) leave() {
 	c, arena := &r.changing, r.arena
 	c.left = append(c.left, arena.Close)
 	if c.changed != nil {
@@ -101,7 +101,7 @@ func (r *runner[V, M]) leave() {
 }
 
 // freeLeft frees what was left, when nobody uses it any more.
-func (r *runner[V, M]) freeLeft() {
+func (r *runner) freeLeft() {
 	for _, free := range r.changing.left {
 		free()
 	}
@@ -109,7 +109,7 @@ func (r *runner[V, M]) freeLeft() {
 }
 
 // closeChanges frees all that the runner of a changing graph has beside the job's arena.
-func (r *runner[V, M]) closeChanges() {
+func (r *runner) closeChanges() {
 	if r.arena != r.job.arena {
 		r.leave()
 		r.freeLeft()
@@ -117,7 +117,7 @@ func (r *runner[V, M]) closeChanges() {
 }
 
 // label returns the input id of a vertex.
-func (r *runner[V, M]) label(id pregel.VertexID) uint64 {
+func (r *runner) label(id pregel.VertexID) uint64 {
 	if uint64(id) < uint64(r.job.graph.N) {
 		return r.job.graph.Label(id)
 	}
@@ -125,9 +125,10 @@ func (r *runner[V, M]) label(id pregel.VertexID) uint64 {
 }
 
 // allow tells a thread how its vertices may change the graph.
-func (r *runner[V, M]) allow(t *thread[V, M]) {
+func (r *runner) allow(t *thread) {
 	c, g := &r.changing, r.job.graph
-	t.Worker.NumVertices, t.Worker.NumEdges = c.vertices, c.arcs
+	worker := t.Worker()
+	worker.NumVertices, worker.NumEdges = c.vertices, c.arcs
 	q := t.requests
 	if q == nil {
 		return
@@ -146,9 +147,9 @@ func (r *runner[V, M]) allow(t *thread[V, M]) {
 }
 
 // pullFlat is the first half of pullAndCompute: what is pulled goes to the inbox, since the graph changes before the vertices run.
-func (r *runner[V, M]) pullFlat(ctx context.Context, c *bsp.Command) error {
+func (r *runner) pullFlat(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
-	if r.gather == nil {
+	if !r.list {
 		r.makeInbox()
 	}
 	for i, ways := range r.layout.Blocks {
@@ -160,8 +161,9 @@ func (r *runner[V, M]) pullFlat(ctx context.Context, c *bsp.Command) error {
 			return err
 		}
 		phase := r.timed(&r.report.Times.Traverse)
-		if r.gather != nil {
-			r.pullLists(p)
+		if r.list {
+			walked := r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
+			r.threads[0].count.walked += walked
 		} else {
 			r.pulling = append(r.pulling[:0], p)
 			err = r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.pullBlock)
@@ -174,36 +176,18 @@ func (r *runner[V, M]) pullFlat(ctx context.Context, c *bsp.Command) error {
 	return nil
 }
 
-// pullLists gathers what the in-neighbours of each vertex sent.
-func (r *runner[V, M]) pullLists(p *pull[M]) {
-	var to []uint32
-	var messages []M
-	for v := range uint32(r.part.Owned) {
-		lo, hi := p.Row(v)
-		if lo == hi || r.finished[v>>6]>>(v&63)&1 != 0 {
-			continue
-		}
-		before := len(messages)
-		messages = p.from.gather.gather(&p.Pull, lo, hi, messages)
-		for range len(messages) - before {
-			to = append(to, v)
-		}
-		r.threads[0].count.walked += int(hi - lo)
-	}
-	r.lists.add(to, messages)
-}
-
 // change carries out what the vertices asked for in the last superstep. It comes between the delivery of messages, which are in the inbox
 // or the lists, and the run of the vertices.
-func (r *runner[V, M]) change(ctx context.Context) error {
-	list, ids, err := r.requested(ctx)
+func (r *runner) change(ctx context.Context) error {
+	list, values, ids, err := r.requested(ctx)
 	if err != nil {
 		return fmt.Errorf("changing the graph: %w", err)
 	}
 	inOrder(list)
-	s := resolver[V]{state: r.vertexState}
-	if m := r.job.methods.resolving; m != nil {
-		s.resolve = m.Resolve
+	s := resolver{state: r.exists, own: r.instance.Values(), values: values}
+	s.of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
+	if r.job.methods.Has("Resolve") {
+		s.resolve = r.instance.Resolve
 	}
 	to := s.run(list)
 	to.remove = slices.DeleteFunc(to.remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
@@ -225,39 +209,39 @@ func (r *runner[V, M]) change(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return r.become(ctx, changed, ids, to.vertices)
+	return r.become(ctx, changed, ids, to.vertices, values)
 }
 
-// requested returns the requests about owned vertices, and one more than the largest id of a vertex from now on.
-func (r *runner[V, M]) requested(ctx context.Context) ([]request[V], uint64, error) {
+// requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
+func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
-	byOwner := make([][]request[V], of)
+	byOwner, values := make([][]kernel.Request, of), r.instance.Values().New(nil)
 	ids := c.ids
 	for _, t := range r.threads {
 		for _, q := range t.requests.List {
-			r := request[V]{Request: q}
 			if q.Kind == kernel.AddVertex {
-				r.value = t.requests.Values[q.Value]
+				values.AppendAt(t.AddedValues(), []uint32{q.Value})
+				q.Value = uint32(values.Len() - 1)
 			}
 			if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
 				ids = max(ids, q.Of+1, q.To+1)
 			}
-			byOwner[q.Of%of] = append(byOwner[q.Of%of], r)
+			byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
 		}
-		t.requests.Reset()
+		t.ResetRequests()
 	}
 	data := make([][]byte, of)
 	var err error
 	for q := range data {
 		if q != r.part.Index {
-			if data[q], err = c.codec.encode(ids, byOwner[q]); err != nil {
-				return nil, 0, err
+			if data[q], err = c.codec.encode(ids, byOwner[q], values); err != nil {
+				return nil, nil, 0, err
 			}
 		}
 	}
 	came, err := r.exchange.All(ctx, data)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	list := byOwner[r.part.Index]
 	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
@@ -267,35 +251,32 @@ func (r *runner[V, M]) requested(ctx context.Context) ([]request[V], uint64, err
 			continue
 		}
 		var needed uint64
-		if list, needed, err = c.codec.decode(b, list, owns); err != nil {
-			return nil, 0, fmt.Errorf("from partition %d: %w", q, err)
+		if list, needed, err = c.codec.decode(b, list, values, owns); err != nil {
+			return nil, nil, 0, fmt.Errorf("from partition %d: %w", q, err)
 		}
 		ids = max(ids, needed)
 	}
 	if ids > limit {
-		return nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", errRequests, ids, limit)
+		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", errRequests, ids, limit)
 	}
 	// What nobody adds there is nothing to remove of.
-	return slices.DeleteFunc(list, func(q request[V]) bool { return q.Of >= ids }), ids, nil
+	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
 }
 
-// vertexState returns whether an owned vertex exists, and its value.
-func (r *runner[V, M]) vertexState(id uint64) (value V, exists bool) {
+// exists reports whether there is an owned vertex.
+func (r *runner) exists(id uint64) bool {
 	local := id / uint64(r.part.Of)
-	if local >= uint64(r.part.Owned) || r.isAbsent(uint32(local)) {
-		return value, false
-	}
-	return r.values[local], true
+	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
 }
 
-func (r *runner[V, M]) isAbsent(local uint32) bool {
+func (r *runner) isAbsent(local uint32) bool {
 	a := r.changing.absent
 	return a != nil && a[local>>6]>>(local&63)&1 != 0
 }
 
 // outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie with other partitions, too, which
 // therefore all call it.
-func (r *runner[V, M]) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
+func (r *runner) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
 	if r.part.Grid.Flat() {
 		if len(from) == 0 {
 			return nil, nil
@@ -348,18 +329,18 @@ func (r *runner[V, M]) outArcs(ctx context.Context, from map[pregel.VertexID]boo
 }
 
 // IDs returns the first id that no vertex has had after the last run, and Exists whether an id below it is a vertex's.
-func (j *Job[V, M]) IDs() uint64 { return j.runners[0].changing.ids }
+func (j *Job) IDs() uint64 { return j.runners[0].changing.ids }
 
-func (j *Job[V, M]) Exists(id pregel.VertexID) bool {
+func (j *Job) Exists(id pregel.VertexID) bool {
 	n := uint64(len(j.owners))
 	return !j.owners[uint64(id)%n].isAbsent(uint32(uint64(id) / n))
 }
 
 // Label returns the input id of a vertex: of one that was added, too.
-func (j *Job[V, M]) Label(id pregel.VertexID) uint64 { return j.runners[0].label(id) }
+func (j *Job) Label(id pregel.VertexID) uint64 { return j.runners[0].label(id) }
 
 // find returns the input id of a vertex, and whether there is one.
-func (j *Job[V, M]) find(id pregel.VertexID) (label uint64, ok bool) {
+func (j *Job) find(id pregel.VertexID) (label uint64, ok bool) {
 	if uint64(id) >= j.IDs() {
 		return 0, false
 	}
@@ -368,7 +349,7 @@ func (j *Job[V, M]) find(id pregel.VertexID) (label uint64, ok bool) {
 
 // TakeGraph returns the graph as the last run has changed it, which belongs to the caller from now on, or nil if the run has changed
 // nothing. It needs all partitions in this process. Values are read before it: the next run begins anew.
-func (j *Job[V, M]) TakeGraph() *graph.Graph {
+func (j *Job) TakeGraph() *graph.Graph {
 	var parts []*graph.Changed
 	if s := j.options.Shared; s != nil {
 		j.shareGraph()

@@ -161,8 +161,8 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 }
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
-func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func(uint64) (pregel.VertexID, bool)) (pregel.Program[V, M], error) {
-	inner := Inner(p)
+func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh pregel.Erased, err error) {
+	inner := p.Program
 	v := reflect.ValueOf(inner)
 	pointer := v.Kind() == reflect.Pointer
 	if pointer {
@@ -172,7 +172,7 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 	copied.Elem().Set(v)
 	if v.Kind() == reflect.Struct {
 		if err := Fill(copied.Interface(), values, find); err != nil {
-			return nil, err
+			return fresh, err
 		}
 	}
 	if !pointer {
@@ -180,13 +180,10 @@ func Fresh[V, M any](p pregel.Program[V, M], values map[string]string, find func
 	}
 	if p, ok := copied.Interface().(Validating); ok {
 		if err := validated(p, Name(inner)); err != nil {
-			return nil, err
+			return fresh, err
 		}
 	}
-	if list, ok := copied.Interface().(pregel.ListProgram[V, M]); ok {
-		return pregel.List(list), nil
-	}
-	return copied.Interface().(pregel.Program[V, M]), nil
+	return p.Wrap(copied.Interface()), nil
 }
 
 // validated asks a program whether its parameters make sense.

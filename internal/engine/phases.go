@@ -24,7 +24,7 @@ func (p *phases) close() {
 }
 
 // preparePhases asks the program for its plan, and readies the loaded graph for all phases: what is changed has the lists of what was loaded.
-func (j *Job[V, M]) preparePhases(ctx context.Context) (err error) {
+func (j *Job) preparePhases(ctx context.Context) (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (j *Job[V, M]) preparePhases(ctx context.Context) (err error) {
 
 // firstPhase makes the job of the phase that the plan begins with, if that is certain, so that a run need not: what it measures takes
 // longer than some runs.
-func (j *Job[V, M]) firstPhase(ctx context.Context) error {
+func (j *Job) firstPhase(ctx context.Context) error {
 	if j.options.From != nil || !j.methods.plan.certain() {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (j *Job[V, M]) firstPhase(ctx context.Context) error {
 }
 
 // phaseOptions are the options of the plan's phases.
-func (j *Job[V, M]) phaseOptions() Options {
+func (j *Job) phaseOptions() Options {
 	o := j.options
 	o.From = nil      // which is of one phase
 	o.Summary = false // the values of phases are no results
@@ -76,10 +76,10 @@ type following interface {
 }
 
 // before runs the phases of the job's plan.
-func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) {
+func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 	from, o := j.options.From, j.phaseOptions()
 	j.options.From = nil // another run begins anew
-	w := walked[V, M]{Job: j, from: from}
+	w := walked{Job: j, from: from}
 	if from == nil {
 		j.shareColumns() // else they are in the checkpoint
 	} else if from.Plan == nil || from.Plan.Program != j.name {
@@ -112,15 +112,15 @@ func (j *Job[V, M]) before(ctx context.Context) (bsp.Outcome, []float64, error) 
 }
 
 // walked is how far a job's plan is.
-type walked[V, M any] struct {
-	*Job[V, M]
+type walked struct {
+	*Job
 	from   *checkpoint.Reader // that the run goes on from, or nil
 	phases int                // that ran, in this run or before the checkpoint
 	times  []float64
 }
 
 // phase runs a phase, or takes from the checkpoint how it ended.
-func (w *walked[V, M]) phase(ctx context.Context, i int, o Options, before bsp.Outcome) (*Ran, error) {
+func (w *walked) phase(ctx context.Context, i int, o Options, before bsp.Outcome) (*Ran, error) {
 	program, k := w.Job.phases.programs[i], w.phases
 	w.phases++
 	if w.from != nil && k < len(w.from.Plan.Ran) {
@@ -151,7 +151,7 @@ func (w *walked[V, M]) phase(ctx context.Context, i int, o Options, before bsp.O
 	return ran, nil
 }
 
-func (w *walked[V, M]) ended(r checkpoint.Ran) {
+func (w *walked) ended(r checkpoint.Ran) {
 	w.times = append(w.times, make([]float64, r.Supersteps-len(r.Seconds))...)
 	w.times = append(w.times, r.Seconds...)
 	if p := w.options.Plan; p != nil {
@@ -171,7 +171,7 @@ func Replay(program Program, was *checkpoint.Ran, deterministic bool) (*Ran, err
 
 // Shared returns what the phases of a plan share, after this job's run if it was one of them; nil if there is no plan. Columns that the
 // program itself was given are there before the first phase.
-func (j *Job[V, M]) Shared() *Shared {
+func (j *Job) Shared() *Shared {
 	if j.options.Shared != nil {
 		j.shareColumns()
 		j.shareGraph()
@@ -180,7 +180,7 @@ func (j *Job[V, M]) Shared() *Shared {
 }
 
 // shareColumns gives the phases the columns that the program was given.
-func (j *Job[V, M]) shareColumns() {
+func (j *Job) shareColumns() {
 	for _, r := range j.runners {
 		for _, c := range j.methods.properties {
 			if _, ok := r.prefilled[c.Number]; ok {
@@ -191,7 +191,7 @@ func (j *Job[V, M]) shareColumns() {
 }
 
 // shareGraph leaves the graph as the last run has changed it to the phases that follow.
-func (j *Job[V, M]) shareGraph() {
+func (j *Job) shareGraph() {
 	s := j.options.Shared
 	for _, r := range j.runners {
 		c := &r.changing
@@ -208,7 +208,7 @@ func (j *Job[V, M]) shareGraph() {
 }
 
 // rebase moves the job to the graph that its next run begins with, if that is another than the one it is set for.
-func (j *Job[V, M]) rebase() (moved bool, err error) {
+func (j *Job) rebase() (moved bool, err error) {
 	s := j.options.Shared
 	if s == nil || s.generation == j.generation {
 		return false, nil
@@ -226,7 +226,7 @@ func (j *Job[V, M]) rebase() (moved bool, err error) {
 }
 
 // fitsBase refuses a graph that phases before this have left with what the program does not take.
-func (j *Job[V, M]) fitsBase() error {
+func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
 		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.nonNegative && p.changed.Partition.LeastWeight() < 0 {
 			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
@@ -236,7 +236,7 @@ func (j *Job[V, M]) fitsBase() error {
 }
 
 // countBase counts the vertices and arcs that the run begins with, where the phase before could not.
-func (r *runner[V, M]) countBase(ctx context.Context) error {
+func (r *runner) countBase(ctx context.Context) error {
 	p := r.job.options.Shared.base(r.loaded.Index)
 	if p == nil || !p.recount {
 		return nil
@@ -252,7 +252,7 @@ func (r *runner[V, M]) countBase(ctx context.Context) error {
 }
 
 // phase returns the job of a phase, ready to run.
-func (j *Job[V, M]) phase(ctx context.Context, i int, o Options) (following, error) {
+func (j *Job) phase(ctx context.Context, i int, o Options) (following, error) {
 	program := j.phases.programs[i]
 	kind := program.Type()
 	if bound := j.phases.jobs[kind]; bound != nil {
@@ -274,13 +274,13 @@ func (j *Job[V, M]) phase(ctx context.Context, i int, o Options) (following, err
 }
 
 // follow says what has run before this run, of which it is a part.
-func (j *Job[V, M]) follow(before bsp.Outcome) { j.driver.Follow(before) }
+func (j *Job) follow(before bsp.Outcome) { j.driver.Follow(before) }
 
 // goesOn has the next run go on from a checkpoint.
-func (j *Job[V, M]) goesOn(from *checkpoint.Reader) { j.options.From = from }
+func (j *Job) goesOn(from *checkpoint.Reader) { j.options.From = from }
 
 // ran is what conditions of a plan see of the last run.
-func (j *Job[V, M]) ran() *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }
+func (j *Job) ran() *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }
 
 // recordsOnly hides that a sink is a journal: the run that a phase is a part of begins and ends it.
 type recordsOnly struct{ trace.Sink }

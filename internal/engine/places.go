@@ -20,7 +20,7 @@ func bothDegrees(sums, out, in []uint32) error {
 }
 
 // checkPlaces refuses a partition with more edges that have properties than can be numbered.
-func (r *runner[V, M]) checkPlaces() error {
+func (r *runner) checkPlaces() error {
 	for _, c := range r.job.methods.properties {
 		if n := r.elements(c); c.OfEdges && n > mostPlaces {
 			return fmt.Errorf("%d edges with properties in one partition: at most %d; use more partitions (--partitions)", n, mostPlaces)

@@ -37,16 +37,16 @@ type Round struct {
 
 // PlanOf returns the steps of a plan.
 func PlanOf(p pregel.Plan) Plan {
-	steps, _ := new(pregel.Engine[struct{}, struct{}]).Steps(p).(Plan)
+	steps, _ := pregel.Engine{}.Steps(p).(Plan)
 	return steps
 }
 
 // Phase is plan.Phase.
-func Phase[V, M any](p pregel.Program[V, M]) Plan {
-	if _, ok := Inner(p).(Planned); ok { // whose Plan is not called: it may be that which makes this phase
-		return Plan{kind: planPhase, err: fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", programName(p))}
+func Phase(p pregel.Erased) Plan {
+	if _, ok := p.Program.(Planned); ok { // whose Plan is not called: it may be that which makes this phase
+		return Plan{kind: planPhase, err: fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", Name(p.Program))}
 	}
-	program, err := Erase(p)
+	program, err := NewProgram(p)
 	return Plan{kind: planPhase, phase: program, err: err}
 }
 
@@ -96,7 +96,7 @@ type Ran struct {
 // returns the sum of their outcomes.
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Converged: true}}
-	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(nil)
+	w.last.Totals = pregel.Engine{}.Totals(nil)
 	w.sum.Phase = 1
 	err := w.plan(p, 0)
 	return w.sum, err
@@ -185,7 +185,7 @@ func (w *walk) phase(i int) error {
 	w.sum = w.sum.Then(ran.Outcome)
 	w.sum.Phase = w.phases + 1
 	w.last.Supersteps = ran.Outcome.Supersteps
-	w.last.Totals = new(pregel.Engine[struct{}, struct{}]).Totals(ran.Totals)
+	w.last.Totals = pregel.Engine{}.Totals(ran.Totals)
 	return nil
 }
 

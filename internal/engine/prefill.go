@@ -18,9 +18,9 @@ type Prefilled struct {
 }
 
 // Column returns the property of a name that the program lists and a run may fill: of vertices rather than of edges, if it lists both.
-func (e *erased[V, M]) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
+func (e *erased) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
 
-func (m *methods[V, M]) column(name string) (kernel.Property, error) {
+func (m *methods) column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
 	private := false
@@ -34,7 +34,7 @@ func (m *methods[V, M]) column(name string) (kernel.Property, error) {
 		}
 		names = append(names, c.Name)
 	}
-	program, others := programName(m.program), strings.Join(names, ", ")
+	program, others := m.name(), strings.Join(names, ", ")
 	switch {
 	case found != nil:
 		return *found, nil
@@ -50,7 +50,7 @@ func (m *methods[V, M]) column(name string) (kernel.Property, error) {
 }
 
 // Prefill returns the storage of what a property of the program has when a run begins, zero at first. The edges of a vertex must lie together.
-func (j *Job[V, M]) Prefill(name string) (*Prefilled, error) {
+func (j *Job) Prefill(name string) (*Prefilled, error) {
 	c, err := j.methods.column(name)
 	if err != nil {
 		return nil, err
@@ -74,7 +74,7 @@ func (j *Job[V, M]) Prefill(name string) (*Prefilled, error) {
 }
 
 // elements is how many values a property has here.
-func (r *runner[V, M]) elements(c kernel.Property) int {
+func (r *runner) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {
 		if n = r.outEdges; r.back != nil {
@@ -85,7 +85,7 @@ func (r *runner[V, M]) elements(c kernel.Property) int {
 }
 
 // beginProperty makes the storage of a property for a run.
-func (r *runner[V, M]) beginProperty(c kernel.Property, n int) any {
+func (r *runner) beginProperty(c kernel.Property, n int) any {
 	storage := c.New(n)
 	if from, ok := r.prefilled[c.Number]; ok {
 		reflect.Copy(reflect.ValueOf(storage), reflect.ValueOf(from))

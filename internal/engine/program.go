@@ -9,6 +9,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -21,67 +22,35 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// The optional methods of a program, which the package comment of pregel lists.
+// The optional methods of a program whose signatures have no type parameters. The package comment of pregel lists all;
+// pregel.Methods has the others.
 type (
 	Validating interface{ Validate() error }
 	Judging    interface {
 		ValidateGraph(g pregel.GraphInfo) error
 	}
-	Monotonic                   interface{ Monotone() }
-	NonNegative                 interface{ NonNegative() }
-	Asynchronous                interface{ Asynchronous() }
-	Combining[M any]            interface{ Combiner() pregel.Combiner[M] }
-	Initializing[V, M any]      interface{ Init(v *pregel.Vertex[V, M]) }
-	Starting[V any]             interface{ Initial() V }
-	Sourced                     interface{ Sources() []pregel.VertexID }
-	Directed                    interface{ Direction() pregel.Direction }
-	Aggregating                 interface{ Aggregators() []pregel.Aggregate }
-	Columnar                    interface{ Columns() []pregel.Column }
-	Coordinating                interface{ Coordinate(c *pregel.Coordinator) }
-	Before                      interface{ BeforeSuperstep(w *pregel.Worker) }
-	After                       interface{ AfterSuperstep(w *pregel.Worker) }
-	BlockComputing[V, M any]    interface{ ComputeBlock(b *pregel.Block[V, M]) }
-	BlockInitializing[V, M any] interface{ InitBlock(b *pregel.Block[V, M]) }
-	Resending[V, M any]         interface{ Resend(v *pregel.Vertex[V, M]) }
-	Planned                     interface{ Plan() pregel.Plan }
-	Bounded                     interface{ MaxSupersteps() int }
-	Mutating                    interface{ Mutations() pregel.Mutations }
-	Resolving[V any]            interface {
-		Resolve(r pregel.Resolution[V]) (V, bool)
-	}
-	Scoring[V any]   interface{ Score(v V) float64 }
-	ScoreNaming      interface{ ScoreName() string }
-	Searching[V any] interface{ Reached(v V) bool }
-	Grouping[V any]  interface{ Group(v V) pregel.VertexID }
-	Numbering[V any] interface{ Group(v V) uint64 }
-	Writing[V any]   interface{ Output(dst []byte, v V) []byte }
-	Naming[V any]    interface {
-		OutputLabels(dst []byte, v V, label func(pregel.VertexID) uint64) []byte
-	}
+	Monotonic    interface{ Monotone() }
+	NonNegative  interface{ NonNegative() }
+	Asynchronous interface{ Asynchronous() }
+	Sourced      interface{ Sources() []pregel.VertexID }
+	Directed     interface{ Direction() pregel.Direction }
+	Aggregating  interface{ Aggregators() []pregel.Aggregate }
+	Columnar     interface{ Columns() []pregel.Column }
+	Coordinating interface{ Coordinate(c *pregel.Coordinator) }
+	Planned      interface{ Plan() pregel.Plan }
+	Bounded      interface{ MaxSupersteps() int }
+	Mutating     interface{ Mutations() pregel.Mutations }
+	ScoreNaming  interface{ ScoreName() string }
 )
 
 // methods are a program's optional methods, found once per job.
-type methods[V, M any] struct {
-	program      pregel.Program[V, M]
-	list         pregel.ListProgram[V, M]
-	combiner     pregel.Combiner[M]
-	init         Initializing[V, M]
-	initBlock    BlockInitializing[V, M]
-	block        BlockComputing[V, M]
-	resend       Resending[V, M]
-	initial      Starting[V]
+type methods struct {
+	*pregel.Methods
+	program      pregel.Erased
 	sources      Sourced
 	coordinate   Coordinating
-	before       Before
-	after        After
-	output       Writing[V]
-	naming       Naming[V]
 	mutations    Mutating
-	resolving    Resolving[V]
-	score        Scoring[V]
 	scoreName    ScoreNaming
-	reached      Searching[V]
-	group        grouping[V]
 	validating   Validating
 	judging      Judging
 	bounded      Bounded
@@ -97,59 +66,42 @@ type methods[V, M any] struct {
 }
 
 // inspect finds a program's optional methods. One with a known name and another signature is an error.
-func inspect[V, M any](p pregel.Program[V, M]) (m *methods[V, M], err error) {
-	err = bsp.Contain(programName(p), &bsp.NoSuperstep, func() (err error) {
+func inspect(p pregel.Erased) (m *methods, err error) {
+	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
 		return err
 	})
 	return m, err
 }
 
-func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
-	m := &methods[V, M]{program: p}
-	var value any = p
-	var engine pregel.Engine[V, M]
-	if list, ok := engine.Unlist(p); ok {
-		m.list, value = list, list
-	}
+func methodsOf(p pregel.Erased) (*methods, error) {
+	value := p.Program
 	if value == nil {
 		return nil, errors.New("the program is nil")
 	}
+	m := &methods{program: p, Methods: p.Inspect()}
+	var engine pregel.Engine
 	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
+		if !m.Has(name) {
+			misnamed(value, name, m.Wanted[name], &errs)
+		}
+	}
 	find(value, "Validate", &m.validating, &errs)
 	find(value, "ValidateGraph", &m.judging, &errs)
 	find(value, "MaxSupersteps", &m.bounded, &errs)
-	find(value, "Init", &m.init, &errs)
-	find(value, "InitBlock", &m.initBlock, &errs)
-	find(value, "ComputeBlock", &m.block, &errs)
-	find(value, "Resend", &m.resend, &errs)
-	find(value, "Initial", &m.initial, &errs)
 	find(value, "Sources", &m.sources, &errs)
 	find(value, "Coordinate", &m.coordinate, &errs)
-	find(value, "BeforeSuperstep", &m.before, &errs)
-	find(value, "AfterSuperstep", &m.after, &errs)
-	find(value, "Output", &m.output, &errs)
 	find(value, "Mutations", &m.mutations, &errs)
-	find(value, "Resolve", &m.resolving, &errs)
-	find(value, "OutputLabels", &m.naming, &errs)
-	find(value, "Score", &m.score, &errs)
 	find(value, "ScoreName", &m.scoreName, &errs)
-	find(value, "Reached", &m.reached, &errs)
-	if numbering, ok := value.(Numbering[V]); ok {
-		m.group.byNumber = numbering
-	} else {
-		find(value, "Group", &m.group.byVertex, &errs)
-	}
 	var planned Planned
 	find(value, "Plan", &planned, &errs)
-	var combining Combining[M]
 	var directed Directed
 	var aggregating Aggregating
 	var columnar Columnar
 	var monotonic Monotonic
 	var nonNegative NonNegative
 	var asynchronous Asynchronous
-	find(value, "Combiner", &combining, &errs)
 	find(value, "Direction", &directed, &errs)
 	find(value, "Aggregators", &aggregating, &errs)
 	find(value, "Columns", &columnar, &errs)
@@ -162,31 +114,28 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	}
 	name := Name(value)
 	switch {
-	case m.list != nil && combining != nil:
+	case m.List && m.Has("Combiner"):
 		return nil, fmt.Errorf("%s: a list program gets every message: it has no Combiner", name)
-	case m.initBlock != nil && m.init == nil:
+	case m.Has("InitBlock") && !m.Has("Init"):
 		return nil, fmt.Errorf("%s: InitBlock does the work of Init, which is missing", name)
-	case m.list != nil && m.byBlock() != "":
+	case m.List && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a list program has no %s", name, m.byBlock())
-	case m.list == nil && combining == nil:
-		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, reflect.TypeFor[M]())
-	case m.output != nil && m.naming != nil:
+	case !m.List && !m.Has("Combiner"):
+		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
+	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
 	case m.mutations != nil && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
-	case m.mutations != nil && m.resend != nil:
+	case m.mutations != nil && m.Has("Resend"):
 		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
-	case m.mutations == nil && m.resolving != nil:
+	case m.mutations == nil && m.Has("Resolve"):
 		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the method Mutations() pregel.Mutations is missing", name)
 	case m.asynchronous && !m.monotone:
 		return nil, fmt.Errorf("%s: Asynchronous is for programs that are Monotone", name)
-	case (m.initial == nil) != (m.sources == nil):
+	case m.Has("Initial") != (m.sources != nil):
 		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
-	}
-	if combining != nil {
-		if m.combiner = combining.Combiner(); m.combiner == nil {
-			return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
-		}
+	case m.NoCombiner:
+		return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
 	}
 	if directed != nil {
 		if m.direction = directed.Direction(); m.direction > pregel.Either {
@@ -218,7 +167,7 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 		}
 	}
 	for _, a := range m.aggregates {
-		if a.Name == trace.GroupsName && !m.group.none() || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.score != nil || a.Name == trace.ReachedName && m.reached != nil {
+		if a.Name == trace.GroupsName && m.Has("Group") || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.Has("Score") || a.Name == trace.ReachedName && m.Has("Reached") {
 			return nil, fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values", name, a.Name)
 		}
 	}
@@ -234,32 +183,23 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	return m, nil
 }
 
-// Inner returns the list program that p wraps, or else p.
-func Inner[V, M any](p pregel.Program[V, M]) any {
-	var engine pregel.Engine[V, M]
-	if list, ok := engine.Unlist(p); ok {
-		return list
-	}
-	return p
-}
+// name is the name of the program's type.
+func (m *methods) name() string { return Name(m.program.Program) }
 
 // byBlock names a method that takes 64 vertices at once, or is empty if the program has none.
-func (m *methods[V, M]) byBlock() string {
+func (m *methods) byBlock() string {
 	switch {
-	case m.block != nil:
+	case m.Has("ComputeBlock"):
 		return "ComputeBlock"
-	case m.initBlock != nil:
+	case m.Has("InitBlock"):
 		return "InitBlock"
 	}
 	return ""
 }
 
-// singly has the program called for each vertex by itself.
-func (m *methods[V, M]) singly() { m.initBlock, m.block = nil, nil }
-
 // alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
-func (m *methods[V, M]) alike(other *methods[V, M]) bool {
-	if (m.combiner == nil) != (other.combiner == nil) || m.combiner != nil && m.combiner.String() != other.combiner.String() {
+func (m *methods) alike(other *methods) bool {
+	if m.List != other.List || m.Combiner != other.Combiner {
 		return false
 	}
 	number := func(a, b kernel.Aggregate) bool { return a.Number == b.Number }
@@ -268,9 +208,9 @@ func (m *methods[V, M]) alike(other *methods[V, M]) bool {
 }
 
 // validate refuses parameters that make no sense.
-func (m *methods[V, M]) validate() (err error) {
+func (m *methods) validate() (err error) {
 	if m.validating != nil {
-		err = validated(m.validating, programName(m.program))
+		err = validated(m.validating, m.name())
 	}
 	if err == nil {
 		m.maxSupersteps, err = m.bound()
@@ -279,11 +219,11 @@ func (m *methods[V, M]) validate() (err error) {
 }
 
 // bound returns how many supersteps the program says that it runs at most, 0 if it does not say so. Its parameters make sense.
-func (m *methods[V, M]) bound() (most int, err error) {
+func (m *methods) bound() (most int, err error) {
 	if m.bounded == nil {
 		return 0, nil
 	}
-	err = bsp.Contain(programName(m.program), &bsp.NoSuperstep, func() error {
+	err = bsp.Contain(m.name(), &bsp.NoSuperstep, func() error {
 		if most = m.bounded.MaxSupersteps(); most < 0 {
 			return fmt.Errorf("method MaxSupersteps returns %d, want how many there are at most, or 0 if that is not known", most)
 		}
@@ -293,7 +233,7 @@ func (m *methods[V, M]) bound() (most int, err error) {
 }
 
 // fits refuses a graph that the program cannot run on.
-func (m *methods[V, M]) fits(g *graph.Graph) error {
+func (m *methods) fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
 		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
 	})
@@ -307,7 +247,7 @@ func (m *methods[V, M]) fits(g *graph.Graph) error {
 }
 
 // validateGraph asks the program, and the phases of its plan, whether they can run on a graph.
-func (m *methods[V, M]) validateGraph(name string, about pregel.GraphInfo) error {
+func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	if m.plan != nil {
 		phases, err := m.plan.Phases()
 		for _, p := range phases {
@@ -320,7 +260,7 @@ func (m *methods[V, M]) validateGraph(name string, about pregel.GraphInfo) error
 	if m.judging == nil {
 		return nil
 	}
-	err := bsp.Contain(programName(m.program), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
+	err := bsp.Contain(m.name(), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
 	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
@@ -334,10 +274,14 @@ func find[T any](value any, name string, into *T, errs *[]error) {
 		*into = t
 		return
 	}
+	misnamed(value, name, reflect.TypeFor[T]().Method(0).Type, errs)
+}
+
+// misnamed adds an error if value has a method of a name with another signature than is wanted.
+func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	t := reflect.TypeOf(value)
-	want := reflect.TypeFor[T]().Method(0)
 	if method, ok := t.MethodByName(name); ok {
-		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name, signature(method.Type, true), signature(want.Type, false)))
+		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name, signature(method.Type, true), signature(want, false)))
 		return
 	}
 	if t.Kind() != reflect.Pointer {

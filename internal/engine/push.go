@@ -6,8 +6,8 @@ import (
 	"math"
 	"math/bits"
 	"sort"
-	"unsafe"
 
+	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -36,7 +36,7 @@ const (
 )
 
 // pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
-func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *runner) pushBlocks(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
 	if c.Scheme == delivery.None {
 		return nil
@@ -57,7 +57,7 @@ func (r *runner[V, M]) pushBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *column[M], b *graph.Block, reversed bool) error {
+func (r *runner) pushBlock(ctx context.Context, c *bsp.Command, from *column, b *graph.Block, reversed bool) error {
 	if _, err := r.expand(ctx, c, from, b, reversed); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (r *runner[V, M]) pushBlock(ctx context.Context, c *bsp.Command, from *colu
 }
 
 // push pushes the messages of r.pushing, over about so many edges, into the inbox.
-func (r *runner[V, M]) push(chunks []uint32, edges int) error {
+func (r *runner) push(chunks []uint32, edges int) error {
 	if from := r.sending; from.read.All {
 		from.read.Tighten()
 	}
@@ -142,10 +142,10 @@ const (
 
 // pushBy returns how the team divides a push through a block. Bins serve where the others do not apply, and for monotone programs,
 // most of whose messages are dropped before they reach a bin.
-func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
+func (r *runner) pushBy(b *graph.Block, senders, edges int) parting {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone
 	switch {
-	case r.claimer != nil && (!ranges || edges < longLists*senders):
+	case r.instance.Claims() && (!ranges || edges < longLists*senders):
 		return byClaims
 	case ranges:
 		return byRanges
@@ -157,7 +157,7 @@ func (r *runner[V, M]) pushBy(b *graph.Block, senders, edges int) parting {
 // hubWords returns how many words of senders, from the first on, each have so many of the edges to push that one worker would have more than
 // its share with them, and how many senders and edges these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the
 // choice is made for each sender; here for 64, which in degree order are alike).
-func (r *runner[V, M]) hubWords(edges int) (words, senders, part int) {
+func (r *runner) hubWords(edges int) (words, senders, part int) {
 	if !r.through.BySender.Rising {
 		return 0, 0, 0
 	}
@@ -180,20 +180,20 @@ func (r *runner[V, M]) hubWords(edges int) (words, senders, part int) {
 }
 
 // pushRanges pushes the messages of the senders in the first words, who have so many edges, by ranges.
-func (r *runner[V, M]) pushRanges(words, senders, edges int) error {
+func (r *runner) pushRanges(words, senders, edges int) error {
 	r.cutRanges(senders, edges)
 	r.ranged = words
 	return r.run(true, nil, r.tasks.ranged)
 }
 
 // pushWords pushes the messages of all senders present, but for hubs that were pushed apart, to the receivers in range.
-func (r *runner[V, M]) pushWords(t *thread[V, M], p *kernel.Push) {
-	r.eachSenderWord(len(p.Bits), func(w int) { t.count.walked += r.sending.kernel.Push(p, w, &r.inbox) })
+func (r *runner) pushWords(t *thread, p *kernel.Push) {
+	r.pushBelow(t, p, len(p.Bits))
 }
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
 // sender, the hub, where fewer than an eighth of all edges are pushed; else by all edges.
-func (r *runner[V, M]) cutRanges(senders, edges int) {
+func (r *runner) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
 	var hub []uint32
@@ -216,7 +216,7 @@ func (r *runner[V, M]) cutRanges(senders, edges int) {
 }
 
 // firstSender returns the sender of the least slot.
-func (r *runner[V, M]) firstSender() uint32 {
+func (r *runner) firstSender() uint32 {
 	read := r.sending.read
 	for t := range read.Top {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
@@ -230,19 +230,19 @@ func (r *runner[V, M]) firstSender() uint32 {
 }
 
 // rangedTask takes ranges of receivers and pushes to them.
-func (r *runner[V, M]) rangedTask(worker int) {
+func (r *runner) rangedTask(worker int) {
 	t := r.threads[worker]
 	for k := r.chunks.Take(1); k < len(r.borders)-1 && !r.stop.Load(); k = r.chunks.Take(1) {
 		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
-		r.eachSenderWord(r.ranged, func(w int) { t.count.walked += r.sending.kernel.Push(&t.push, w, &r.inbox) })
+		r.pushBelow(t, &t.push, r.ranged)
 	}
 }
 
 // pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin, so that no locks are needed
 // and the bin's receivers stay in a cache.
-func (r *runner[V, M]) pushRounds(chunks []uint32) error {
+func (r *runner) pushRounds(chunks []uint32) error {
 	r.words = chunks
 	r.chunks.Reset(0)
 	for r.chunks.Taken() < len(chunks)-1 && !r.stop.Load() {
@@ -253,60 +253,63 @@ func (r *runner[V, M]) pushRounds(chunks []uint32) error {
 	return r.failed()
 }
 
-func (r *runner[V, M]) claimTask(worker int) {
+func (r *runner) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
-		for w := max(lo, r.hubs); w < hi; w++ {
-			if r.sending.read.Words[w] != 0 {
-				t.count.walked += r.sending.claimer.Claim(&r.pushing, w, &r.inbox)
-			}
-		}
+		t.count.walked += t.Claim(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
 		return true
 	})
 }
 
-func (r *runner[V, M]) emitTask(worker int) {
+func (r *runner) emitTask(worker int) {
 	t := r.threads[worker]
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
-		for w := max(lo, r.hubs); w < hi; w++ {
-			if r.sending.read.Words[w] != 0 {
-				t.count.walked += r.sending.kernel.Emit(&r.pushing, w, bins)
-			}
-		}
+		t.count.walked += t.Emit(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
 		return bins.Len() < r.round
 	})
 }
 
-func (r *runner[V, M]) foldTask(int) {
-	n := len(r.threads[0].bins.To)
-	for k := r.bins.Take(1); k < n; k = r.bins.Take(1) {
-		for _, t := range r.threads {
-			if b := t.bins; b != nil && len(b.To[k]) > 0 {
-				r.kernel.Fold(b.To[k], b.Msg[k], &r.inbox)
-				b.To[k], b.Msg[k] = b.To[k][:0], b.Msg[k][:0]
-			}
-		}
+func (r *runner) foldTask(int) {
+	_, to := r.threads[0].Pairs(0).Layout()
+	for k := r.bins.Take(1); k < len(to); k = r.bins.Take(1) {
+		r.instance.FoldBins(r.lanes, k)
 	}
 }
 
 // binsOf returns a worker's bins, made at their first use.
-func (r *runner[V, M]) binsOf(t *thread[V, M]) *kernel.Bins[M] {
-	if t.bins == nil {
-		var m M
-		shift := uint(max(bits.Len(uint(binBytes/(int(unsafe.Sizeof(m))+1)))-1, 12))
-		// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's summary.
-		for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
-			shift--
-		}
-		t.bins = kernel.NewBins[M](r.layout.Count, shift)
-		t.bins.Store = r.store
+func (r *runner) binsOf(t *thread) kernel.Pairs {
+	if bins := t.Pairs(0); bins != nil {
+		return bins
 	}
-	return t.bins
+	size := int(r.job.methods.program.Message.Size()) + 1
+	shift := uint(max(bits.Len(uint(binBytes/size))-1, 12))
+	// More bins than workers, for load balance; at least 4096 slots each, a word of the inbox's summary.
+	for shift > 12 && r.layout.Count>>shift < 4*r.team.Size() {
+		shift--
+	}
+	return t.Pairs(shift)
+}
+
+// pushBelow pushes the messages of all senders in words below a limit, but for hubs that were pushed apart.
+func (r *runner) pushBelow(t *thread, p *kernel.Push, limit int) {
+	read := r.sending.read
+	for top := r.hubs >> 6; top < min(len(read.Top), (limit+63)>>6); top++ {
+		words := read.Summary(top)
+		if top == r.hubs>>6 {
+			words &^= 1<<(r.hubs&63) - 1
+		}
+		if rest := limit - top<<6; rest < 64 {
+			words &= bitmap.Low(rest)
+		}
+		if words != 0 {
+			t.count.walked += t.Push(p, r.sending.way, top<<6, words)
+		}
+	}
 }
 
 // eachSenderWord calls f for every word of source slots, below a limit, that has a sender, but for those of hubs that were pushed apart.
-func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
+func (r *runner) eachSenderWord(limit int, f func(w int)) {
 	r.senderWords(r.hubs, limit, func(w int) bool {
 		f(w)
 		return true
@@ -314,7 +317,7 @@ func (r *runner[V, M]) eachSenderWord(limit int, f func(w int)) {
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.
-func (r *runner[V, M]) senderWords(from, limit int, f func(w int) bool) {
+func (r *runner) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
 	for t := from >> 6; t < len(read.Top); t++ {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
@@ -330,7 +333,7 @@ func (r *runner[V, M]) senderWords(from, limit int, f func(w int) bool) {
 }
 
 // eachRun is eachChunk for chunks that may take less time than taking them one by one does: those of a pull that looks at few of their edges.
-func (r *runner[V, M]) eachRun(f func(lo, hi int) bool) {
+func (r *runner) eachRun(f func(lo, hi int) bool) {
 	n := len(r.words) - 1
 	for {
 		from, to := r.chunks.TakePart(n, runsEach*len(r.threads))
@@ -347,7 +350,7 @@ func (r *runner[V, M]) eachRun(f func(lo, hi int) bool) {
 }
 
 // eachChunk takes chunks of words and calls f for them, until f returns false.
-func (r *runner[V, M]) eachChunk(f func(lo, hi int) bool) {
+func (r *runner) eachChunk(f func(lo, hi int) bool) {
 	for {
 		chunk := r.chunks.Take(1)
 		if chunk >= len(r.words)-1 || r.stop.Load() {

@@ -40,18 +40,18 @@ var _ pregel.Registered = Registered{}
 // ProgramName returns the name.
 func (r Registered) ProgramName() string { return r.Name }
 
-// Register names a program. Its parameters are its fields with a param tag.
-func Register[V, M any](name string, p pregel.Program[V, M]) Registered {
+// Register makes the entry of a program with a name. Its parameters are its fields with a param tag.
+func Register(name string, p pregel.Erased) Registered {
 	make := func(values map[string]string, find Find) (Program, error) {
 		fresh, err := Fresh(p, values, find)
 		if err != nil {
 			return nil, err
 		}
-		return Erase(fresh)
+		return NewProgram(fresh)
 	}
 	return Registered{
-		Name: name, Help: "a program of this binary", Parameters: Parameters(Inner(p)), KeepWeights: true, Err: CheckProgram(p), New: make,
-		samples: []sample{{Inner(p), reflect.TypeFor[M]().String(), nil}},
+		Name: name, Help: "a program of this binary", Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
+		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }
 

@@ -9,17 +9,9 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/internal/wire"
 )
-
-// request is a request with the value that it brings, if it adds a vertex.
-type request[V any] struct {
-	kernel.Request
-	value V
-}
 
 // requestBytes is what a request takes between partitions: its kind, three ids and a weight.
 const requestBytes = 1 + 4*8
@@ -29,23 +21,23 @@ const requestBytes = 1 + 4*8
 //	| ids so far (8) | how many (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values of the vertices to be added, in order |
 //
 // Ids so far is one more than the largest id that the sender's requests need. Values without pointers lie there as in memory.
-type requestCodec[V any] struct {
-	raw    bool
-	values *pack.Messages[V]
+type requestCodec struct {
+	size  int            // of a value
+	codec *pack.Messages // of values with pointers, or nil
 }
 
-func newRequestCodec[V any]() (c requestCodec[V], err error) {
-	if c.raw = mem.PointerFree[V](); !c.raw {
-		c.values, err = pack.New[V]()
+func newRequestCodec(values kernel.Column) (c requestCodec, err error) {
+	if c.size = int(values.Type().Size()); !values.Raw() {
+		c.codec, err = pack.New(values.Type())
 	}
 	return c, err
 }
 
-func (c requestCodec[V]) encode(ids uint64, list []request[V]) ([]byte, error) {
+func (c requestCodec) encode(ids uint64, list []kernel.Request, values kernel.Column) ([]byte, error) {
 	b := make([]byte, 0, 16+requestBytes*len(list))
 	b = binary.LittleEndian.AppendUint64(b, ids)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(list)))
-	var values []V
+	var added []uint32
 	for i := range list {
 		r := &list[i]
 		b = append(b, byte(r.Kind))
@@ -53,22 +45,24 @@ func (c requestCodec[V]) encode(ids uint64, list []request[V]) ([]byte, error) {
 			b = binary.LittleEndian.AppendUint64(b, x)
 		}
 		if r.Kind == kernel.AddVertex {
-			values = append(values, r.value)
+			added = append(added, r.Value)
 		}
 	}
-	switch {
-	case len(values) == 0:
+	if len(added) == 0 {
 		return b, nil
-	case c.raw:
-		return append(b, wire.Bytes(values)...), nil
 	}
-	return c.values.Append(b, &transport.Frame{Ref: values, Count: len(values)})
+	some, packed := values.New(nil), kernel.Packed{}
+	some.AppendAt(values, added)
+	if some.Pack(&packed); c.codec == nil {
+		return append(b, packed.Raw...), nil
+	}
+	return c.codec.Append(b, &transport.Frame{Ref: packed.Ref, Count: packed.N})
 }
 
 var errRequests = errors.New("requests that make no sense")
 
 // decode appends the requests in b to list, each about a vertex that owns accepts, and returns it with the ids that the sender needs.
-func (c requestCodec[V]) decode(b []byte, list []request[V], owns func(id uint64) bool) ([]request[V], uint64, error) {
+func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
 	if len(b) < 16 {
 		return nil, 0, fmt.Errorf("%w: %d bytes", errRequests, len(b))
 	}
@@ -82,7 +76,7 @@ func (c requestCodec[V]) decode(b []byte, list []request[V], owns func(id uint64
 		for i := range x {
 			x[i] = binary.LittleEndian.Uint64(b[1+8*i:])
 		}
-		r := request[V]{Request: kernel.Request{Kind: kernel.RequestKind(b[0]), Of: x[0], To: x[1], By: x[2], Weight: math.Float64frombits(x[3])}}
+		r := kernel.Request{Kind: kernel.RequestKind(b[0]), Of: x[0], To: x[1], By: x[2], Weight: math.Float64frombits(x[3])}
 		if r.Kind > kernel.RemoveVertex || !owns(r.Of) {
 			return nil, 0, fmt.Errorf("%w: of kind %d about vertex %d", errRequests, r.Kind, r.Of)
 		}
@@ -92,39 +86,45 @@ func (c requestCodec[V]) decode(b []byte, list []request[V], owns func(id uint64
 		list = append(list, r)
 		b = b[requestBytes:]
 	}
-	values, err := c.decodeValues(b, added)
-	if err != nil {
+	at := values.Len()
+	if err := c.decodeValues(b, added, values); err != nil {
 		return nil, 0, err
 	}
 	for i := first; i < len(list); i++ {
 		if list[i].Kind == kernel.AddVertex {
-			list[i].value, values = values[0], values[1:]
+			list[i].Value = uint32(at)
+			at++
 		}
 	}
 	return list, ids, nil
 }
 
-func (c requestCodec[V]) decodeValues(b []byte, n int) ([]V, error) {
-	var v V
-	size := len(wire.Bytes([]V{v}))
+// decodeValues appends n values to a column.
+func (c requestCodec) decodeValues(b []byte, n int, to kernel.Column) error {
+	p := kernel.Packed{Raw: b, N: n}
 	switch {
-	case n == 0 && len(b) == 0, c.raw && size == 0 && len(b) == 0:
-		return make([]V, n), nil
-	case n == 0 || c.raw && len(b) != n*size:
-		return nil, fmt.Errorf("%w: %d bytes for %d values", errRequests, len(b), n)
-	case c.raw:
-		values := make([]V, n)
-		copy(wire.Bytes(values), b)
-		return values, nil
+	case n == 0 && len(b) == 0:
+		return nil
+	case n == 0 || c.codec == nil && len(b) != n*c.size:
+		return fmt.Errorf("%w: %d bytes for %d values", errRequests, len(b), n)
+	case c.codec != nil:
+		f := transport.Frame{Count: n}
+		if err := c.codec.Decode(b, &f); err != nil {
+			return fmt.Errorf("%w: %w", errRequests, err)
+		}
+		p.Raw, p.Ref = nil, f.Ref
+	default:
+		p.Raw = slices.Clone(b) // where values are aligned
 	}
-	f := transport.Frame{Count: n}
-	if err := c.values.Decode(b, &f); err != nil {
-		return nil, fmt.Errorf("%w: %w", errRequests, err)
+	some := to.New(nil)
+	if err := some.View(&p); err != nil {
+		return fmt.Errorf("%w: %w", errRequests, err)
 	}
-	return f.Ref.([]V), nil
+	to.Append(some)
+	return nil
 }
 
 // inOrder sorts requests by the vertex they are about, and those about one by who asked; those of one vertex stay in the order of its calls.
-func inOrder[V any](list []request[V]) {
-	slices.SortStableFunc(list, func(a, b request[V]) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
+func inOrder(list []kernel.Request) {
+	slices.SortStableFunc(list, func(a, b kernel.Request) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
 }

@@ -17,20 +17,16 @@ import (
 // Lightweight checkpoints (LWCP; Yan, Cheng, Yang 2016): the messages of a program with the method Resend to all neighbours are not in a checkpoint, only who sent one. When a
 // run goes on from it, these vertices send again.
 
-// resendInit calls Resend where a sweep calls Init.
-type resendInit[V, M any] struct{ Resending[V, M] }
-
-func (p resendInit[V, M]) Init(v *pregel.Vertex[V, M]) { p.Resend(v) }
-
 // resend has the vertices that sent to all neighbours in a superstep, by the columns being written, send again into these. Aggregators have no totals meanwhile.
-func (r *runner[V, M]) resend(superstep int) error {
+func (r *runner) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
-	command, worker, totals := r.command, t.Worker, state.Totals
-	sends := t.outbox.Sent()
+	worker := t.Worker()
+	command, totals, step, phase := r.command, state.Totals, worker.Superstep, worker.Phase
+	sends := t.Settle()
 	r.command = &bsp.Command{Superstep: superstep}
-	t.Worker.Superstep, t.Worker.Phase, state.Totals = superstep, 0, nil
+	worker.Superstep, worker.Phase, state.Totals = superstep, 0, nil
 	defer func() {
-		r.command, t.Worker.Superstep, t.Worker.Phase, state.Totals = command, worker.Superstep, worker.Phase, totals
+		r.command, worker.Superstep, worker.Phase, state.Totals = command, step, phase, totals
 	}()
 	var wrong error
 	func() {
@@ -49,13 +45,13 @@ func (r *runner[V, M]) resend(superstep int) error {
 		return failed
 	case wrong != nil:
 		return wrong
-	case t.outbox.Sent() != sends:
+	case t.Settle() != sends:
 		return fmt.Errorf("%s: Resend has sent to single vertices: it sends to all neighbours alone", r.job.name)
 	}
 	return nil
 }
 
-func (r *runner[V, M]) resendWord(t *thread[V, M], w int) error {
+func (r *runner) resendWord(t *thread, w int) error {
 	want, run := [2]uint64{}, uint64(0)
 	for i, c := range r.columns {
 		want[i] = c.write.Words[w]
@@ -64,35 +60,25 @@ func (r *runner[V, M]) resendWord(t *thread[V, M], w int) error {
 	if run == 0 {
 		return nil
 	}
-	r.window(t, w, run)
-	t.running = true
-	t.SweepInit(resendInit[V, M]{r.job.methods.resend})
-	t.running = false
-	sent, out := [2]uint64{t.Block.Sent}, [2]*[64]M{t.Block.Out}
-	if r.back != nil {
-		sent[1], out[1] = t.SentBack()
-	}
-	for i, c := range r.columns {
+	sent := [2]uint64{}
+	sent[0], sent[1] = t.Resend(w, run)
+	for i := range r.columns {
 		if odd := sent[i] ^ want[i]; odd != 0 {
 			did := "sends nothing"
 			if k := bits.TrailingZeros64(odd); sent[i]>>k&1 != 0 {
 				did = "sends"
 			}
-			return fmt.Errorf("%s: Resend of vertex %d %s, other than it did in the superstep before", r.job.name, r.label(t.Block.ID(bits.TrailingZeros64(odd))), did)
-		}
-		if want[i] != 0 {
-			if k := c.kernel.Store(w, sent[i], out[i]); k >= 0 {
-				panic(wrongSender{t.Block.ID(k)})
-			}
+			return fmt.Errorf("%s: Resend of vertex %d %s, other than it did in the superstep before", r.job.name, r.label(r.part.Global(uint32(w<<6+bits.TrailingZeros64(odd)))), did)
 		}
 	}
+	t.Store(w, sent[0], sent[1])
 	return nil
 }
 
 // checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs do it in every superstep, and the checks of -tags invariants whenever
 // a checkpoint is taken.
-func (r *runner[V, M]) checkResend(c *bsp.Command) error {
-	if r.job.methods.resend == nil || c.Superstep == 0 || !r.resends && !(invariants.Enabled && c.Save > 0) {
+func (r *runner) checkResend(c *bsp.Command) error {
+	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends && !(invariants.Enabled && c.Save > 0) {
 		return nil
 	}
 	all := func() (packed [][]byte, err error) {
@@ -125,7 +111,7 @@ func (r *runner[V, M]) checkResend(c *bsp.Command) error {
 }
 
 // packAll returns the messages to all neighbours that are to be delivered, as checkpoints have them; nil if presence says everything.
-func (c *column[M]) packAll(owned int) ([]byte, error) {
+func (c *column) packAll(owned int) ([]byte, error) {
 	if c.kernel.Traits().Bytes == 0 {
 		return nil, nil
 	}

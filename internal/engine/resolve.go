@@ -7,32 +7,37 @@ import (
 )
 
 // resolved is what the requests about the vertices of one partition come to.
-type resolved[V any] struct {
+type resolved struct {
 	remove, add []graph.Arc
 	gone        map[pregel.VertexID]bool // vertices all of whose out-edges go, before any is added
-	vertices    []vertexChange[V]        // those that were removed or made, by id
+	vertices    []vertexChange           // those that were removed or made, by id
 }
 
 // vertexChange is what becomes of a vertex: whether it exists, and its value. If it is made anew, or no more, its messages are dropped.
-type vertexChange[V any] struct {
+type vertexChange struct {
 	id     pregel.VertexID
 	exists bool
 	anew   bool
-	value  V
+	value  int // where in the resolver's values; noValue is zero
 }
 
-// resolver decides what requests come to, in Pregel's order (docs/design/mutation.md).
-type resolver[V any] struct {
-	// state returns whether a vertex exists, and its value.
-	state func(id uint64) (V, bool)
-	// resolve is the program's Resolve, or nil.
-	resolve func(pregel.Resolution[V]) (V, bool)
+// noValue stands for the zero value.
+const noValue = -1
 
-	out resolved[V]
+// resolver decides what requests come to, in Pregel's order (docs/design/mutation.md).
+type resolver struct {
+	state  func(id uint64) bool // whether a vertex exists
+	own    kernel.Column        // the vertices' values
+	of     func(id uint64) int  // where in own a vertex's value is
+	values kernel.Column        // those that requests bring, and those that are decided on
+	// resolve is pregel.Instance.Resolve, or nil if the program has none.
+	resolve func(id pregel.VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool
+
+	out resolved
 }
 
 // run resolves requests that are inOrder.
-func (s *resolver[V]) run(list []request[V]) resolved[V] {
+func (s *resolver) run(list []kernel.Request) resolved {
 	for len(list) > 0 {
 		n := 1
 		for n < len(list) && list[n].Of == list[0].Of {
@@ -45,13 +50,19 @@ func (s *resolver[V]) run(list []request[V]) resolved[V] {
 }
 
 // vertex resolves the requests about one vertex.
-func (s *resolver[V]) vertex(list []request[V]) {
+func (s *resolver) vertex(list []kernel.Request) {
 	id := pregel.VertexID(list[0].Of)
-	value, exists := s.state(list[0].Of)
-	existed := exists
+	exists := s.state(list[0].Of)
+	existed, value := exists, noValue
+	if exists {
+		value = s.values.Len()
+		s.values.AppendAt(s.own, []uint32{uint32(s.of(list[0].Of))})
+	}
 	removed, added := len(s.out.remove), len(s.out.add)
-	edge := func(r *request[V]) graph.Arc { return graph.Arc{From: id, To: pregel.VertexID(r.To), Weight: r.Weight} }
-	unedge := func(r *request[V]) {
+	edge := func(r *kernel.Request) graph.Arc {
+		return graph.Arc{From: id, To: pregel.VertexID(r.To), Weight: r.Weight}
+	}
+	unedge := func(r *kernel.Request) {
 		a := edge(r)
 		s.out.remove = append(s.out.remove, a)
 		kept := s.out.add[:added]
@@ -73,7 +84,7 @@ func (s *resolver[V]) vertex(list []request[V]) {
 			}
 		}
 	}
-	about := pregel.Resolution[V]{ID: id, Exists: exists, Value: value}
+	remove, add := false, []int(nil)
 	for i := range list {
 		switch r := &list[i]; r.Kind {
 		case kernel.RemoveEdge:
@@ -81,19 +92,15 @@ func (s *resolver[V]) vertex(list []request[V]) {
 				unedge(r)
 			}
 		case kernel.RemoveVertex:
-			about.Remove = true
+			remove = true
 		case kernel.AddVertex:
-			about.Add = append(about.Add, r.value)
+			add = append(add, int(r.Value))
 		}
 	}
-	if !exists {
-		var none V
-		about.Value = none
-	}
 	anew := false // the vertex that was there, if there was one, is gone
-	if about.Remove || len(about.Add) > 0 {
-		value, exists = s.decide(about)
-		anew = !exists || !existed || about.Remove && len(about.Add) > 0
+	if remove || len(add) > 0 {
+		value, exists = s.decide(id, exists, remove, value, add)
+		anew = !exists || !existed || remove && len(add) > 0
 	}
 	if anew && existed {
 		s.out.remove, s.out.add = s.out.remove[:removed], s.out.add[:added]
@@ -105,28 +112,27 @@ func (s *resolver[V]) vertex(list []request[V]) {
 	for i := range list {
 		if r := &list[i]; r.Kind == kernel.AddEdge && (r.By != r.Of || !existed) {
 			if !exists {
-				var zero V
-				value, exists, anew = zero, true, true
+				value, exists, anew = noValue, true, true
 			}
 			s.out.add = append(s.out.add, edge(r))
 		}
 	}
-	if anew && (exists || existed) || !anew && s.resolve != nil && exists && (about.Remove || len(about.Add) > 0) {
-		s.out.vertices = append(s.out.vertices, vertexChange[V]{id, exists, anew, value})
+	if anew && (exists || existed) || !anew && s.resolve != nil && exists && (remove || len(add) > 0) {
+		s.out.vertices = append(s.out.vertices, vertexChange{id, exists, anew, value})
 	}
 }
 
 // decide returns what becomes of a vertex that is to be removed, or added, or both.
-func (s *resolver[V]) decide(r pregel.Resolution[V]) (V, bool) {
+func (s *resolver) decide(id pregel.VertexID, exists, remove bool, value int, add []int) (decided int, exist bool) {
 	if s.resolve != nil {
-		return s.resolve(r)
+		exist = s.resolve(id, exists, remove, value, add, s.values)
+		return s.values.Len() - 1, exist
 	}
 	switch {
-	case r.Exists && !r.Remove:
-		return r.Value, true
-	case len(r.Add) > 0:
-		return r.Add[0], true
+	case exists && !remove:
+		return value, true
+	case len(add) > 0:
+		return add[0], true
 	}
-	var none V
-	return none, false
+	return noValue, false
 }

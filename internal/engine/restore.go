@@ -13,7 +13,7 @@ import (
 
 // Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then the one that the checkpoint comes before. The
 // run that made it may have had another number of partitions.
-func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error {
+func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	now := checkpoint.Program{Name: j.name, Types: j.methods.keptTypes(j.options.Deterministic)}
 	if differs := from.Program.Differs(&now); differs != "" {
 		return fmt.Errorf("the checkpoint before superstep %d: %s", from.Superstep, differs)
@@ -22,7 +22,7 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 		return fmt.Errorf("the checkpoint before superstep %d is of a graph of %d vertices and %d arcs: this one has %d and %d",
 			from.Superstep, from.Graph.Vertices, from.Graph.Arcs, j.graph.N, j.graph.Arcs)
 	}
-	if k, ok := Inner(j.methods.program).(Keeping); ok {
+	if k, ok := j.methods.program.Program.(Keeping); ok {
 		if err := k.UnmarshalBinary(from.Program.Internal); err != nil {
 			return fmt.Errorf("%s: its own state: %w", j.name, err)
 		}
@@ -32,7 +32,7 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 	if err != nil {
 		return err
 	}
-	restored := make([]*restoring[V, M], len(j.runners))
+	restored := make([]*restoring, len(j.runners))
 	for i, r := range j.runners {
 		r.reset()
 		r.watchMessages(ctx)
@@ -77,7 +77,7 @@ func (j *Job[V, M]) Restore(ctx context.Context, from *checkpoint.Reader) error 
 }
 
 // readGraph makes the graph what it was, if the run may change it, and returns the parts, else nil.
-func (j *Job[V, M]) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*checkpoint.Part, err error) {
+func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*checkpoint.Part, err error) {
 	if !j.changes() {
 		return nil, nil
 	}
@@ -95,9 +95,9 @@ func (j *Job[V, M]) readGraph(ctx context.Context, from *checkpoint.Reader) (hel
 }
 
 // wanted returns the parts that have something of the partitions here. In a grid that is not flat arcs of a changed graph lie anywhere.
-func (j *Job[V, M]) wanted(from *checkpoint.Reader) (parts []int) {
+func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	for i := range from.Parts {
-		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner[V, M]) bool { return r.wants(len(from.Parts), i) }) {
+		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.wants(len(from.Parts), i) }) {
 			parts = append(parts, i)
 		}
 	}
@@ -105,7 +105,7 @@ func (j *Job[V, M]) wanted(from *checkpoint.Reader) (parts []int) {
 }
 
 // goOn readies the run that Begin has begun to go on from a checkpoint.
-func (j *Job[V, M]) goOn(ctx context.Context, from *checkpoint.Reader) error {
+func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 	if err := j.Restore(ctx, from); err != nil {
 		return err
 	}
@@ -113,16 +113,16 @@ func (j *Job[V, M]) goOn(ctx context.Context, from *checkpoint.Reader) error {
 }
 
 // restoring takes the state of one partition from the parts of a checkpoint.
-type restoring[V, M any] struct {
-	*runner[V, M]
+type restoring struct {
+	*runner
 	of      int  // parts
 	begins  bool // it is before the first superstep of a phase: values and messages are those of the beginning
 	values  int  // that have come
 	columns []restoringColumn
 }
 
-func (r *runner[V, M]) restore(parts int) *restoring[V, M] {
-	to := &restoring[V, M]{runner: r, of: parts, columns: make([]restoringColumn, len(r.columns))}
+func (r *runner) restore(parts int) *restoring {
+	to := &restoring{runner: r, of: parts, columns: make([]restoringColumn, len(r.columns))}
 	for i := range to.columns {
 		to.columns[i].present = make([]uint64, bitmap.Words(r.part.Owned))
 	}
@@ -132,10 +132,10 @@ func (r *runner[V, M]) restore(parts int) *restoring[V, M] {
 }
 
 // wants reports whether vertices of one of so many parts may be the partition's.
-func (r *runner[V, M]) wants(parts, part int) bool { return parts != r.part.Of || part == r.part.Index }
+func (r *runner) wants(parts, part int) bool { return parts != r.part.Of || part == r.part.Index }
 
 // each calls f for every vertex of a part that is the partition's: there the k-th, here local.
-func (r *restoring[V, M]) each(p *checkpoint.Part, f func(k int, local uint32)) {
+func (r *restoring) each(p *checkpoint.Part, f func(k int, local uint32)) {
 	if p.Of == r.part.Of {
 		for k := range p.Vertices {
 			f(k, uint32(k))
@@ -152,7 +152,7 @@ func (r *restoring[V, M]) each(p *checkpoint.Part, f func(k int, local uint32)) 
 }
 
 // take takes what a part has of the partition.
-func (r *restoring[V, M]) take(p *checkpoint.Part) error {
+func (r *restoring) take(p *checkpoint.Part) error {
 	if err := ownedBy(p, r.changing.ids); err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (r *restoring[V, M]) take(p *checkpoint.Part) error {
 		return nil
 	}
 	data, _ := p.Section(sectionValues)
-	values, err := unpackSlice[V](data, p.Vertices)
+	values, err := unpackColumn(r.instance.Values(), data, p.Vertices)
 	if err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
@@ -175,9 +175,10 @@ func (r *restoring[V, M]) take(p *checkpoint.Part) error {
 	if err != nil {
 		return err
 	}
+	own := r.instance.Values()
 	r.each(p, func(k int, local uint32) {
 		r.values++
-		r.runner.values[local] = values[k]
+		own.Set(int(local), values, k)
 		if bitmap.Get(active, uint32(k)) {
 			bitmap.Set(r.active, local)
 		}
@@ -212,7 +213,7 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 }
 
 // end gives the kernels the messages, and counts.
-func (r *restoring[V, M]) end(superstep int) error {
+func (r *restoring) end(superstep int) error {
 	if r.values != r.part.Owned {
 		return fmt.Errorf("%w: the values of %d vertices of partition %d, expected %d", errState, r.values, r.part.Index, r.part.Owned)
 	}
@@ -247,13 +248,13 @@ func (r *restoring[V, M]) end(superstep int) error {
 			p.BackSenders, p.BackEdges = senders, edges
 		}
 	}
-	p.Sends = r.threads[0].outbox.Count
+	p.Sends = r.threads[0].Settle()
 	r.check()
 	return nil
 }
 
 // stands adds where the partition stands.
-func (r *restoring[V, M]) stands(s *bsp.Standing) {
+func (r *restoring) stands(s *bsp.Standing) {
 	p, requests := &r.report, 0
 	if q := r.threads[0].requests; q != nil {
 		requests = len(q.List)

@@ -17,11 +17,11 @@ import (
 )
 
 // changes reports whether the graph that the job runs on may be another than was loaded.
-func (j *Job[V, M]) changes() bool { return j.methods.mutations != nil || j.options.Shared != nil }
+func (j *Job) changes() bool { return j.methods.mutations != nil || j.options.Shared != nil }
 
 // restoreGraph makes the graph what it was when the parts were saved: the changes since it was loaded are one change, in which all partitions of
 // all processes take part. The run begins with that graph as a phase of a plan does with what the phases before have left.
-func (j *Job[V, M]) restoreGraph(ctx context.Context, superstep int, parts []*checkpoint.Part) error {
+func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoint.Part) error {
 	changed := 0
 	for _, p := range parts {
 		if _, ok := p.Section(sectionCounts); ok {
@@ -72,7 +72,7 @@ func (j *Job[V, M]) restoreGraph(ctx context.Context, superstep int, parts []*ch
 }
 
 // together has all partitions here do what they are to do instead of a superstep, those of other processes taking part.
-func (j *Job[V, M]) together(ctx context.Context, superstep int) error {
+func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}
@@ -98,7 +98,7 @@ type graphRestoring struct {
 }
 
 // graphIn finds in the parts what becomes of the partition.
-func (r *runner[V, M]) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
+func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	first, _ := parts[0].Section(sectionCounts)
 	loaded := uint64(r.job.graph.N)
 	if len(first) != 24 {
@@ -146,7 +146,7 @@ func (r *runner[V, M]) graphIn(to *graphRestoring, parts []*checkpoint.Part) err
 }
 
 // arcsOf returns the arcs of a section whose sources are the partition's.
-func (r *runner[V, M]) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
+func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
 	data, _ := p.Section(section)
 	var weights []byte
 	if weighted := r.job.graph.Weights != edges.Unweighted; weighted && section == sectionAdded {
@@ -182,7 +182,7 @@ func ownedBy(p *checkpoint.Part, ids uint64) error {
 }
 
 // takeRequests takes the requests of the vertices that are the partition's. Those of one vertex stay in order.
-func (r *restoring[V, M]) takeRequests(p *checkpoint.Part) error {
+func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	data, ok := p.Section(sectionRequests)
 	if !ok {
 		return nil
@@ -191,7 +191,8 @@ func (r *restoring[V, M]) takeRequests(p *checkpoint.Part) error {
 	if to == nil {
 		return fmt.Errorf("%w: requests of a program that makes none", errState)
 	}
-	list, _, err := r.changing.codec.decode(data, nil, func(id uint64) bool { return id < to.Limit })
+	values := r.instance.Values().New(nil)
+	list, _, err := r.changing.codec.decode(data, nil, values, func(id uint64) bool { return id < to.Limit })
 	if err != nil {
 		return err
 	}
@@ -203,10 +204,11 @@ func (r *restoring[V, M]) takeRequests(p *checkpoint.Part) error {
 			return fmt.Errorf("%w: a request about an edge to %d", errState, q.To)
 		}
 		if q.Kind == kernel.AddVertex {
-			q.Value = uint32(len(to.Values))
-			to.Values = append(to.Values, q.value)
+			added := r.threads[0].AddedValues()
+			added.AppendAt(values, []uint32{q.Value})
+			q.Value = uint32(added.Len() - 1)
 		}
-		to.List = append(to.List, q.Request)
+		to.List = append(to.List, q)
 	}
 	return nil
 }

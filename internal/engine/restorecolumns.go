@@ -14,7 +14,7 @@ import (
 )
 
 // takeProperties takes the values of the program's columns or, in a plan, of all phases.
-func (r *restoring[V, M]) takeProperties(p *checkpoint.Part) error {
+func (r *restoring) takeProperties(p *checkpoint.Part) error {
 	rows := map[pregel.Direction]*restoringRows{}
 	for _, s := range p.Sections {
 		name, of := strings.CutPrefix(s.Name, sectionColumn)
@@ -76,7 +76,7 @@ func directEdges(p *checkpoint.Part, d pregel.Direction) {
 }
 
 // column finds a column of the program or, in a plan, of any phase, of so many elements.
-func (r *restoring[V, M]) column(name string, ofEdges bool, d pregel.Direction, n int) (c sharedColumn, err error) {
+func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, n int) (c sharedColumn, err error) {
 	shared := r.job.options.Shared
 	for _, p := range r.job.methods.properties {
 		if p.Name == name && p.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
@@ -97,7 +97,7 @@ type restoringRows struct {
 	runs        []struct{ from, to, n int }
 }
 
-func (r *restoring[V, M]) rowsOf(p *checkpoint.Part, direction pregel.Direction) (*restoringRows, error) {
+func (r *restoring) rowsOf(p *checkpoint.Part, direction pregel.Direction) (*restoringRows, error) {
 	rows := &restoringRows{}
 	if !r.part.Grid.Flat() {
 		return nil, noEdges(r.part.Grid)

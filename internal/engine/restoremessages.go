@@ -26,7 +26,7 @@ type piece struct {
 }
 
 // takeColumn notes what vertices sent to all their neighbours; the messages go to the kernel when all parts are there.
-func (r *restoring[V, M]) takeColumn(p *checkpoint.Part, i int) error {
+func (r *restoring) takeColumn(p *checkpoint.Part, i int) error {
 	c, suffix := &r.columns[i], ""
 	if i > 0 {
 		suffix = ofBack
@@ -63,7 +63,7 @@ func (r *restoring[V, M]) takeColumn(p *checkpoint.Part, i int) error {
 }
 
 // restore makes messages those that were sent in the superstep before.
-func (c *column[M]) restore(from *restoringColumn) error {
+func (c *column) restore(from *restoringColumn) error {
 	n := bitmap.Count(from.present)
 	c.write.Clear()
 	for w, word := range from.present {
@@ -111,8 +111,8 @@ func (c *column[M]) restore(from *restoringColumn) error {
 }
 
 // sendAgain has those send again whose messages are not in the checkpoint before a superstep.
-func (r *restoring[V, M]) sendAgain(superstep int) error {
-	if r.job.methods.resend == nil {
+func (r *restoring) sendAgain(superstep int) error {
+	if !r.job.methods.Has("Resend") {
 		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", errState)
 	}
 	if err := r.resend(superstep - 1); err != nil {
@@ -127,40 +127,34 @@ func (r *restoring[V, M]) sendAgain(superstep int) error {
 }
 
 // takeSends takes the messages to the partition's vertices: they are sent from here to here.
-func (r *restoring[V, M]) takeSends(p *checkpoint.Part) error {
+func (r *restoring) takeSends(p *checkpoint.Part) error {
 	to, _ := p.Section(sectionTo)
 	from, _ := p.Section(sectionFrom)
 	data, _ := p.Section(sectionSends)
 	n := len(to) / 8
-	messages, err := unpackSlice[M](data, n)
-	o := r.threads[0].outbox
+	messages, err := unpackColumn(r.instance.Messages(), data, n)
+	t := r.threads[0]
 	switch {
 	case err != nil:
 		return err
-	case len(to)%8 != 0, o.KeepSenders && len(from) != len(to):
+	case len(to)%8 != 0, t.KeepsSenders() && len(from) != len(to):
 		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", errState, len(to), len(from))
 	}
 	of, own := uint64(r.part.Of), r.part.Index
-	for i, m := range messages {
+	for i := range n {
 		id := binary.LittleEndian.Uint64(to[8*i:])
 		if id >= r.changing.ids {
 			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.changing.ids)
 		}
-		if r.of == r.part.Of { // as it was
-			q := id % of
-			o.To[q], o.Msg[q] = append(o.To[q], uint32(id/of)), append(o.Msg[q], m)
-			if o.KeepSenders {
-				o.From[q] = append(o.From[q], binary.LittleEndian.Uint64(from[8*i:]))
-			}
-		} else if id%of == uint64(own) {
-			o.To[own], o.Msg[own] = append(o.To[own], uint32(id/of)), append(o.Msg[own], m)
-			if o.KeepSenders {
-				o.From[own] = append(o.From[own], binary.LittleEndian.Uint64(from[8*i:]))
-			}
-		} else {
-			continue
+		sender := uint64(0)
+		if t.KeepsSenders() {
+			sender = binary.LittleEndian.Uint64(from[8*i:])
 		}
-		o.Count++
+		if r.of == r.part.Of { // as it was
+			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)
+		} else if id%of == uint64(own) {
+			t.AddSend(own, uint32(id/of), sender, messages, i)
+		}
 	}
 	return nil
 }

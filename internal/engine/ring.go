@@ -23,7 +23,7 @@ const (
 // ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's open vertices are passed from block
 // to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
 // need any one message. The messages found are folded to the owners after the sub-steps.
-func (r *runner[V, M]) ringBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *runner) ringBlocks(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
 	r.makeInbox()
 	r.makeParts()
@@ -57,7 +57,7 @@ func (o *Options) subSteps() int {
 }
 
 // makeParts divides the owned vertices into parts with about equal numbers of in-edges.
-func (r *runner[V, M]) makeParts() {
+func (r *runner) makeParts() {
 	g := &r.grids
 	if g.borders != nil {
 		return
@@ -87,7 +87,7 @@ func (r *runner[V, M]) makeParts() {
 }
 
 // passParts searches all parts of the processor row in this block, and passes them on.
-func (r *runner[V, M]) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *runner) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
 	t, parts := delivery.Token{Owner: r.part.Index}, r.job.options.subSteps()
 	for k := range parts {
@@ -122,7 +122,7 @@ func (r *runner[V, M]) passParts(ctx context.Context, c *bsp.Command, b *graph.B
 }
 
 // along returns the partition of the processor row that a part is passed to from column: to the right if even, to the left if odd.
-func (r *runner[V, M]) along(column, part int) int {
+func (r *runner) along(column, part int) int {
 	grid, step := r.part.Grid, 1
 	if part%2 == 1 {
 		step = grid.Columns - 1
@@ -142,7 +142,7 @@ func (g *grids) ownOpen(finished, has []uint64, k int) []uint64 {
 }
 
 // searchOwn pulls the open vertices of an own part, and removes those that got a message.
-func (r *runner[V, M]) searchOwn(t *delivery.Token) error {
+func (r *runner) searchOwn(t *delivery.Token) error {
 	if err := r.search(t.Open, t.First); err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (r *runner[V, M]) searchOwn(t *delivery.Token) error {
 }
 
 // searchGhosts is searchOwn for a part of another owner, some of whose vertices are ghosts here.
-func (r *runner[V, M]) searchGhosts(b *graph.Block, t *delivery.Token) error {
+func (r *runner) searchGhosts(b *graph.Block, t *delivery.Token) error {
 	if len(t.Open) == 0 {
 		return nil
 	}
@@ -198,7 +198,7 @@ func (r *runner[V, M]) searchGhosts(b *graph.Block, t *delivery.Token) error {
 }
 
 // search pulls the rows need, words from first on.
-func (r *runner[V, M]) search(need []uint64, first int) error {
+func (r *runner) search(need []uint64, first int) error {
 	defer r.timed(&r.report.Times.Traverse).end()
 	g := &r.grids
 	g.searched, g.first = need, first
@@ -211,7 +211,7 @@ func (r *runner[V, M]) search(need []uint64, first int) error {
 	return r.failed()
 }
 
-func (r *runner[V, M]) searchTask(worker int) {
+func (r *runner) searchTask(worker int) {
 	t, g := r.threads[worker], &r.grids
 	for {
 		lo := r.chunks.Take(ringGrain)
@@ -220,7 +220,7 @@ func (r *runner[V, M]) searchTask(worker int) {
 		}
 		for i, need := range g.searched[lo:min(lo+ringGrain, len(g.searched))] {
 			if need != 0 {
-				t.count.walked += r.pullInto(r.pulling[0], g.first+lo+i, need)
+				t.count.walked += r.pullInto(t, r.pulling[0], g.first+lo+i, need)
 			}
 		}
 	}

@@ -18,34 +18,35 @@ import (
 // runner runs the supersteps of one partition in a job, and holds the columns of its vertices.
 //
 // Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
-type runner[V, M any] struct {
-	job      *Job[V, M]
+type runner struct {
+	job      *Job
 	loaded   *graph.Partition // as the graph was loaded
 	part     *graph.Partition // as it is after changes
 	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
 	store    *mem.Arena       // of messages that are kept one by one
+	instance pregel.Instance  // what the partition has of the program's types
 	hub      atomic.Uint64    // 1 more than the last vertex with so many messages that they want room, of a list program
-	changing changing[V]
+	changing changing
 	team     *parallel.Team
-	exchange *delivery.Exchange[M]
+	exchange *delivery.Exchange
 	traits   kernel.Traits // of both columns
 	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program of direction Either.
-	column[M]
-	back    *column[M]
-	columns []*column[M] // the one, or both
+	column
+	back    *column
+	columns []*column // the one, or both
 
-	values   []V
+	list     bool // the program is a list program
 	active   []uint64
-	finished []uint64        // by slot: ghosts never are
-	inbox    kernel.Inbox[M] // made when first needed
-	lists    listInbox[M]
+	finished []uint64       // by slot: ghosts never are
+	inbox    delivery.Inbox // made when first needed
 	grids    grids
 	early    early
 
-	layout     graph.Layout // of the program's direction
-	pulls      []pull[M]    // by block
-	pulling    []*pull[M]   // those of this superstep
-	tiling     tiling[M]
+	layout     graph.Layout  // of the program's direction
+	pulls      []pull        // by block
+	pulling    []*pull       // those of this superstep
+	passed     []pregel.Pull // these, as the instance has them
+	tiling     tiling
 	light      lightest
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32 // see equalDegrees
@@ -54,23 +55,25 @@ type runner[V, M any] struct {
 
 	watcher  Watcher // of messages, or nil
 	resends  bool    // Resend is compared with what was sent, in every superstep
-	threads  []*thread[V, M]
-	outboxes []*kernel.Outbox[M] // the threads'
+	threads  []*thread
+	outboxes []kernel.Sends // the threads'
+	lanes    []pregel.Lane  // theirs
 	tasks    tasks
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
 	pushing  kernel.Push
-	sending  *column[M]       // whose messages are pushed
+	sending  *column          // whose messages are pushed
 	through  *graph.Block     // that is pushed through
 	borders  []uint32         // of the ranges of receivers
 	ranged   int              // words of senders that are pushed by ranges, from the first on
 	hubs     int              // of these, that were pushed by ranges before the others
 	bins     parallel.Counter // bins being folded
-	emitted  []*kernel.Bins[M]
-	sinking  delivery.Sink[M]
-	reserved bool           // room in bins for messages over all edges
-	came     int            // messages to single vertices, in the last superstep that delivered any
-	combine  func(a, b M) M // of messages to single vertices on their way; nil if they travel one by one
+	emitted  []kernel.Pairs
+	sinking  delivery.Sink     // sink, bound once
+	folding  delivery.Sink     // the instance's Take, bound once
+	reserved bool              // room in bins for messages over all edges
+	came     int               // messages to single vertices, in the last superstep that delivered any
+	combine  delivery.Combiner // of messages to single vertices on their way; nil if they travel one by one
 	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker
 	// emits before the bins are folded. Tests lower them.
 	serialEdges, round int
@@ -92,19 +95,12 @@ type tasks struct {
 }
 
 // thread is the state of one worker of a partition's team.
-type thread[V, M any] struct {
-	pregel.Engine[V, M]
-	outbox   *kernel.Outbox[M]
-	requests *kernel.Requests[V] // nil if the program changes no graph
-	bins     *kernel.Bins[M]
-	in, out  [64]M
-	back     [64]M       // as out, for in-neighbours
-	push     kernel.Push // the worker's range of a push
-	messages []M         // of a list program: those to the vertices of a word, from offsets
-	offsets  [65]int
-	list     func(i int) []M
+type thread struct {
+	pregel.Lane
+	batch    *pregel.Batch
+	requests *kernel.Requests // nil if the program changes no graph
+	push     kernel.Push      // the worker's range of a push
 	count    counts
-	running  bool // in the program
 	_        [64]byte
 }
 
@@ -117,30 +113,29 @@ type counts struct {
 	finishedEdges       int // in-edges of the vertices that finished
 	out, back           sending
 	walked              int
-	gathering, sweeping time.Duration // of a list program in a pull
 }
 
-func newRunner[V, M any](ctx context.Context, j *Job[V, M], p *graph.Partition, team *parallel.Team) (*runner[V, M], error) {
-	r := &runner[V, M]{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
+func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
+	r := &runner{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
 	base := r.base()
-	r.exchange = delivery.NewExchange[M](base, j.options.Encoding, j.options.Serial)
+	r.instance, r.list = j.methods.Instance(), j.methods.List
+	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Encoding, j.options.Serial)
 	r.exchange.Store = r.store
 	r.exchange.Tracing = j.options.Trace != nil
 	if j.direction == pregel.Either {
-		r.back = new(column[M])
+		r.back = &column{way: 1}
 	}
-	r.columns = []*column[M]{&r.column}
+	r.columns = []*column{&r.column}
 	if r.back != nil {
 		r.columns = append(r.columns, r.back)
 	}
-	r.lists.store = r.store
 	r.tasks = tasks{
 		r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask,
 		r.addTilesTask, r.leastTask, r.thinTask,
 	}
-	r.sinking = r.sink
-	if j.methods.list == nil && !j.options.Uncombined {
-		r.combine = j.methods.combiner.Combine
+	r.sinking, r.folding = r.sink, r.instance.Take
+	if !r.list && !j.options.Uncombined {
+		r.combine = r.instance
 	}
 	r.serialEdges = serialEdges
 	r.round = roundEdges
@@ -155,13 +150,13 @@ func newRunner[V, M any](ctx context.Context, j *Job[V, M], p *graph.Partition, 
 	}
 	for range team.Size() {
 		t := r.newThread()
-		r.threads, r.outboxes = append(r.threads, t), append(r.outboxes, t.outbox)
+		r.threads, r.outboxes, r.lanes = append(r.threads, t), append(r.outboxes, t.Sends()), append(r.lanes, t.Lane)
 	}
 	return r, nil
 }
 
 // superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the program.
-func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
+func (r *runner) superstep(ctx context.Context, c *bsp.Command) {
 	returned := false
 	defer func() {
 		v := recover()
@@ -182,7 +177,7 @@ func (r *runner[V, M]) superstep(ctx context.Context, c *bsp.Command) {
 	returned = true
 }
 
-func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
+func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	r.command = c
 	if f := r.instead; f != nil {
 		r.instead = nil
@@ -203,7 +198,8 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	start := time.Now()
 	for _, t := range r.threads {
 		t.count = counts{}
-		t.Worker.Superstep, t.Worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
+		worker := t.Worker()
+		worker.Superstep, worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
 	}
 	if c.Superstep == 0 {
 		if err := r.countBase(ctx); err != nil {
@@ -216,20 +212,8 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	if c.Save > 0 {
 		r.save(c)
 	}
-	if b := r.job.options.Borders; b != nil && c.Superstep > 0 && !b.Sealed() {
-		if err := r.copyTo(b, c.Superstep); err != nil {
-			return err
-		}
-	}
-	m := r.job.methods
-	if m.before != nil {
-		m.before.BeforeSuperstep(&r.threads[0].Worker)
-	}
 	if err := r.deliverAndCompute(ctx, c); err != nil {
 		return err
-	}
-	if m.after != nil {
-		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
 	if r.watcher != nil {
 		if err := r.watcher.Ended(c.Superstep, r.label); err != nil {
@@ -252,13 +236,13 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	return nil
 }
 
-func (r *runner[V, M]) fail(err error) {
+func (r *runner) fail(err error) {
 	r.report.Err = err
 	r.stop.Store(true)
 }
 
 // settle adds up the workers' counters and cells.
-func (r *runner[V, M]) settle() error {
+func (r *runner) settle() error {
 	p := &r.report
 	p.Senders, p.SenderEdges, p.BackSenders, p.BackEdges, p.Sends = 0, 0, 0, 0, 0
 	for _, t := range r.threads {
@@ -274,8 +258,7 @@ func (r *runner[V, M]) settle() error {
 		p.BackSenders += c.back.senders
 		p.BackEdges += c.back.edges
 		p.Walked += c.walked
-		t.outbox.Settle()
-		p.Sends += t.outbox.Count
+		p.Sends += t.Settle()
 		if t.requests != nil {
 			p.Requests += len(t.requests.List)
 		}
@@ -299,7 +282,7 @@ func (r *runner[V, M]) settle() error {
 }
 
 // run calls a task on the team, or on the caller alone, over chunks of words.
-func (r *runner[V, M]) run(many bool, chunks []uint32, task func(worker int)) error {
+func (r *runner) run(many bool, chunks []uint32, task func(worker int)) error {
 	r.words = chunks
 	r.chunks.Reset(0)
 	if many {
@@ -311,7 +294,7 @@ func (r *runner[V, M]) run(many bool, chunks []uint32, task func(worker int)) er
 }
 
 // failed returns why the superstep cannot go on: the program's failure, or that of another partition.
-func (r *runner[V, M]) failed() error {
+func (r *runner) failed() error {
 	if err := r.failure.Load(); err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ type runnerGroup struct {
 
 // start starts the goroutines of the job's partitions. They exchange frames at their endpoints; broken is called when one fails, and
 // must end all waiting there.
-func (j *Job[V, M]) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
+func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
@@ -92,7 +92,7 @@ func (c *runnerGroup) stop() {
 }
 
 // runAlone runs a superstep on the only partition.
-func (j *Job[V, M]) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
+func (j *Job) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
 	r := j.runners[0]
 	r.alone[0] = &r.report
 	r.superstep(ctx, c)
@@ -103,7 +103,7 @@ func (j *Job[V, M]) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report 
 }
 
 // beginStats returns the process's statistics, begun for a new run, or nil if nothing is recorded.
-func (j *Job[V, M]) beginStats() *processStats {
+func (j *Job) beginStats() *processStats {
 	if j.options.Trace == nil {
 		return nil
 	}

@@ -55,13 +55,12 @@ type Keeping interface {
 }
 
 // keepable returns why runs of a program have no checkpoints, or nil.
-func (m *methods[V, M]) keepable() error {
-	errs := []error{pack.Carried(reflect.TypeFor[V]()), pack.Carried(reflect.TypeFor[M]())}
-	if mem.PointerFree[V]() {
-		errs[0] = nil
-	}
-	if mem.PointerFree[M]() {
-		errs[1] = nil
+func (m *methods) keepable() error {
+	var errs []error
+	for _, t := range []reflect.Type{m.program.Value, m.program.Message} {
+		if !mem.PointerFreeType(t) {
+			errs = append(errs, pack.Carried(t))
+		}
 	}
 	for _, a := range m.aggregates {
 		errs = append(errs, pack.Carried(a.Type))
@@ -83,30 +82,30 @@ func (m *methods[V, M]) keepable() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%s: there are no checkpoints of it: %w", programName(m.program), err)
+		return fmt.Errorf("%s: there are no checkpoints of it: %w", m.name(), err)
 	}
 	return nil
 }
 
-func (e *erased[V, M]) Keepable() error { return e.methods.keepable() }
+func (e *erased) Keepable() error { return e.methods.keepable() }
 
-func (e *erased[V, M]) HasState() bool { return e.methods.hasState() }
+func (e *erased) HasState() bool { return e.methods.hasState() }
 
-func (m *methods[V, M]) hasState() bool {
-	_, ok := Inner(m.program).(Keeping)
+func (m *methods) hasState() bool {
+	_, ok := m.program.Program.(Keeping)
 	return ok
 }
 
 // keptTypes are the program's types in words: what goes on from a checkpoint has the same.
-func (m *methods[V, M]) keptTypes(deterministic bool) []string {
+func (m *methods) keptTypes(deterministic bool) []string {
 	describe := func(t reflect.Type, raw bool) string { return pack.Describe(t, raw) }
 	all := []string{
-		"values of type " + describe(reflect.TypeFor[V](), mem.PointerFree[V]()),
-		"messages of type " + describe(reflect.TypeFor[M](), mem.PointerFree[M]()),
+		"values of type " + describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
+		"messages of type " + describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
 		"direction " + m.direction.String(),
 	}
-	if m.combiner != nil {
-		all = append(all, "combiner "+m.combiner.String())
+	if !m.List {
+		all = append(all, "combiner "+m.Combiner)
 	} else {
 		all = append(all, "all messages")
 	}
@@ -133,16 +132,24 @@ func (m *methods[V, M]) keptTypes(deterministic bool) []string {
 }
 
 // internal encodes the program's own state, if it has one.
-func (m *methods[V, M]) internal() func() ([]byte, error) {
-	if k, ok := Inner(m.program).(Keeping); ok {
+func (m *methods) internal() func() ([]byte, error) {
+	if k, ok := m.program.Program.(Keeping); ok {
 		return k.MarshalBinary
 	}
 	return nil
 }
 
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
-func (r *runner[V, M]) save(c *bsp.Command) {
-	p, err := r.copyOf(c.Save, c.Superstep > 0) // else a phase is to begin, by itself
+func (r *runner) save(c *bsp.Command) {
+	began := time.Now()
+	p := &checkpoint.Part{
+		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
+	}
+	err := r.saveShared(p)
+	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
+		err = r.saveInto(p)
+	}
+	p.Copied = time.Since(began)
 	if err != nil {
 		r.job.options.Parts.Fail(p, err)
 		return
@@ -150,21 +157,9 @@ func (r *runner[V, M]) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
-// copyOf copies the state of the partition as it is before a superstep of the run; begun says that the program has begun.
-func (r *runner[V, M]) copyOf(superstep int, begun bool) (*checkpoint.Part, error) {
-	began := time.Now()
-	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: superstep, Vertices: r.part.Owned, Print: r.print()}
-	err := r.saveShared(p)
-	if err == nil && begun {
-		err = r.saveInto(p)
-	}
-	p.Copied = time.Since(began)
-	return p, err
-}
-
-func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
+func (r *runner) saveInto(p *checkpoint.Part) error {
 	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
-	values, err := packSlice(r.values[:owned])
+	values, err := packColumn(r.instance.Values(), owned)
 	if err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
@@ -176,7 +171,7 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 		if i > 0 {
 			suffix = ofBack
 		}
-		if err := c.save(p, owned, suffix, r.job.methods.resend != nil); err != nil {
+		if err := c.save(p, owned, suffix, r.job.methods.Has("Resend")); err != nil {
 			return fmt.Errorf("messages: %w", err)
 		}
 	}
@@ -187,7 +182,7 @@ func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {
 }
 
 // saveShared adds what outlives a phase of a plan: the graph and the columns.
-func (r *runner[V, M]) saveShared(p *checkpoint.Part) error {
+func (r *runner) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
@@ -217,7 +212,7 @@ type keptColumn struct {
 }
 
 // kept returns the program's columns or, in a plan, those of all phases.
-func (r *runner[V, M]) kept() (all []keptColumn) {
+func (r *runner) kept() (all []keptColumn) {
 	if s := r.job.options.Shared; s != nil {
 		for key, c := range s.part(r.part.Index).columns {
 			all = append(all, keptColumn{*c, key.direction})
@@ -238,7 +233,7 @@ func edgesSection(d pregel.Direction, column string) string {
 func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
 
 // save adds the messages to all neighbours that are to be delivered; but for who sent them, if they are sent again when a run goes on.
-func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string, again bool) error {
+func (c *column) save(p *checkpoint.Part, owned int, suffix string, again bool) error {
 	words := bitmap.Words(owned)
 	p.Add(sectionSent+suffix, slices.Clone(wire.Bytes(c.write.Words[:words])))
 	if best, size := c.best(); best != nil {
@@ -256,7 +251,7 @@ func (c *column[M]) save(p *checkpoint.Part, owned int, suffix string, again boo
 }
 
 // best is what the kernel of a monotone program remembers of each slot, and the bytes of one; nil of others.
-func (c *column[M]) best() (all []byte, size int) {
+func (c *column) best() (all []byte, size int) {
 	if k, ok := c.kernel.(kernel.Remembering); ok {
 		if all = k.Best(); len(all) > 0 {
 			return all, len(all) / (len(c.write.Words) << 6)
@@ -266,25 +261,25 @@ func (c *column[M]) best() (all []byte, size int) {
 }
 
 // saveSends adds the messages to single vertices that are to be delivered.
-func (r *runner[V, M]) saveSends(p *checkpoint.Part) error {
+func (r *runner) saveSends(p *checkpoint.Part) error {
 	var to, from []byte
-	var messages []M
+	messages := r.instance.Messages().New(nil)
 	of := uint64(r.part.Of)
 	for _, o := range r.outboxes {
-		for q, list := range o.To {
-			for _, local := range list {
+		for q := range r.part.Of {
+			for _, local := range o.Receivers(q) {
 				to = binary.LittleEndian.AppendUint64(to, uint64(local)*of+uint64(q))
 			}
-			for _, id := range o.From[q] {
+			for _, id := range o.Senders(q) {
 				from = binary.LittleEndian.AppendUint64(from, id)
 			}
-			messages = append(messages, o.Msg[q]...)
+			messages.Append(o.Messages(q))
 		}
 	}
-	if len(messages) == 0 {
+	if messages.Len() == 0 {
 		return nil
 	}
-	data, err := packSlice(messages)
+	data, err := packColumn(messages, messages.Len())
 	p.Add(sectionTo, to)
 	p.Add(sectionFrom, from)
 	p.Add(sectionSends, data)
@@ -298,7 +293,7 @@ type edgeRows struct {
 }
 
 // rows are the lists of edges that have properties in phases of a direction, one after the other, as pregel.EdgeColumn counts their edges.
-func (r *runner[V, M]) rows(d pregel.Direction) []edgeRows {
+func (r *runner) rows(d pregel.Direction) []edgeRows {
 	s := r.threads[0].State()
 	out, in := s.Out[0], s.In[0]
 	switch d {
@@ -310,7 +305,7 @@ func (r *runner[V, M]) rows(d pregel.Direction) []edgeRows {
 	return []edgeRows{{out, 0}, {in, len(out.Adj)}}
 }
 
-func (r *runner[V, M]) saveRows(p *checkpoint.Part, d pregel.Direction) {
+func (r *runner) saveRows(p *checkpoint.Part, d pregel.Direction) {
 	for i, l := range r.rows(d) {
 		degrees := make([]byte, 0, 4*r.part.Owned)
 		for v := range uint32(r.part.Owned) {
@@ -322,7 +317,7 @@ func (r *runner[V, M]) saveRows(p *checkpoint.Part, d pregel.Direction) {
 }
 
 // print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.
-func (r *runner[V, M]) print() uint64 {
+func (r *runner) print() uint64 {
 	if p := r.loaded; r.printed == 0 {
 		for v := range uint32(p.Owned) {
 			id := p.Global(v)

@@ -14,32 +14,33 @@ import (
 )
 
 // saveChanges adds what the graph has become, as arcs that differ from those that were loaded, and the requests that are to be carried out.
-func (r *runner[V, M]) saveChanges(p *checkpoint.Part) error {
+func (r *runner) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)
 	}
-	var list []request[V]
+	var list []kernel.Request
+	values := r.instance.Values().New(nil)
 	for _, t := range r.threads {
 		if t.requests == nil {
 			continue
 		}
 		for _, q := range t.requests.List {
-			one := request[V]{Request: q}
 			if q.Kind == kernel.AddVertex {
-				one.value = t.requests.Values[q.Value]
+				values.AppendAt(t.AddedValues(), []uint32{q.Value})
+				q.Value = uint32(values.Len() - 1)
 			}
-			list = append(list, one)
+			list = append(list, q)
 		}
 	}
 	if len(list) == 0 {
 		return nil
 	}
-	data, err := r.changing.codec.encode(0, list)
+	data, err := r.changing.codec.encode(0, list, values)
 	p.Add(sectionRequests, data)
 	return err
 }
 
-func (r *runner[V, M]) saveGraph(p *checkpoint.Part) {
+func (r *runner) saveGraph(p *checkpoint.Part) {
 	c := &r.changing
 	var counts []byte
 	for _, n := range []uint64{c.ids, c.vertices, c.arcs} {

@@ -8,9 +8,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a block may hold.
@@ -18,31 +16,29 @@ const packedAtOnce = 4096
 
 var errState = errors.New("the checkpoint does not hold what it says")
 
-// packSlice returns values as sections hold them.
-func packSlice[T any](values []T) ([]byte, error) {
-	if mem.PointerFree[T]() {
-		return slices.Clone(wire.Bytes(values)), nil
+// packColumn returns the first n values of a column as sections hold them.
+func packColumn(c kernel.Column, n int) ([]byte, error) {
+	if !c.Raw() {
+		return packBlocks(reflect.ValueOf(c.Slice()).Slice(0, n))
 	}
-	return packBlocks(reflect.ValueOf(values))
+	var p kernel.Packed
+	c.Pack(&p)
+	return slices.Clone(p.Raw[:n*int(c.Type().Size())]), nil
 }
 
-// unpackSlice returns the n values of a section. They may share its memory.
-func unpackSlice[T any](b []byte, n int) ([]T, error) {
-	if !mem.PointerFree[T]() {
-		v, err := unpackBlocks(b, reflect.TypeFor[[]T](), n)
+// unpackColumn returns the n values of a section, of the type of another column. They may share the section's memory.
+func unpackColumn(like kernel.Column, b []byte, n int) (kernel.Column, error) {
+	c, p := like.New(nil), kernel.Packed{Raw: b, N: n}
+	if !c.Raw() {
+		v, err := unpackBlocks(b, reflect.SliceOf(c.Type()), n)
 		if err != nil {
 			return nil, err
 		}
-		return v.Interface().([]T), nil
-	}
-	size := int(reflect.TypeFor[T]().Size())
-	if len(b) != n*size {
+		p.Ref = v.Interface()
+	} else if size := int(c.Type().Size()); len(b) != n*size {
 		return nil, fmt.Errorf("%w: %d bytes for %d values of %d", errState, len(b), n, size)
 	}
-	if size == 0 {
-		return make([]T, n), nil
-	}
-	return wire.Slice[T](b), nil
+	return c, c.View(&p)
 }
 
 // packBlocks encodes a slice of values with pointers: blocks of packedAtOnce, each behind its length in 4 bytes.

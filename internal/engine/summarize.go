@@ -13,60 +13,43 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// grouping is a program's Group, which names a group by one of its vertices or by any number.
-type grouping[V any] struct {
-	byVertex Grouping[V]
-	byNumber Numbering[V]
-}
-
-func (g *grouping[V]) none() bool { return g.byVertex == nil && g.byNumber == nil }
-
-// of returns the key of a value's group, if it is in one.
-func (g *grouping[V]) of(value V) (key uint64, ok bool) {
-	if g.byNumber != nil {
-		return g.byNumber.Group(value), true
-	}
-	id := g.byVertex.Group(value)
-	return uint64(id), id != pregel.None
-}
-
 // summarizes reports whether reports say more of the job's values than its aggregators.
-func (j *Job[V, M]) summarizes() bool {
+func (j *Job) summarizes() bool {
 	m := j.methods
-	return j.options.Summary && (m.score != nil || m.reached != nil || !m.group.none())
+	return j.options.Summary && (m.Has("Score") || m.Has("Reached") || m.Has("Group"))
 }
 
 // summarize says what reports tell of the values of the partition's vertices, when the program has ended. Groups are counted by the
 // partition that owns their key.
-func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error) {
+func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
 	r.exchange.Begin(c.Superstep)
 	m, s := r.job.methods, new(trace.Summary)
 	r.report.Summary = s
-	if m.score != nil {
+	if m.Has("Score") {
 		if m.scoreName != nil {
 			s.TopBy = m.scoreName.ScoreName()
 		}
 		if err := r.each("Score", func(v uint32) {
-			if score := m.score.Score(r.values[v]); s.Wants(score) {
+			if score := r.instance.Score(v); s.Wants(score) {
 				s.AddScore(trace.Scored{Vertex: r.label(r.part.Global(v)), Score: score})
 			}
 		}); err != nil {
 			return err
 		}
 	}
-	if m.reached != nil {
+	if m.Has("Reached") {
 		s.Reached = new(int)
 		if err := r.each("Reached", func(v uint32) {
-			if m.reached.Reached(r.values[v]) {
+			if r.instance.Reached(v) {
 				*s.Reached++
 			}
 		}); err != nil {
 			return err
 		}
 	}
-	if !m.group.none() {
+	if m.Has("Group") {
 		if s.Groups, err = r.groups(ctx); err != nil {
 			return err
 		}
@@ -76,7 +59,7 @@ func (r *runner[V, M]) summarize(ctx context.Context, c *bsp.Command) (err error
 }
 
 // each calls f for each owned vertex that exists. What panics is the program's method.
-func (r *runner[V, M]) each(method string, f func(v uint32)) error {
+func (r *runner) each(method string, f func(v uint32)) error {
 	current := uint32(0)
 	defer func() {
 		if v := recover(); v != nil {
@@ -102,17 +85,17 @@ func (r *runner[V, M]) each(method string, f func(v uint32)) error {
 type size struct{ key, count uint64 }
 
 // groups counts the groups whose keys the partition owns, of the vertices of all partitions.
-func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
+func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 	of, m := uint64(r.part.Of), r.job.methods
 	keys := make([][]uint64, of)
 	keep := r.job.newStore()
 	defer keep.Close()
 	if err := r.each("Group", func(v uint32) {
-		key, ok := m.group.of(r.values[v])
+		key, ok := r.instance.Group(v)
 		switch {
 		case !ok:
 			return
-		case m.group.byVertex != nil && key >= r.ids():
+		case !m.ByNumber && key >= r.ids():
 			panic(fmt.Sprintf("the group of a vertex is vertex %d: the graph has vertices 0..%d", key, int64(r.ids())-1))
 		}
 		list := &keys[key%of]
@@ -156,7 +139,7 @@ func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 		}
 		own = own[n:]
 		one := trace.Group{Group: key, Size: int(count)}
-		if m.group.byVertex != nil {
+		if !m.ByNumber {
 			one.Group = r.label(pregel.VertexID(key))
 		}
 		g.Add(one)
@@ -165,7 +148,7 @@ func (r *runner[V, M]) groups(ctx context.Context) (*trace.Groups, error) {
 }
 
 // ids is one more than the largest id of a vertex.
-func (r *runner[V, M]) ids() uint64 { return r.threads[0].State().IDs }
+func (r *runner) ids() uint64 { return r.threads[0].State().IDs }
 
 // sizes counts keys, whose order it changes.
 func sizes(keys []uint64) (list []size) {

@@ -12,12 +12,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-func (e *erased[V, M]) Printable() error {
-	if e.methods.output != nil || e.methods.naming != nil {
+func (e *erased) Printable() error {
+	if e.methods.Has("Output") || e.methods.Has("OutputLabels") {
 		return nil
 	}
-	if err := printable(reflect.TypeFor[V](), 16); err != nil {
-		return fmt.Errorf("%s: values of type %v cannot be written: %w: give the program a method Output(dst []byte, v %[2]v) []byte", e.Name(), reflect.TypeFor[V](), err)
+	if err := printable(e.program.Value, 16); err != nil {
+		return fmt.Errorf("%s: values of type %v cannot be written: %w: give the program a method Output(dst []byte, v %[2]v) []byte", e.Name(), e.program.Value, err)
 	}
 	return nil
 }
@@ -68,13 +68,13 @@ func textual(t reflect.Type) bool {
 }
 
 // AppendAs is Append with another mapping to input ids. Text that would not be read as one value of one line is quoted.
-func (j *Job[V, M]) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
 	return j.AppendNamedAs(dst, id, label, nil)
 }
 
 // AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids, unless it is nil. Where the program writes ids itself
 // they stay ids.
-func (j *Job[V, M]) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
+func (j *Job) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
 	start := len(dst)
 	return quote(j.text(dst, id, label, name), start)
 }
@@ -91,8 +91,9 @@ func quote(dst []byte, start int) []byte {
 }
 
 // text appends what a value is written as. A panic in a method of the program goes on, as the program's.
-func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
-	v, method := j.Value(id), "String"
+func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
+	method := "String"
+	r, local := j.at(id)
 	defer func() {
 		if p := recover(); p != nil {
 			e := bsp.NewProgramError(j.name, p, bsp.NoSuperstep)
@@ -101,20 +102,20 @@ func (j *Job[V, M]) text(dst []byte, id pregel.VertexID, label func(pregel.Verte
 			panic(e)
 		}
 	}()
-	if j.methods.output != nil {
+	if j.methods.Has("Output") {
 		method = "Output"
-		return j.methods.output.Output(dst, v)
+		return r.instance.Output(dst, local, nil)
 	}
-	if j.methods.naming != nil {
+	if j.methods.Has("OutputLabels") {
 		method = "OutputLabels"
-		return j.methods.naming.OutputLabels(dst, v, func(id pregel.VertexID) uint64 {
+		return r.instance.Output(dst, local, func(id pregel.VertexID) uint64 {
 			if uint64(id) >= j.IDs() {
 				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, int64(j.IDs())-1))
 			}
 			return label(id)
 		})
 	}
-	return appender{j.IDs(), label, name}.value(dst, v)
+	return appender{j.IDs(), label, name}.value(dst, r.instance.Any(local))
 }
 
 // appender writes values of a graph of n vertices as result files have them.

@@ -4,8 +4,6 @@ import (
 	"context"
 
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // A pull of sums from all vertices waits for cache misses, since each edge reads the message of a sender anywhere in the column, and for branches at the ends of
@@ -23,38 +21,35 @@ const (
 var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4}
 
 // tiling is the state of pulls by tiles.
-type tiling[M any] struct {
+type tiling struct {
 	never bool             // for tests
 	size  graph.TileSize   // tests set it: then tiles are made at the first full pull
 	fulls int              // pulls of all messages in this run
 	of    *graph.Adjacency // what tiles were made of, or found not worth it
 	tiles *graph.Tiles     // or nil
-	adder kernel.Adder[M]
-	sums  []M // by receiver; nil if they lie in the column being written
-	now   int // the range that is added to the sums
+	now   int              // the range that is added to the sums
 	on    bool
 	found []uint64 // the receivers, in this superstep's pull by tiles
 }
 
 // pullTiles adds up the messages of the pull that comes by tiles, where that is faster: then no list is left to be pulled.
-func (r *runner[V, M]) pullTiles(ctx context.Context, many bool) error {
+func (r *runner) pullTiles(ctx context.Context, many bool) error {
 	s := &r.tiling
 	s.on = false
-	if len(r.pulling) != 1 || !r.pulling[0].All || r.gather != nil || r.command.Sends || r.changing.on {
+	if len(r.pulling) != 1 || !r.pulling[0].All || r.list || r.command.Sends || r.changing.on {
 		return nil
 	}
 	whole, a := r.pulling[0], r.layout.Blocks[0].Pull.ByReceiver
 	if whole.Lists != &a.Lists || !a.Rising {
 		return nil
 	}
-	adder, ok := whole.from.kernel.(kernel.Adder[M])
-	if !ok {
+	if !r.instance.Tiles() {
 		return nil
 	}
 	if made, err := r.makeTiles(ctx, a); !made {
 		return err
 	}
-	s.on, s.adder, s.found = true, adder, a.Bits
+	s.on, s.found = true, a.Bits
 	phase := r.timed(&r.report.Times.Traverse)
 	defer phase.end()
 	for s.now = range s.tiles.Ranges() {
@@ -67,7 +62,7 @@ func (r *runner[V, M]) pullTiles(ctx context.Context, many bool) error {
 }
 
 // makeTiles makes tiles when enough full pulls may come for that, and reports whether there are some.
-func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
+func (r *runner) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	s := &r.tiling
 	if s.of == a || s.never {
 		return s.tiles != nil, nil
@@ -79,7 +74,7 @@ func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool,
 			return false, nil
 		}
 	}
-	s.forget()
+	r.forgetTiles()
 	s.of = a
 	arena := r.job.newArena()
 	defer func() {
@@ -87,50 +82,39 @@ func (r *runner[V, M]) makeTiles(ctx context.Context, a *graph.Adjacency) (bool,
 			arena.Close()
 		}
 	}()
-	var scratch [64]M
-	apart := r.kernel.Window(0, &scratch) == &scratch
 	tiles, err := a.Tiles(ctx, size, r.team, arena, func(bytes int64) bool {
-		if apart {
-			bytes += int64(len(r.values) * mem.SizeOf[M]())
-		}
-		return !r.job.budget().Tight(bytes)
+		return !r.job.budget().Tight(bytes + r.instance.ApartBytes())
 	})
 	if err != nil {
-		s.forget() // another run may make them
+		r.forgetTiles() // another run may make them
 		return false, err
 	}
 	if tiles == nil {
 		return false, nil
 	}
-	if apart {
-		s.sums = mem.Make[M](arena, len(r.values))
-	}
+	r.instance.MakeSums(arena)
 	s.tiles = tiles
 	r.arena.Adopt(arena)
 	return true, nil
 }
 
-// forget forgets the tiles, before the arena ends in which they lie.
-func (s *tiling[M]) forget() { s.of, s.tiles, s.sums, s.on = nil, nil, nil, false }
+// forgetTiles forgets the tiles, before the arena ends in which they lie.
+func (r *runner) forgetTiles() {
+	s := &r.tiling
+	s.of, s.tiles, s.on = nil, nil, false
+	r.instance.MakeSums(nil)
+}
 
 // manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
-func (r *runner[V, M]) manyPulls() bool {
+func (r *runner) manyPulls() bool {
 	if most := r.job.methods.maxSupersteps; most > 0 {
 		return most-r.command.Superstep >= tiledPulls
 	}
 	return r.tiling.fulls > tiledPulls
 }
 
-// window returns the sums of word w.
-func (s *tiling[M]) window(w int, k kernel.Kernel[M]) *[64]M {
-	if s.sums == nil {
-		return k.Window(w, nil)
-	}
-	return (*[64]M)(s.sums[w<<6:])
-}
-
 // addTilesTask adds the messages of a range of senders to the receivers' sums.
-func (r *runner[V, M]) addTilesTask(worker int) {
+func (r *runner) addTilesTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
 	s, windows := &r.tiling, r.words
@@ -141,12 +125,10 @@ func (r *runner[V, M]) addTilesTask(worker int) {
 		}
 		from := int(windows[i])
 		if s.now == 0 {
-			for w := from; w < int(windows[i+1]); w++ {
-				clear(s.window(w, r.kernel)[:])
-			}
+			r.instance.ClearSums(from, int(windows[i+1]))
 		}
 		tile := s.tiles.Tile(s.now, i)
-		s.adder.AddTile(&tile, from, s.sums)
+		t.AddTile(&tile, from)
 		t.count.walked += len(tile.Arcs)
 	}
 }

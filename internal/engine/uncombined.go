@@ -3,21 +3,20 @@ package engine
 import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // uncombined reports whether pushed messages travel one by one.
-func (r *runner[V, M]) uncombined() bool { return r.gather != nil || r.job.options.Uncombined }
+func (r *runner) uncombined() bool { return r.list || r.job.options.Uncombined }
 
 // emit puts all messages of r.pushing, over about so many edges, into the workers' bins.
-func (r *runner[V, M]) emit(a *graph.Adjacency, edges int) error {
+func (r *runner) emit(a *graph.Adjacency, edges int) error {
 	if 2*edges >= len(a.Adj) && !r.reserved {
 		r.reserve(a.Adj)
 	}
 	if edges <= r.serialEdges { // few words have a sender
 		t := r.threads[0]
-		bins := r.binsOf(t)
-		r.eachSenderWord(len(r.pushing.Bits), func(w int) { t.count.walked += r.sending.kernel.Emit(&r.pushing, w, bins) })
+		r.binsOf(t)
+		r.eachSenderWord(len(r.pushing.Bits), func(w int) { t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1) })
 		return r.failed()
 	}
 	round := r.round
@@ -29,36 +28,35 @@ func (r *runner[V, M]) emit(a *graph.Adjacency, edges int) error {
 
 // reserve makes room in the bins for a message to each of the receivers, before a superstep in which most edges are crossed: bins that grow
 // as they are filled are copied several times, and leave behind as much as they hold.
-func (r *runner[V, M]) reserve(receivers []uint32) {
+func (r *runner) reserve(receivers []uint32) {
 	r.reserved = true
-	first := r.binsOf(r.threads[0])
-	counts := make([]int, len(first.To))
+	shift, bins := r.binsOf(r.threads[0]).Layout()
+	counts := make([]int, len(bins))
 	for _, to := range receivers {
-		counts[to>>first.Shift]++
+		counts[to>>shift]++
+	}
+	if k := len(r.threads); k > 1 {
+		for i, n := range counts {
+			counts[i] = n/k + n/(8*k) // workers do not get the same
+		}
 	}
 	for _, t := range r.threads {
-		b := r.binsOf(t)
-		for i, n := range counts {
-			if k := len(r.threads); k > 1 {
-				n = n/k + n/(8*k) // workers do not get the same
-			}
-			b.To[i] = mem.Grow(r.store, b.To[i], n)
-			b.Msg[i] = mem.Grow(r.store, b.Msg[i], n)
-		}
+		r.binsOf(t)
+		t.Reserve(counts)
 	}
 }
 
-func (r *runner[V, M]) allBins() []*kernel.Bins[M] {
+func (r *runner) allBins() []kernel.Pairs {
 	r.emitted = r.emitted[:0]
 	for _, t := range r.threads {
-		if t.bins != nil {
-			r.emitted = append(r.emitted, t.bins)
+		if bins := t.Pairs(0); bins != nil {
+			r.emitted = append(r.emitted, bins)
 		}
 	}
 	return r.emitted
 }
 
-func (r *runner[V, M]) resetBins() {
+func (r *runner) resetBins() {
 	for _, b := range r.allBins() {
 		b.Reset()
 	}

@@ -3,14 +3,15 @@ package engine
 import (
 	"fmt"
 
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // ValueType describes the type of the program's values, by what must be the same in two processes; it is an error if they cannot
 // travel.
-func (e *erased[V, M]) ValueType() (string, error) {
-	c, err := pack.NewValues[V]()
+func (e *erased) ValueType() (string, error) {
+	c, err := pack.NewValues(e.program.Value, mem.PointerFreeType(e.program.Value))
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", e.Name(), err)
 	}
@@ -18,14 +19,18 @@ func (e *erased[V, M]) ValueType() (string, error) {
 }
 
 // AppendBlock appends values of vertices of a partition here, from the first on, for a pack.Column.
-func (j *Job[V, M]) AppendBlock(dst []byte, partition, first, count int) ([]byte, error) {
-	c, err := pack.NewValues[V]()
+func (j *Job) AppendBlock(dst []byte, partition, first, count int) ([]byte, error) {
+	own := j.owners[partition].instance.Values()
+	c, err := pack.NewValues(own.Type(), own.Raw())
 	if err != nil {
 		return dst, err
 	}
-	values := make([]V, count)
-	for i := range values {
-		values[i] = j.Value(pregel.VertexID(partition + (first+i)*len(j.graph.Parts)))
+	some, packed := own.New(nil), kernel.Packed{}
+	at := make([]uint32, count)
+	for i := range at {
+		at[i] = uint32(first + i)
 	}
-	return c.AppendBlock(dst, partition, first, values)
+	some.AppendAt(own, at)
+	some.Pack(&packed)
+	return c.AppendBlock(dst, partition, first, count, packed.Raw, packed.Ref)
 }

@@ -15,9 +15,9 @@ func Program(kernel string, bfs engine.New, root pregel.VertexID) (engine.Progra
 	case kernel == "bfs" && bfs != nil:
 		return bfs(map[string]string{"source": "0"}, func(uint64) (pregel.VertexID, bool) { return root, true })
 	case kernel == "bfs":
-		return engine.Erase(algorithms.BFS{Source: root})
+		return engine.NewProgram(pregel.Erase(algorithms.BFS{Source: root}))
 	case kernel == "sssp":
-		return engine.Erase(algorithms.SSSPTree[float32]{Source: root})
+		return engine.NewProgram(pregel.Erase(algorithms.SSSPTree[float32]{Source: root}))
 	}
 	return nil, fmt.Errorf("Graph500 has no kernel %.40q", kernel)
 }

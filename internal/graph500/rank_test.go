@@ -39,7 +39,7 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 	t.Cleanup(g.Close)
 	return func(sssp bool, root pregel.VertexID) Found {
 		if !sssp {
-			job, err := engine.NewJob(t.Context(), g, algorithms.BFS{Source: root}, engine.Options{})
+			job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: root}), engine.Options{})
 			if err == nil {
 				_, err = job.Run(t.Context())
 			}
@@ -48,7 +48,7 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 			}
 			return Found{Parent: job.Value}
 		}
-		job, err := engine.NewJob(t.Context(), g, algorithms.SSSPTree[float32]{Source: root}, engine.Options{})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSPTree[float32]{Source: root}), engine.Options{})
 		if err == nil {
 			_, err = job.Run(t.Context())
 		}

@@ -44,7 +44,7 @@ func TestRunIsValid(t *testing.T) {
 func TestRunFindsWrongSearches(t *testing.T) {
 	c := config(t)
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
-		return engine.Erase(algorithms.BFS{})
+		return engine.NewProgram(pregel.Erase(algorithms.BFS{}))
 	}
 	r, err := Run(t.Context(), c)
 	var broken *validate.Violation
@@ -56,7 +56,7 @@ func TestRunFindsWrongSearches(t *testing.T) {
 		t.Errorf("not judged: error %v", err)
 	}
 	c.BFS = func(map[string]string, func(uint64) (pregel.VertexID, bool)) (engine.Program, error) {
-		return engine.Erase(algorithms.BFSLevels{})
+		return engine.NewProgram(pregel.Erase(algorithms.BFSLevels{}))
 	}
 	if _, err = Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "finds no parents") {
 		t.Errorf("levels: error %v", err)

@@ -34,7 +34,7 @@ func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.
 
 // TestInputs: results are of vertices of a graph that is there, for columns that are.
 func TestInputs(t *testing.T) {
-	programs := engine.Registry{engine.Register("inputs", inputs{})}
+	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
 	for want, spec := range map[string]*control.JobSpec{
 		"": {Graph: "g", Inputs: map[string]string{"before": "j-1"}},
 		`inputs: its method Columns lists no column "after", only before`:                                        {Graph: "g", Inputs: map[string]string{"after": "j-1"}},

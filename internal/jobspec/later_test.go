@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -34,7 +36,7 @@ func TestWhen(t *testing.T) {
 
 // TestWhenIsChecked: what makes no sense is refused when a job is submitted.
 func TestWhenIsChecked(t *testing.T) {
-	programs := engine.Registry{engine.Register("inputs", inputs{})}
+	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
 	for want, k := range map[string]*control.KeepWhen{
 		"":                                  {Every: 7, Mtbf: int64(time.Hour)},
 		"checkpoints every -1s":             {Interval: -int64(time.Second)},

@@ -54,16 +54,12 @@ type Traits struct {
 // source slot, one being written while the other is read) and the loops over it. w is always the index of a word: 64
 // vertices or slots. Methods that take different words may be called by several goroutines at once, unless they say not.
 type Kernel[M any] interface {
-	Traits() Traits
-	// Reset restores the state before superstep 0.
-	Reset()
+	Broadcast
 	// Window returns the array that the messages of word w are written to: the column's own, or scratch, for Store.
 	Window(w int, scratch *[64]M) *[64]M
 	// Store stores the messages sent from out, which Window returned. It returns the index of a vertex whose message the
 	// combiner refuses, or -1.
 	Store(w int, sent uint64, out *[64]M) int
-	// Swap exchanges the column being written and the one being read. Not for concurrent use.
-	Swap()
 
 	// Pull folds, for each vertex of need, the messages of its in-neighbours into in, adding to those of found, and
 	// returns found with the vertices added that now have a message, and the number of edges walked.
@@ -76,7 +72,16 @@ type Kernel[M any] interface {
 	// Fold folds pairs of receiver and message into an inbox. Receivers of different calls at once must lie in different
 	// runs of 4096.
 	Fold(to []uint32, msg []M, into *Inbox[M])
+}
 
+// Broadcast is the part of a Kernel that does not depend on the type of messages: the column of messages to all
+// neighbours.
+type Broadcast interface {
+	Traits() Traits
+	// Reset restores the state before superstep 0.
+	Reset()
+	// Swap exchanges the column being written and the one being read. Not for concurrent use.
+	Swap()
 	// Pack makes c the column's values of those present in a list, in order.
 	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// PackNext is Pack of the column being written.
@@ -199,6 +204,7 @@ type Bins[M any] struct {
 	Shift uint
 	To    [][]uint32
 	Msg   [][]M
+	view  Vec[M] // see Messages
 }
 
 // NewBins makes bins for receivers below slots.

@@ -25,6 +25,7 @@ type Outbox[M any] struct {
 	waiting int
 	places  [along]uint32
 	along   [along]M
+	view    Vec[M] // see Messages
 }
 
 // along is how many receivers are looked up at a time: several times the misses that a core has under way.

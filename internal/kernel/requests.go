@@ -16,13 +16,12 @@ type Request struct {
 	By     uint64 // the vertex that asks
 	Weight float64
 	Kind   RequestKind
-	Value  uint32 // of an AddVertex: where in Requests.Values
+	Value  uint32 // of an AddVertex: where in the column of values that goes with the requests
 }
 
 // Requests are what the vertices of one goroutine asked for in a superstep, in the order in which they did.
-type Requests[V any] struct {
-	List   []Request
-	Values []V
+type Requests struct {
+	List []Request
 	// NextID is the first id that no vertex has had, and Limit the first that none may have yet.
 	NextID, Limit uint64
 	// Merge returns the weight of two parallel edges that are stored as one; nil if both are kept. Loops says whether loops are stored,
@@ -32,10 +31,4 @@ type Requests[V any] struct {
 	Weigh func(weight float64) float64
 	// Weighted says that messages to neighbours change by the weight of the edge they cross.
 	Weighted bool
-}
-
-// Reset empties the list and keeps its memory.
-func (r *Requests[V]) Reset() {
-	clear(r.Values)
-	r.List, r.Values = r.List[:0], r.Values[:0]
 }

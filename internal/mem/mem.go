@@ -181,19 +181,20 @@ func (a *Arena) Close() {
 
 // PointerFree reports whether values of T hold no pointers, so that they may live outside the Go heap and travel as
 // raw bytes.
-func PointerFree[T any]() bool { return pointerFree(reflect.TypeFor[T]()) }
+func PointerFree[T any]() bool { return PointerFreeType(reflect.TypeFor[T]()) }
 
-func pointerFree(t reflect.Type) bool {
+// PointerFreeType reports whether values of a type hold no pointers.
+func PointerFreeType(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr,
 		reflect.Float32, reflect.Float64, reflect.Complex64, reflect.Complex128:
 		return true
 	case reflect.Array:
-		return t.Len() == 0 || pointerFree(t.Elem())
+		return t.Len() == 0 || PointerFreeType(t.Elem())
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if !pointerFree(t.Field(i).Type) {
+			if !PointerFreeType(t.Field(i).Type) {
 				return false
 			}
 		}

@@ -52,7 +52,7 @@ func TestJobBeginsAgain(t *testing.T) {
 	c := Start(t, 6, master.Config{
 		Options:  master.Options{Lease: control.Lease, Retries: 2},
 		WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} },
-	}, append(programs(), engine.Register("summing", summing{at}))...)
+	}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	spec := func(input string) *control.JobSpec {
 		return &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: input}, KeepResult: true}
 	}
@@ -135,7 +135,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 func TestGraphIsLoadedAgain(t *testing.T) {
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
-		append(programs(), engine.Register("summing", summing{at}))...)
+		append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	before := c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=9"}, 0, 0)
 	spec := &control.JobSpec{Program: "summing", Graph: "web", KeepResult: true}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)

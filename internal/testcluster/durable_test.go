@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/client"
@@ -20,7 +22,7 @@ import (
 // TestMasterGoesOn stops a master while jobs have ended, run and wait, and graphs are there and being loaded: the next one goes on with all of it.
 func TestMasterGoesOn(t *testing.T) {
 	at := new(atomic.Pointer[gate])
-	c := Start(t, 2, master.Config{Options: master.Options{Data: t.TempDir(), Lease: control.Lease, Retries: 2}}, append(programs(), engine.Register("summing", summing{at}))...)
+	c := Start(t, 2, master.Config{Options: master.Options{Data: t.TempDir(), Lease: control.Lease, Retries: 2}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
 	web := c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=9"}, 2, 2)
 	spec := &control.JobSpec{Program: "summing", Graph: "web", KeepResult: true}
 	ended, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)

@@ -31,7 +31,7 @@ func (reluctant) Output(dst []byte, x int64) []byte {
 
 // TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have come.
 func TestAResultIsCountedAsItIsGathered(t *testing.T) {
-	c := Start(t, 2, master.Config{}, engine.Register("reluctant", pregel.List(reluctant{})))
+	c := Start(t, 2, master.Config{}, engine.Register("reluctant", pregel.Erase(pregel.List(reluctant{}))))
 	j := c.submitSpec(t, &control.JobSpec{Program: "reluctant", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=1000"}})
 	var once sync.Once
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {

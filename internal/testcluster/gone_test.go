@@ -41,7 +41,7 @@ func (p held) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 // the master may take the job, but it never runs: jobs that come after it do.
 func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 	atGate, openGate, counted = make(chan struct{}, 100), make(chan struct{}), make(chan struct{}, 1000)
-	c := Start(t, 1, master.Config{}, append(programs(), engine.Register("held", held{}))...)
+	c := Start(t, 1, master.Config{}, append(programs(), engine.Register("held", pregel.Erase(held{})))...)
 	ctx, giveUp := context.WithCancel(t.Context())
 	answer := make(chan error)
 	go func() {

@@ -109,7 +109,7 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 		"BFS from root 458: rule 4 (component)": {at: 300, parent: pregel.None},
 		"BFS from root 458: invalid range":      {at: 300, parent: 1 << 40},
 	} {
-		c := Start(t, 3, master.Config{}, engine.Register("bfs", program))
+		c := Start(t, 3, master.Config{}, engine.Register("bfs", pregel.Erase(program)))
 		j, _ := c.watch(t, c.graph500(t, scale(10), nil, 0, 0).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) || j.Graph500.GetViolation() == nil {
 			t.Errorf("%s: %v: %s", want, j.State.Word(), j.Reason)

@@ -113,7 +113,7 @@ func TestRunOutlivesItsSession(t *testing.T) {
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
 	worker := make(observed, 1000)
-	c := Start(t, 0, master.Config{}, engine.Register("gated", p))
+	c := Start(t, 0, master.Config{}, engine.Register("gated", pregel.Erase(p)))
 	c.Worker.Observe = worker
 	c.StartWorker("w0")
 	c.Await(1)
@@ -147,7 +147,7 @@ func TestComputeOutlivesItsSession(t *testing.T) {
 			t.Parallel()
 			p := gated{first: 1, gates: map[uint64]*gate{first: newGate(), next: newGate()}}
 			worker := make(observed, 1000)
-			c := Start(t, 0, master.Config{}, engine.Register("gated", p))
+			c := Start(t, 0, master.Config{}, engine.Register("gated", pregel.Erase(p)))
 			c.Worker.Observe = worker
 			c.StartWorker("w0")
 			c.Await(1)
@@ -199,7 +199,7 @@ func TestAttachDuringCleanUp(t *testing.T) {
 	const value = 1 << 40
 	p := gated{first: 2, gates: map[uint64]*gate{value: newGate()}}
 	worker := make(observed, 1000)
-	c := Start(t, 1, master.Config{}, engine.Register("gated", p))
+	c := Start(t, 1, master.Config{}, engine.Register("gated", pregel.Erase(p)))
 	c.Worker.Observe = worker
 	c.StartWorker("w1")
 	c.Await(2)
@@ -250,7 +250,7 @@ func TestWorkerWithoutEndOfCompute(t *testing.T) {
 func endlessCompute(t *testing.T, superstep, command time.Duration, state control.JobState, reason string) {
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second, CommandTimeout: command}}, engine.Register("gated", p))
+	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second, CommandTimeout: command}}, engine.Register("gated", pregel.Erase(p)))
 	c.Worker.StopTimeout = 100 * time.Millisecond
 	worker := make(observed, 1000)
 	c.Worker.Observe = worker

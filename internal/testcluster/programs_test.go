@@ -15,14 +15,14 @@ import (
 // programs are those that the tests run on clusters.
 func programs() engine.Registry {
 	return engine.Registry{
-		engine.Register("bfs", algorithms.BFS{}), engine.Register("levels", algorithms.BFSLevels{}),
-		engine.Register("sssp", algorithms.SSSP[float64]{}), engine.Register("pagerank", algorithms.PageRank{}),
-		engine.Register("wcc", algorithms.WCC{}),
-		engine.Register("listing", pregel.List(listing{})), engine.Register("census", census{}),
-		engine.Register("letters", letters{}), engine.Register("paths", pregel.List(paths{})), engine.Register("broken", broken{}),
-		engine.Register("forever", forever{}), engine.Register("idle", idle{}), engine.Register("chatty", chatty{}),
-		engine.Register("crowd", crowd{}), engine.Register("reshaping", reshaping{}),
-		engine.Register("recomposed", recomposed{}),
+		engine.Register("bfs", pregel.Erase(algorithms.BFS{})), engine.Register("levels", pregel.Erase(algorithms.BFSLevels{})),
+		engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})), engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
+		engine.Register("wcc", pregel.Erase(algorithms.WCC{})),
+		engine.Register("listing", pregel.Erase(pregel.List(listing{}))), engine.Register("census", pregel.Erase(census{})),
+		engine.Register("letters", pregel.Erase(letters{})), engine.Register("paths", pregel.Erase(pregel.List(paths{}))), engine.Register("broken", pregel.Erase(broken{})),
+		engine.Register("forever", pregel.Erase(forever{})), engine.Register("idle", pregel.Erase(idle{})), engine.Register("chatty", pregel.Erase(chatty{})),
+		engine.Register("crowd", pregel.Erase(crowd{})), engine.Register("reshaping", pregel.Erase(reshaping{})),
+		engine.Register("recomposed", pregel.Erase(recomposed{})),
 	}
 }
 

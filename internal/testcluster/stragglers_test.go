@@ -64,7 +64,7 @@ func TestStragglerIsLeft(t *testing.T) {
 	}
 	three := new(atomic.Bool)
 	programs := []engine.Registered{
-		engine.Register("slow", laboring{100, true, three}), engine.Register("even", laboring{100, false, three}), engine.Register("short", laboring{20, false, three}),
+		engine.Register("slow", pregel.Erase(laboring{100, true, three})), engine.Register("even", pregel.Erase(laboring{100, false, three})), engine.Register("short", pregel.Erase(laboring{20, false, three})),
 	}
 	checkpoints := master.Options{Lease: patient, Checkpoints: filepath.Join(dir, "kept")}
 	c := Start(t, 3, master.Config{Options: checkpoints, SlowFor: 500 * time.Millisecond}, programs...)

@@ -31,8 +31,8 @@ func (silent) Compute(v *pregel.Vertex[*int, int64], _ []int64) { v.VoteToHalt()
 
 // TestValuesAsTextOnACluster writes the same on a cluster as in one process, and refuses the same.
 func TestValuesAsTextOnACluster(t *testing.T) {
-	program := engine.Register("texts", pregel.List(texts{}))
-	c := Start(t, 2, master.Config{}, program, engine.Register("silent", pregel.List(silent{})))
+	program := engine.Register("texts", pregel.Erase(pregel.List(texts{})))
+	c := Start(t, 2, master.Config{}, program, engine.Register("silent", pregel.Erase(pregel.List(silent{}))))
 	spec := &control.JobSpec{Program: "texts", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=4"}, Parameters: map[string]string{"long": "1000000"}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
 	if j.State != control.JobState_JOB_STATE_DONE {

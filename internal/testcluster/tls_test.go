@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/certs"
@@ -97,7 +99,7 @@ func TestCertificatesChangeUnderARunningJob(t *testing.T) {
 	files := first.issue("all", everything, 5)
 	const value = 1 << 40
 	p := gated{first: 1, gates: map[uint64]*gate{value: newGate()}}
-	c := Start(t, 2, master.Config{TLS: first.load(files)}, engine.Register("gated", p))
+	c := Start(t, 2, master.Config{TLS: first.load(files)}, engine.Register("gated", pregel.Erase(p)))
 	running := c.submitSpec(t, p.spec(0, value, ""))
 	p.gates[value].await(t)
 

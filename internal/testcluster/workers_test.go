@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"connectrpc.com/connect"
 	"go.uber.org/goleak"
 
@@ -69,7 +71,7 @@ func get(t *testing.T, url string, status int) string {
 func TestRefusals(t *testing.T) {
 	token, _ := control.NewToken("0123456789abcdef", "test")
 	other, _ := control.NewToken("0123456789abcdeX", "test")
-	c := Start(t, 0, master.Config{Token: token}, engine.Register("idle", idle{}))
+	c := Start(t, 0, master.Config{Token: token}, engine.Register("idle", pregel.Erase(idle{})))
 	c.StartWorker("first")
 	c.Await(1)
 	refused := func(name, text string) {

@@ -80,7 +80,7 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 	}
 	defer g.Close()
 	for i, o := range []engine.Options{{Delivery: delivery.ChooseNaive, Uncombined: true}, {Delivery: delivery.ChoosePull, Encoding: delivery.Bitmap}} {
-		job, err := engine.NewJob(t.Context(), g, algorithms.PageRank{Damping: 0.85, Iterations: iterations}, o)
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: iterations}), o)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -142,14 +142,14 @@ func (p *programs) verified(ctx context.Context) verify.Graph {
 
 func (p *programs) pagerank(ctx context.Context, o engine.Options) (way, func(), error) {
 	program := algorithms.PageRank{Damping: 0.85, Iterations: tableIterations}
-	job, err := engine.NewJob(ctx, p.g, program, o)
+	job, err := engine.NewJob(ctx, p.g, pregel.Erase(program), o)
 	if err != nil {
 		return nil, nil, err
 	}
 	ranks := make([]float64, p.g.N)
 	return timed(job, func(ctx context.Context) error {
 		for v, id := range p.g.IDs {
-			ranks[v] = job.Value(pregel.VertexID(id))
+			ranks[v] = job.Any(pregel.VertexID(id)).(float64)
 		}
 		_, err := verify.PageRank(p.verified(ctx), program.Damping, ranks, 2*math.Pow(program.Damping, tableIterations))
 		return err
@@ -158,7 +158,7 @@ func (p *programs) pagerank(ctx context.Context, o engine.Options) (way, func(),
 
 // bfs searches from the vertex with the most arcs.
 func (p *programs) bfs(ctx context.Context, o engine.Options) (way, func(), error) {
-	job, err := engine.NewJob(ctx, p.g, algorithms.BFS{Source: 0}, o)
+	job, err := engine.NewJob(ctx, p.g, pregel.Erase(algorithms.BFS{Source: 0}), o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -166,7 +166,7 @@ func (p *programs) bfs(ctx context.Context, o engine.Options) (way, func(), erro
 	return timed(job, func(ctx context.Context) error {
 		for v, id := range p.g.IDs {
 			parent[v] = -1
-			if from := job.Value(pregel.VertexID(id)); from != pregel.None {
+			if from := job.Any(pregel.VertexID(id)).(pregel.VertexID); from != pregel.None {
 				parent[v] = int64(p.g.Order[from])
 			}
 		}
@@ -175,7 +175,7 @@ func (p *programs) bfs(ctx context.Context, o engine.Options) (way, func(), erro
 }
 
 // timed makes rounds of a job: its time, and a check of its result that is none of it.
-func timed[V, M any](job *engine.Job[V, M], check func(context.Context) error) way {
+func timed(job *engine.Job, check func(context.Context) error) way {
 	return func(ctx context.Context) (sample, error) {
 		job.Prepare()
 		start := time.Now()
@@ -244,7 +244,7 @@ func (b *bench) copies(ctx context.Context) error {
 // sent runs one superstep in which every vertex sends to all its neighbours and returns how many values crossed partitions.
 func (b *bench) sent(ctx context.Context, g *graph.Graph, o engine.Options) (int, error) {
 	o.Team = b.Team
-	job, err := engine.NewJob(ctx, g, algorithms.PageRank{Damping: 0.85, Iterations: 1}, o)
+	job, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 1}), o)
 	if err != nil {
 		return 0, err
 	}

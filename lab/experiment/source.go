@@ -109,13 +109,13 @@ func (s *source) build(ctx context.Context, o graph.Options) (*graph.Graph, erro
 type searcher struct {
 	source *source
 	g      *graph.Graph
-	job    *engine.Job[pregel.VertexID, pregel.VertexID]
+	job    *engine.Job
 }
 
 // searcher makes one for a layout of the source.
 func (s *source) searcher(ctx context.Context, g *graph.Graph, o engine.Options) (*searcher, error) {
 	o.Team = s.b.Team
-	job, err := engine.NewJob(ctx, g, algorithms.BFS{}, o)
+	job, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.BFS{}), o)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tu
 	s.b.Team.For(x.g.N, 1<<14, func(_, lo, hi int) {
 		for v := lo; v < hi; v++ {
 			s.parent[v] = validate.Unreached
-			if p := x.job.Value(pregel.VertexID(x.g.IDs[v])); p != pregel.None {
+			if p := x.job.Any(pregel.VertexID(x.g.IDs[v])).(pregel.VertexID); p != pregel.None {
 				s.parent[v] = x.g.Order[p]
 			}
 		}

@@ -114,7 +114,7 @@ func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Sc
 	case flat:
 		o.Delivery = delivery.ChooseNaive
 	}
-	j, err := engine.NewJob(ctx, g, algorithms.BFS{Source: root}, o)
+	j, err := engine.NewJob(ctx, g, pregel.Erase(algorithms.BFS{Source: root}), o)
 	if err != nil {
 		return err
 	}

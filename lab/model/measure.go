@@ -3,6 +3,8 @@ package model
 import (
 	"context"
 
+	"github.com/superstep-go/superstep/pregel"
+
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
@@ -25,7 +27,7 @@ func Measure(ctx context.Context) (Rates, error) {
 		return Rates{}, err
 	}
 	defer g.Close()
-	p, err := engine.Erase(algorithms.BFS{})
+	p, err := engine.NewProgram(pregel.Erase(algorithms.BFS{}))
 	if err != nil {
 		return Rates{}, err
 	}

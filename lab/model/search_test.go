@@ -51,7 +51,7 @@ func TestSearchIsAsMeasured(t *testing.T) {
 			t.Fatalf("%.0f vertices and %.0f edges are predicted, there are %d and %d", s.Connected, s.Edges, g.Connected, g.Arcs)
 		}
 		var f frontiers
-		j, err := engine.NewJob(t.Context(), g, algorithms.BFS{Source: pregel.VertexID(root)}, engine.Options{Trace: &f})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{Source: pregel.VertexID(root)}), engine.Options{Trace: &f})
 		if err != nil {
 			t.Fatal(err)
 		}

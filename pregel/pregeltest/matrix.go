@@ -33,7 +33,7 @@ func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], 
 	}
 	for _, w := range ways() {
 		if err := m.run(w); err != nil {
-			t.Fatalf("pregeltest.Matrix: %T: %v", engine.Inner(p), err)
+			t.Fatalf("pregeltest.Matrix: %T: %v", pregel.Erase(p).Program, err)
 		}
 	}
 	return m.first

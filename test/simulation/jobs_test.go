@@ -25,7 +25,7 @@ var registry = func() engine.Registry {
 	if len(problems) > 0 {
 		panic(problems)
 	}
-	return append(all, engine.Register("mixing", mixing{}), engine.Register("ages", ages{}))
+	return append(all, engine.Register("mixing", pregel.Erase(mixing{})), engine.Register("ages", pregel.Erase(ages{})))
 }()
 
 // mixing has vertices send, sleep and wake as their numbers say: a program of no sense, whose result depends on each message.

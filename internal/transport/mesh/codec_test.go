@@ -16,7 +16,7 @@ import (
 )
 
 func TestValuesWithoutRawForm(t *testing.T) {
-	codec, err := pack.New[map[string][]uint32]()
+	codec, err := pack.New(reflect.TypeFor[map[string][]uint32]())
 	if err != nil {
 		t.Fatal(err)
 	}

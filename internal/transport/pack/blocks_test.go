@@ -12,11 +12,8 @@ import (
 // raw is a raw result of so many vertices in partitions, in blocks of 3.
 func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []byte {
 	t.Helper()
-	c, err := NewValues[V]()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var out []byte
+	var err error
 	for p := range partitions {
 		owned := (vertices - p + partitions - 1) / partitions
 		for first := 0; first < owned; first += 3 {
@@ -24,7 +21,7 @@ func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []
 			for i := first; i < min(first+3, owned); i++ {
 				values = append(values, value(p+i*partitions))
 			}
-			if out, err = c.AppendBlock(out, p, first, values); err != nil {
+			if out, err = appendBlock(out, p, first, values...); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -45,12 +42,11 @@ func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte
 	t.Helper()
 	const vertices, partitions = 31, 4
 	data := raw(t, value, vertices, partitions)
-	encoding, err := NewValues[V]()
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, piece := range []int{1, 7, len(data)} {
-		column := NewColumn(encoding, vertices, partitions)
+		column, err := NewColumn[V](vertices, partitions)
+		if err != nil {
+			t.Fatal(err)
+		}
 		all := storage[V](vertices, partitions, 0, 1, 2, 3)
 		blocks := NewBlocks(all, raws)
 		for at := 0; at < len(data); at += piece {

@@ -19,9 +19,10 @@ import (
 // structs of eight slices stand at 24.
 const expansion = 32
 
-// Messages encodes frames whose Ref is a []M. It is a transport.Codec. Make it with New.
-type Messages[M any] struct {
-	size     int
+// Messages encodes frames whose Ref is a slice of a type, as a transport.Codec. Make it with New.
+type Messages struct {
+	slice    reflect.Type
+	size     int       // of an element
 	encoders sync.Pool // of *encoder
 	decoders sync.Pool // of *decoder
 }
@@ -49,20 +50,19 @@ func (b *buffer) WriteByte(c byte) error {
 	return nil
 }
 
-// New returns a codec for []M. It refuses types that msgpack would not carry whole: with fields that are not exported,
-// channels, functions or interfaces, unless they encode themselves.
-func New[M any]() (*Messages[M], error) {
-	t := reflect.TypeFor[M]()
-	if err := carried(t, map[reflect.Type]bool{}); err != nil {
+// New returns a codec for slices of t. It refuses types that msgpack would not carry whole: with
+// fields that are not exported, channels, functions or interfaces, unless they encode themselves.
+func New(t reflect.Type) (*Messages, error) {
+	if err := Carried(t); err != nil {
 		return nil, fmt.Errorf("messages of type %v cannot travel between processes: %w", t, err)
 	}
-	return &Messages[M]{size: int(t.Size())}, nil
+	return &Messages{slice: reflect.SliceOf(t), size: int(t.Size())}, nil
 }
 
-// Append appends the encoding of f.Ref, a []M of f.Count messages.
-func (c *Messages[M]) Append(b []byte, f *transport.Frame) ([]byte, error) {
-	messages, ok := f.Ref.([]M)
-	if !ok || len(messages) != f.Count {
+// Append appends the encoding of f.Ref, a slice of f.Count messages.
+func (c *Messages) Append(b []byte, f *transport.Frame) ([]byte, error) {
+	messages := reflect.ValueOf(f.Ref)
+	if f.Ref == nil || messages.Type() != c.slice || messages.Len() != f.Count {
 		return b, fmt.Errorf("a frame of %d messages holds a %T of another length or type", f.Count, f.Ref)
 	}
 	e, ok := c.encoders.Get().(*encoder)
@@ -74,16 +74,16 @@ func (c *Messages[M]) Append(b []byte, f *transport.Frame) ([]byte, error) {
 	}
 	defer c.encoders.Put(e)
 	e.to.b = b
-	err := e.e.EncodeArrayLen(len(messages))
-	for i := 0; i < len(messages) && err == nil; i++ {
-		err = e.e.Encode(&messages[i])
+	err := e.e.EncodeArrayLen(f.Count)
+	for i := 0; i < f.Count && err == nil; i++ {
+		err = e.e.Encode(messages.Index(i).Addr().Interface())
 	}
 	b, e.to.b = e.to.b, nil
 	return b, err
 }
 
-// Decode sets f.Ref to the []M of f.Count messages that b encodes.
-func (c *Messages[M]) Decode(b []byte, f *transport.Frame) error {
+// Decode sets f.Ref to the slice of f.Count messages that b encodes.
+func (c *Messages) Decode(b []byte, f *transport.Frame) error {
 	if err := Check(b); err != nil {
 		return err
 	}
@@ -106,13 +106,13 @@ func (c *Messages[M]) Decode(b []byte, f *transport.Frame) error {
 	if n != f.Count {
 		return fmt.Errorf("%w: %d messages, and %d said", ErrHostile, n, f.Count)
 	}
-	messages := make([]M, n)
-	for i := range messages {
-		if err := d.d.Decode(&messages[i]); err != nil {
+	messages := reflect.MakeSlice(c.slice, n, n)
+	for i := range n {
+		if err := d.d.Decode(messages.Index(i).Addr().Interface()); err != nil {
 			return fmt.Errorf("message %d: %w", i, err)
 		}
 	}
-	f.Ref = messages
+	f.Ref = messages.Interface()
 	return nil
 }
 

@@ -21,9 +21,9 @@ type message struct {
 	Weight float64
 }
 
-func codec[M any](t testing.TB) *Messages[M] {
+func codec[M any](t testing.TB) *Messages {
 	t.Helper()
-	c, err := New[M]()
+	c, err := New(reflect.TypeFor[M]())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -63,21 +63,23 @@ func TestTypesThatWouldLoseSomethingAreRefused(t *testing.T) {
 			t.Errorf("%s is taken", name)
 		}
 	}
-	_, err := New[hidden]()
+	_, err := New(reflect.TypeFor[hidden]())
 	refused("a field that is not exported", err)
-	_, err = New[map[string][]*hidden]()
+	_, err = New(reflect.TypeFor[map[string][]*hidden]())
 	refused("the same, deep", err)
-	_, err = New[[]any]()
+	_, err = New(reflect.TypeFor[[]any]())
 	refused("an interface", err)
-	_, err = New[chan int]()
+	_, err = New(reflect.TypeFor[chan int]())
 	refused("a channel", err)
 	codec[[]uint32](t)
 	codec[string](t)
 }
 
 func TestAppendWantsItsOwnType(t *testing.T) {
-	if _, err := codec[string](t).Append(nil, &transport.Frame{Count: 1, Ref: []int{1}}); err == nil {
-		t.Error("a []int is taken")
+	for _, ref := range []any{[]int{1}, []string{"a", "b"}, "a", nil} {
+		if _, err := codec[string](t).Append(nil, &transport.Frame{Count: 1, Ref: ref}); err == nil {
+			t.Errorf("a %T is taken", ref)
+		}
 	}
 }
 

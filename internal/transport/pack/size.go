@@ -8,12 +8,9 @@ import (
 // sampled is how many elements of a slice Sizer looks at: of a longer one, as many, evenly spread.
 const sampled = 64
 
-// Sizer returns a function that tells about how many bytes a message takes when it is encoded, without encoding it: exactly
-// for messages whose slices are short, else by a sample.
-func Sizer[M any]() func(m *M) int {
-	size := sizer(reflect.TypeFor[M](), 8)
-	return func(m *M) int { return size(reflect.ValueOf(m).Elem()) }
-}
+// Sizer returns a function that tells about how many bytes a message of type t takes when it is
+// encoded, without encoding it: exactly for messages whose slices are short, else by a sample.
+func Sizer(t reflect.Type) func(v reflect.Value) int { return sizer(t, 8) }
 
 type sizeOf = func(v reflect.Value) int
 

@@ -2,6 +2,7 @@ package pack
 
 import (
 	"math"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -21,17 +22,14 @@ type sizedMessage struct {
 
 func checkSize[M any](t *testing.T, tolerance float64, messages ...M) {
 	t.Helper()
-	codec, err := New[M]()
-	if err != nil {
-		t.Fatal(err)
-	}
-	size := Sizer[M]()
+	codec, size := codec[M](t), Sizer(reflect.TypeFor[M]())
 	for i := range messages {
 		b, err := codec.Append(nil, &transport.Frame{Count: 1, Ref: messages[i : i+1]})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := size(&messages[i]), len(b)-1 // without the head of the frame's list
+		got := size(reflect.ValueOf(messages).Index(i))
+		want := len(b) - 1 // without the head of the frame's list
 		if math.Abs(float64(got-want)) > tolerance*float64(want) {
 			t.Errorf("%T %.80v: size %d, encoded %d", messages[i], messages[i], got, want)
 		}

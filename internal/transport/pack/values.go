@@ -23,24 +23,29 @@ import (
 //	+-----------+-----------+---------------+---------------+----------------+
 //
 // All numbers are little-endian; the first vertex is counted within its partition. Make it with NewValues.
-type Values[V any] struct{ codec *Messages[V] } // nil: as they lie in memory
+type Values struct {
+	t     reflect.Type
+	codec *Messages // nil: as they lie in memory
+}
 
 const blockHeader = 24
 
-// NewValues returns the encoding of values of type V. It refuses types that would lose something.
-func NewValues[V any]() (Values[V], error) {
-	if mem.PointerFree[V]() {
-		return Values[V]{}, nil
+// NewValues returns the encoding of values of type t; raw says that they hold no pointers. It
+// refuses types that would lose something.
+func NewValues(t reflect.Type, raw bool) (Values, error) {
+	if raw {
+		return Values{t: t}, nil
 	}
-	if err := Carried(reflect.TypeFor[V]()); err != nil {
-		return Values[V]{}, fmt.Errorf("values of type %v cannot travel between processes: %w", reflect.TypeFor[V](), err)
+	if err := Carried(t); err != nil {
+		return Values{}, fmt.Errorf("values of type %v cannot travel between processes: %w", t, err)
 	}
-	codec, err := New[V]()
-	return Values[V]{codec}, err
+	codec, err := New(t)
+	return Values{t, codec}, err
 }
 
-// Type describes V by what the encoding depends on: two processes that have the same description understand each other.
-func (c Values[V]) Type() string { return describe(reflect.TypeFor[V](), c.codec == nil, nil) }
+// Type describes the type by what the encoding depends on: two processes that have the same
+// description understand each other.
+func (c Values) Type() string { return Describe(c.t, c.codec == nil) }
 
 // describe describes a type; raw says that memory is copied, whatever methods a type has. open are the types around it.
 func describe(t reflect.Type, raw bool, open []reflect.Type) string {
@@ -72,39 +77,25 @@ func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	}
 }
 
-// AppendBlock appends a block of values.
-func (c Values[V]) AppendBlock(b []byte, partition, first int, values []V) ([]byte, error) {
+// AppendBlock appends a block of values: their bytes in raw, or else a slice of them in ref.
+func (c Values) AppendBlock(
+	b []byte, partition, first, count int, raw []byte, ref any,
+) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
-	b = binary.LittleEndian.AppendUint32(b, uint32(len(values)))
+	b = binary.LittleEndian.AppendUint32(b, uint32(count))
 	b = binary.LittleEndian.AppendUint64(b, uint64(first))
 	length := len(b)
 	b = append(b, make([]byte, 8)...)
 	if c.codec == nil {
-		b = append(b, wire.Bytes(values)...)
+		b = append(b, raw...)
 	} else {
 		var err error
-		if b, err = c.codec.Append(b, &transport.Frame{Count: len(values), Ref: values}); err != nil {
+		if b, err = c.codec.Append(b, &transport.Frame{Count: count, Ref: ref}); err != nil {
 			return b, err
 		}
 	}
 	binary.LittleEndian.PutUint64(b[length:], uint64(len(b)-length-8))
 	return b, nil
-}
-
-func (c Values[V]) decode(b []byte, values []V) error {
-	if c.codec == nil {
-		if to := wire.Bytes(values); len(to) != len(b) {
-			return fmt.Errorf("found %d bytes for %d values, expected %d", len(b), len(values), len(to))
-		}
-		copy(wire.Bytes(values), b)
-		return nil
-	}
-	f := &transport.Frame{Count: len(values)}
-	if err := c.codec.Decode(b, f); err != nil {
-		return err
-	}
-	copy(values, f.Ref.([]V))
-	return nil
 }
 
 // Column is the values of all vertices, by number, as they are made of what is written to it: the blocks of a raw result, those
@@ -114,23 +105,48 @@ type Column[V any] struct {
 	Values []V
 	// Has has a bit for each number that came with a value, if there may be others: see NewGappedColumn.
 	Has      []uint64
-	encoding Values[V]
+	encoding Values
 	next     []int // vertex of each partition
-	decoded  []V
+	decoded  []V   // of values that lie in blocks as in memory
 }
 
-// NewColumn makes a column of so many vertices, dealt to partitions in turn.
-func NewColumn[V any](encoding Values[V], vertices, partitions int) *Column[V] {
+// NewColumn makes a column of so many vertices, dealt to partitions in turn. It refuses types that
+// would lose something.
+func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
+	encoding, err := NewValues(reflect.TypeFor[V](), mem.PointerFree[V]())
+	if err != nil {
+		return nil, err
+	}
 	c := &Column[V]{Values: make([]V, vertices), encoding: encoding, next: make([]int, partitions)}
 	c.Each = c.block
-	return c
+	return c, nil
 }
 
 // NewGappedColumn makes a column of so many numbers, of which some have no vertex: a program has removed it. Blocks leave them out.
-func NewGappedColumn[V any](encoding Values[V], numbers, partitions int) *Column[V] {
-	c := NewColumn(encoding, numbers, partitions)
+func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
+	c, err := NewColumn[V](numbers, partitions)
+	if err != nil {
+		return nil, err
+	}
 	c.Has = make([]uint64, bitmap.Words(numbers))
-	return c
+	return c, nil
+}
+
+// decode returns the values of a block, until the next call.
+func (c *Column[V]) decode(b []byte, count int) ([]V, error) {
+	if c.encoding.codec != nil {
+		f := &transport.Frame{Count: count}
+		err := c.encoding.codec.Decode(b, f)
+		values, _ := f.Ref.([]V)
+		return values, err
+	}
+	c.decoded = slices.Grow(c.decoded[:0], count)[:count]
+	to := wire.Bytes(c.decoded)
+	if len(to) != len(b) {
+		return nil, fmt.Errorf("found %d bytes for %d values, expected %d", len(b), count, len(to))
+	}
+	copy(to, b)
+	return c.decoded, nil
 }
 
 // block takes a whole block.
@@ -148,11 +164,11 @@ func (c *Column[V]) block(partition uint32, b []byte) error {
 	if found != uint64(first) || count > owned-first {
 		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, owned-first, first)
 	}
-	c.decoded = slices.Grow(c.decoded[:0], count)[:count]
-	if err := c.encoding.decode(b[blockHeader:], c.decoded); err != nil {
+	values, err := c.decode(b[blockHeader:], count)
+	if err != nil {
 		return fmt.Errorf("values of partition %d: %w", partition, err)
 	}
-	for i, v := range c.decoded {
+	for i, v := range values {
 		number := int(partition) + (first+i)*step
 		if c.Values[number] = v; c.Has != nil {
 			bitmap.Set(c.Has, uint32(number))

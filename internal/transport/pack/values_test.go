@@ -8,28 +8,47 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
 )
+
+func newValues[V any]() (Values, error) {
+	return NewValues(reflect.TypeFor[V](), mem.PointerFree[V]())
+}
+
+// appendBlock appends a block of values of their type's encoding.
+func appendBlock[V any](b []byte, partition, first int, values ...V) ([]byte, error) {
+	c, err := newValues[V]()
+	if err != nil {
+		return nil, err
+	}
+	if mem.PointerFree[V]() {
+		return c.AppendBlock(b, partition, first, len(values), wire.Bytes(values), nil)
+	}
+	return c.AppendBlock(b, partition, first, len(values), nil, values)
+}
 
 // values are carried in blocks of a few, dealt to partitions, and arrive in pieces of a few bytes.
 func carry[V any](t *testing.T, partitions int, values ...V) []V {
 	t.Helper()
-	encoding, err := NewValues[V]()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b []byte
+	var err error
 	for p := range partitions {
 		var own []V
 		for i := p; i < len(values); i += partitions {
 			own = append(own, values[i])
 		}
 		for first := 0; first < len(own); first += 2 {
-			if b, err = encoding.AppendBlock(b, p, first, own[first:min(first+2, len(own))]); err != nil {
+			if b, err = appendBlock(b, p, first, own[first:min(first+2, len(own))]...); err != nil {
 				t.Fatal(err)
 			}
 		}
 	}
-	c := NewColumn(encoding, len(values), partitions)
+	c, err := NewColumn[V](len(values), partitions)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for piece := range slices.Chunk(b, 7) {
 		if c.Whole(len(values)) == nil {
 			t.Error("a column is whole before its end")
@@ -70,16 +89,19 @@ func TestValuesSurvive(t *testing.T) {
 
 // TestColumnRefuses bytes that are no blocks of its values: what a master of another version may send.
 func TestColumnRefuses(t *testing.T) {
-	encoding, err := NewValues[uint32]()
-	if err != nil {
-		t.Fatal(err)
-	}
 	block := func(partition, first int, values ...uint32) []byte {
-		b, err := encoding.AppendBlock(nil, partition, first, values)
+		b, err := appendBlock(nil, partition, first, values...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
+	}
+	column := func() *Column[uint32] {
+		c, err := NewColumn[uint32](5, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
 	short := block(0, 0, 1, 2)
 	binary.LittleEndian.PutUint64(short[16:], 7)
@@ -90,11 +112,11 @@ func TestColumnRefuses(t *testing.T) {
 		"the same values twice":         slices.Concat(block(0, 0, 1), block(0, 0, 1)),
 		"too few bytes":                 short,
 	} {
-		if _, err := NewColumn(encoding, 5, 2).Write(b); err == nil {
+		if _, err := column().Write(b); err == nil {
 			t.Errorf("%s are taken", name)
 		}
 	}
-	c := NewColumn(encoding, 5, 2)
+	c := column()
 	if _, err := c.Write(slices.Concat(block(0, 0, 1, 2, 3), block(1, 0, 4, 5), []byte{1})); err != nil || c.Whole(5) == nil {
 		t.Errorf("found %v; a byte too many is taken", err)
 	}
@@ -102,18 +124,21 @@ func TestColumnRefuses(t *testing.T) {
 
 // TestGaps: blocks leave out vertices that are no more.
 func TestGaps(t *testing.T) {
-	encoding, err := NewValues[uint32]()
-	if err != nil {
-		t.Fatal(err)
-	}
 	block := func(partition, first int, values ...uint32) []byte {
-		b, err := encoding.AppendBlock(nil, partition, first, values)
+		b, err := appendBlock(nil, partition, first, values...)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return b
 	}
-	c := NewGappedColumn(encoding, 7, 2)
+	column := func() *Column[uint32] {
+		c, err := NewGappedColumn[uint32](7, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	c := column()
 	if _, err := c.Write(slices.Concat(block(0, 1, 10), block(0, 3, 30), block(1, 0, 5, 15))); err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +154,7 @@ func TestGaps(t *testing.T) {
 		"too many":                block(1, 2, 1, 2),
 		"none far away":           block(1, 4),
 	} {
-		if _, err := NewGappedColumn(encoding, 7, 2).Write(b); err == nil {
+		if _, err := column().Write(b); err == nil {
 			t.Errorf("%s are taken", name)
 		}
 	}
@@ -148,16 +173,22 @@ func TestValueTypes(t *testing.T) {
 			t.Errorf("found %v, %v, expected %s", found.Type(), err, want)
 		}
 	}
-	numbers, err := NewValues[struct {
+	numbers, err := newValues[struct {
 		a named
 		b [3]float32
 		c bool
 	}]()
 	check("struct{uint64; [3]float32; bool}", numbers, err)
-	texts, err := NewValues[map[string][]*list]()
+	texts, err := newValues[map[string][]*list]()
 	check("map[string][]*struct{*pack.list; string}", texts, err)
-	_, err = NewValues[func()]()
+	_, err = newValues[func()]()
 	if err == nil || !strings.Contains(fmt.Sprint(err), "values of type func() cannot travel between processes") {
 		t.Errorf("found %v", err)
+	}
+	if _, err := NewColumn[func()](1, 1); err == nil {
+		t.Error("a column of functions is made")
+	}
+	if _, err := NewGappedColumn[func()](1, 1); err == nil {
+		t.Error("a column of functions with gaps is made")
 	}
 }

@@ -1,0 +1,175 @@
+package kernel
+
+import (
+	"fmt"
+	"math/bits"
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Column is a sequence of values whose type is erased: the values of vertices, messages, or
+// properties. Every Column is a *Vec. Two columns that meet in a call hold the same type.
+type Column interface {
+	Len() int
+	// Type is the type of an element. Raw reports whether elements hold no pointers.
+	Type() reflect.Type
+	Raw() bool
+	// New returns an empty column of the same type. Its large arrays lie in store, or on Go's
+	// heap if store is nil.
+	New(store *mem.Arena) Column
+	// Truncate keeps the first n elements, and the memory of the others.
+	Truncate(n int)
+	// Room makes room for n more elements.
+	Room(n int)
+	// Append appends all elements of another column, AppendAt those at places in it, in this
+	// order, and AppendBits those at the ones of words, which begin at element first. AppendZero
+	// appends n zero values.
+	Append(from Column)
+	AppendAt(from Column, at []uint32)
+	AppendBits(from Column, first uint32, words []uint64)
+	AppendZero(n int)
+	// Set copies element j of another column to element i. SetZero makes element i zero.
+	Set(i int, from Column, j int)
+	SetZero(i int)
+	// Any returns element i.
+	Any(i int) any
+	// Slice returns all elements as a []T.
+	Slice() any
+	// Pack makes p a view of all elements. View makes the column a view of p's elements, and
+	// fails if p does not hold p.N of them.
+	Pack(p *Packed)
+	View(p *Packed) error
+}
+
+// Vec is a Column of values of type T.
+type Vec[T any] struct {
+	Data  []T
+	Store *mem.Arena // of large arrays, or nil
+}
+
+// Elements returns the elements of a column that is known to hold values of type T.
+func Elements[T any](c Column) []T { return c.(*Vec[T]).Data }
+
+func (v *Vec[T]) Len() int           { return len(v.Data) }
+func (v *Vec[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
+func (v *Vec[T]) Raw() bool          { return mem.PointerFree[T]() }
+func (v *Vec[T]) Any(i int) any      { return v.Data[i] }
+func (v *Vec[T]) Slice() any         { return v.Data }
+
+// New returns an empty Vec of the same type.
+func (v *Vec[T]) New(store *mem.Arena) Column { return &Vec[T]{Store: store} }
+
+func (v *Vec[T]) Truncate(n int) { v.Data = v.Data[:n] }
+
+func (v *Vec[T]) Room(n int) { v.Data = mem.Grow(v.Store, v.Data, n) }
+
+func (v *Vec[T]) Append(from Column) {
+	other := from.(*Vec[T]).Data
+	v.Room(len(other))
+	v.Data = append(v.Data, other...)
+}
+
+func (v *Vec[T]) AppendAt(from Column, at []uint32) {
+	other := from.(*Vec[T]).Data
+	v.Room(len(at))
+	data := v.Data
+	for _, i := range at {
+		data = append(data, other[i])
+	}
+	v.Data = data
+}
+
+func (v *Vec[T]) AppendBits(from Column, first uint32, words []uint64) {
+	other, data := from.(*Vec[T]).Data, v.Data
+	for w, word := range words {
+		if word == 0 {
+			continue
+		}
+		some := other[first+uint32(w)<<6:]
+		for ; word != 0; word &= word - 1 {
+			data = append(data, some[bits.TrailingZeros64(word)])
+		}
+	}
+	v.Data = data
+}
+
+func (v *Vec[T]) AppendZero(n int) {
+	at := len(v.Data)
+	v.Room(n)
+	v.Data = v.Data[:at+n]
+	clear(v.Data[at:])
+}
+
+func (v *Vec[T]) Set(i int, from Column, j int) { v.Data[i] = from.(*Vec[T]).Data[j] }
+
+func (v *Vec[T]) SetZero(i int) {
+	var zero T
+	v.Data[i] = zero
+}
+
+func (v *Vec[T]) Pack(p *Packed) {
+	p.N = len(v.Data)
+	if v.Raw() {
+		p.Raw, p.Ref = wire.Bytes(v.Data), nil
+	} else {
+		p.Raw, p.Ref = nil, v.Data
+	}
+}
+
+func (v *Vec[T]) View(p *Packed) error {
+	size := mem.SizeOf[T]()
+	switch {
+	case !v.Raw():
+		v.Data, _ = p.Ref.([]T)
+	case size == 0: // nothing travels
+		v.Data = make([]T, max(p.N, 0))
+	default:
+		v.Data = wire.Slice[T](p.Raw)
+	}
+	if len(v.Data) != p.N || v.Raw() && len(p.Raw) != p.N*size {
+		return fmt.Errorf("%d messages, and %d said", len(v.Data), p.N)
+	}
+	return nil
+}
+
+// Sends is an Outbox whose type is erased.
+type Sends interface {
+	// Receivers, Senders and Messages are what goes to one owner: local indices, ids, if the
+	// outbox keeps them, and messages. Messages is valid until the next call.
+	Receivers(owner int) []uint32
+	Senders(owner int) []uint64
+	Messages(owner int) Column
+}
+
+// Receivers returns the receivers of the messages to an owner, by local index.
+func (o *Outbox[M]) Receivers(owner int) []uint32 { return o.To[owner] }
+
+// Senders returns the senders of these messages, if KeepSenders.
+func (o *Outbox[M]) Senders(owner int) []uint64 { return o.From[owner] }
+
+// Messages returns these messages, until the next call.
+func (o *Outbox[M]) Messages(owner int) Column {
+	o.view.Data = o.Msg[owner]
+	return &o.view
+}
+
+// Pairs is Bins whose type is erased.
+type Pairs interface {
+	// Layout returns by how much a slot is shifted to find its bin, and the receivers by bin.
+	Layout() (shift uint, to [][]uint32)
+	// Messages returns the messages of a bin, until the next call.
+	Messages(bin int) Column
+	Len() int
+	Reset()
+}
+
+// Layout returns the shift and the receivers.
+func (b *Bins[M]) Layout() (shift uint, to [][]uint32) { return b.Shift, b.To }
+
+// Messages returns the messages of a bin, until the next call.
+func (b *Bins[M]) Messages(bin int) Column {
+	b.view.Data = b.Msg[bin]
+	return &b.view
+}

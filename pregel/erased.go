@@ -1,0 +1,170 @@
+package pregel
+
+import (
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
+
+// Erased is a program whose types V and M are erased, for the engine that runs programs: the
+// engine has no type parameters. Programs do not need it, and it may change in any version.
+type Erased struct {
+	// Program is the program, or the list program that List wraps.
+	Program any
+	// Value and Message are the types V and M.
+	Value, Message reflect.Type
+	// Wrap erases another value of the program's type, such as one with other parameters.
+	Wrap func(program any) Erased
+	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner.
+	Inspect func() *Methods
+}
+
+// Erase erases the types of a program. It calls no method of it.
+func Erase[V, M any](p Program[V, M]) Erased {
+	e := Erased{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
+	l, list := p.(listed[V, M])
+	if list {
+		e.Program = l.program
+		if l.program == nil {
+			e.Program = nil
+		}
+	}
+	e.Wrap = func(program any) Erased {
+		if list {
+			return Erase(List(program.(ListProgram[V, M])))
+		}
+		return Erase(program.(Program[V, M]))
+	}
+	e.Inspect = func() *Methods { return inspect(p) }
+	return e
+}
+
+// Methods are the optional methods of a program whose signatures have V or M.
+type Methods struct {
+	List bool
+	// Found and Wanted are the methods that the program has, and the signatures of all, by name.
+	Found  map[string]bool
+	Wanted map[string]reflect.Type
+	// NoCombiner says that the method Combiner returns nil. Combiner is the combiner's name, or
+	// empty, and Weights the kind of edge weights that it wants.
+	NoCombiner bool
+	Combiner   string
+	Weights    reflect.Kind
+	// ByNumber says that Group names groups by numbers rather than by vertices.
+	ByNumber bool
+	// Instance makes the state of a partition.
+	Instance func() Instance
+}
+
+// Has reports whether the program has a method.
+func (m *Methods) Has(name string) bool { return m.Found[name] }
+
+// methods are a program's methods with their types.
+type methods[V, M any] struct {
+	program   Program[V, M]
+	list      ListProgram[V, M]
+	combiner  Combiner[M]
+	init      interface{ Init(v *Vertex[V, M]) }
+	initBlock interface{ InitBlock(b *Block[V, M]) }
+	block     interface{ ComputeBlock(b *Block[V, M]) }
+	resend    interface{ Resend(v *Vertex[V, M]) }
+	initial   interface{ Initial() V }
+	resolve   interface {
+		Resolve(r Resolution[V]) (V, bool)
+	}
+	score    interface{ Score(v V) float64 }
+	reached  interface{ Reached(v V) bool }
+	byVertex interface{ Group(v V) VertexID }
+	byNumber interface{ Group(v V) uint64 }
+	output   interface{ Output(dst []byte, v V) []byte }
+	naming   interface {
+		OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
+	}
+}
+
+func inspect[V, M any](p Program[V, M]) *Methods {
+	m := &methods[V, M]{program: p}
+	var value any = p
+	if l, ok := p.(listed[V, M]); ok {
+		m.list, value = l.program, l.program
+	}
+	all := &Methods{List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{}}
+	note := func(name string, found bool, pointer any) {
+		all.Wanted[name] = reflect.TypeOf(pointer).Elem().Method(0).Type
+		all.Found[name] = all.Found[name] || found
+	}
+	var ok bool
+	m.init, ok = value.(interface{ Init(v *Vertex[V, M]) })
+	note("Init", ok, &m.init)
+	m.initBlock, ok = value.(interface{ InitBlock(b *Block[V, M]) })
+	note("InitBlock", ok, &m.initBlock)
+	m.block, ok = value.(interface{ ComputeBlock(b *Block[V, M]) })
+	note("ComputeBlock", ok, &m.block)
+	m.resend, ok = value.(interface{ Resend(v *Vertex[V, M]) })
+	note("Resend", ok, &m.resend)
+	m.initial, ok = value.(interface{ Initial() V })
+	note("Initial", ok, &m.initial)
+	m.resolve, ok = value.(interface {
+		Resolve(r Resolution[V]) (V, bool)
+	})
+	note("Resolve", ok, &m.resolve)
+	m.score, ok = value.(interface{ Score(v V) float64 })
+	note("Score", ok, &m.score)
+	m.reached, ok = value.(interface{ Reached(v V) bool })
+	note("Reached", ok, &m.reached)
+	m.byNumber, ok = value.(interface{ Group(v V) uint64 })
+	note("Group", ok, &m.byNumber)
+	all.ByNumber = ok
+	m.byVertex, ok = value.(interface{ Group(v V) VertexID })
+	note("Group", ok, &m.byVertex)
+	m.output, ok = value.(interface{ Output(dst []byte, v V) []byte })
+	note("Output", ok, &m.output)
+	m.naming, ok = value.(interface {
+		OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
+	})
+	note("OutputLabels", ok, &m.naming)
+	combining, ok := value.(interface{ Combiner() Combiner[M] })
+	note("Combiner", ok, &combining)
+	if ok {
+		if m.combiner = combining.Combiner(); m.combiner == nil {
+			all.NoCombiner = true
+		} else {
+			all.Combiner = m.combiner.String()
+			if w, ok := m.combiner.(kernel.Weighing); ok {
+				all.Weights = w.Weights()
+			}
+		}
+	}
+	all.Instance = func() Instance { return &instance[V, M]{methods: m} }
+	return all
+}
+
+// Engine is for the engine that runs programs, which reaches the unexported parts of this package
+// through it. Programs do not need it, and it may change in any version.
+type Engine struct{}
+
+// Aggregate returns the kernel's description of an aggregator.
+func (Engine) Aggregate(a Aggregate) kernel.Aggregate { return a.aggregate() }
+
+// Property returns the kernel's description of a property column.
+func (Engine) Property(c Column) kernel.Property { return c.column() }
+
+// Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their
+// numbers. log, if not nil, takes its lines.
+func (Engine) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func(line string)) *Coordinator {
+	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals, log: log}
+}
+
+// Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
+func (Engine) Totals(totals []kernel.Cell) Totals { return final(totals) }
+
+// NewPlan makes the plan that the engine knows as steps.
+func (Engine) NewPlan(steps any) Plan { return Plan{steps} }
+
+// Steps returns what the engine knows the plan as; nil for an empty one.
+func (Engine) Steps(p Plan) any { return p.steps }
+
+// final is the Totals of a run that is over.
+type final []kernel.Cell
+
+func (f final) totals() []kernel.Cell { return f }

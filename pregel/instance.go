@@ -1,0 +1,262 @@
+package pregel
+
+import (
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// instance is an Instance.
+type instance[V, M any] struct {
+	*methods[V, M]
+	identity  M
+	single    bool // the program is called for each vertex by itself, and not for blocks
+	self      bool // the only message of a vertex to all neighbours is its own id
+	anyOne    bool
+	claims    bool
+	partition int
+
+	values  kernel.Vec[V]
+	out, in []uint32 // degrees
+	ways    []way[M]
+	inbox   kernel.Inbox[M]
+	lists   messageLists[M]
+	slots   int
+	arena   *mem.Arena
+	store   *mem.Arena
+	hub     *atomic.Uint64
+	// What the last Place replaced, for Carry.
+	oldValues []V
+	oldInbox  kernel.Inbox[M]
+
+	pulls     []Pull
+	takeInbox bool
+	tiled     []uint64 // the receivers of sums by tiles; nil if tiles are not used
+	apart     bool     // sums by tiles do not lie in the column being written
+	sums      []M      // those
+
+	viewMessages, viewTaken kernel.Vec[M]
+}
+
+// way is a column of messages to all neighbours.
+type way[M any] struct {
+	kernel  kernel.Kernel[M]
+	gather  *listKernel[M]    // the kernel of a list program
+	claimer kernel.Claimer[M] // the kernel, if it is one
+	adder   kernel.Adder[M]   // the kernel, if it is one
+}
+
+func (i *instance[V, M]) Place(p *Placement) error {
+	i.oldValues, i.oldInbox = i.values.Data, i.inbox
+	i.ways = i.ways[:0]
+	for range p.Ways {
+		w := way[M]{}
+		if i.list != nil {
+			w.gather = newListKernel[M](p.Binding)
+			w.kernel = w.gather
+		} else {
+			k, err := i.combiner.Kernel(p.Binding)
+			if err != nil {
+				return err
+			}
+			w.kernel = k
+		}
+		w.claimer, _ = w.kernel.(kernel.Claimer[M])
+		w.adder, _ = w.kernel.(kernel.Adder[M])
+		i.ways = append(i.ways, w)
+	}
+	if i.combiner != nil {
+		i.identity = i.combiner.Identity()
+	}
+	traits := i.ways[0].kernel.Traits()
+	i.self, i.anyOne, i.single = traits.Self, traits.AnyOne, p.Deterministic
+	i.claims = i.ways[0].claimer != nil && !p.Deterministic
+	i.partition = p.Partition
+	i.out, i.in, i.slots = p.OutDegrees, p.InDegrees, p.Capacity
+	i.arena, i.store, i.hub, i.lists.store = p.Arena, p.Store, p.Hub, p.Store
+	i.values.Data = mem.Make[V](p.Arena, p.Size)
+	i.inbox = kernel.Inbox[M]{}
+	var scratch [64]M
+	i.apart = p.Size > 0 && i.ways[0].kernel.Window(0, &scratch) == &scratch
+	i.sums, i.tiled = nil, nil
+	return nil
+}
+
+func (i *instance[V, M]) Carry(words int) {
+	copy(i.values.Data, i.oldValues)
+	if old := i.oldInbox; old.Has != nil {
+		i.MakeInbox()
+		copy(i.inbox.Msg[:words<<6], old.Msg)
+		for w, has := range old.Has.Words[:words] {
+			if has != 0 {
+				i.inbox.Has.Words[w] = has
+				i.inbox.Has.Mark(w)
+			}
+		}
+	}
+	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
+}
+
+func (i *instance[V, M]) Rebind(m *Methods) {
+	other := m.Instance().(*instance[V, M]).methods
+	other.combiner = i.combiner // the kernels are its
+	i.methods = other
+}
+
+func (i *instance[V, M]) Values() kernel.Column   { return &i.values }
+func (i *instance[V, M]) Messages() kernel.Column { return &kernel.Vec[M]{} }
+
+func (i *instance[V, M]) Fill(lo, hi int) {
+	var start V
+	if i.initial != nil {
+		start = i.initial.Initial()
+	}
+	values := i.values.Data[lo:hi]
+	for k := range values {
+		values[k] = start
+	}
+}
+
+func (i *instance[V, M]) Broadcast(way int) kernel.Broadcast { return i.ways[way].kernel }
+func (i *instance[V, M]) Claims() bool                       { return i.claims }
+
+func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32 {
+	in, out := kernel.Elements[M](from), to.(*kernel.Vec[M])
+	combine, messages, last := i.combiner.Combine, out.Data, uint32(0)
+	for k, key := range keys {
+		local, m := uint32(key>>32), in[uint32(key)]
+		if k > 0 && local == last {
+			messages[len(messages)-1] = combine(messages[len(messages)-1], m)
+			continue
+		}
+		last = local
+		positions = append(positions, local)
+		messages = append(messages, m)
+	}
+	out.Data = messages
+	return positions
+}
+
+func (i *instance[V, M]) MakeInbox() {
+	if i.inbox.Has == nil {
+		i.inbox.Msg = mem.Make[M](i.arena, i.slots)
+		i.inbox.Has = bitmap.NewFrontier(mem.Make[uint64](i.arena, bitmap.Words(i.slots)))
+	}
+}
+
+func (i *instance[V, M]) Inbox() (kernel.Column, *bitmap.Frontier) {
+	i.viewMessages.Data = i.inbox.Msg
+	return &i.viewMessages, i.inbox.Has
+}
+
+func (i *instance[V, M]) Take(to []uint32, messages kernel.Column) {
+	msg := kernel.Elements[M](messages)
+	if i.list != nil || i.combiner == nil {
+		i.lists.add(to, msg)
+		return
+	}
+	i.MakeInbox()
+	i.ways[0].kernel.Fold(to, msg, &i.inbox)
+}
+
+func (i *instance[V, M]) Sort(owned int)                  { i.lists.build(owned) }
+func (i *instance[V, M]) Drop(which func(to uint32) bool) { i.lists.drop(which) }
+func (i *instance[V, M]) Forget()                         { i.lists.reset() }
+
+func (i *instance[V, M]) Gather(p *kernel.Pull, way, owned int, finished []uint64) (walked int) {
+	var to []uint32
+	var messages []M
+	for v := range uint32(owned) {
+		lo, hi := p.Row(v)
+		if lo == hi || finished[v>>6]>>(v&63)&1 != 0 {
+			continue
+		}
+		before := len(messages)
+		messages = i.ways[way].gather.gather(p, lo, hi, messages)
+		for range len(messages) - before {
+			to = append(to, v)
+		}
+		walked += int(hi - lo)
+	}
+	i.lists.add(to, messages)
+	return walked
+}
+
+func (i *instance[V, M]) SetPulls(pulls []Pull, inbox bool, tiled []uint64) {
+	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
+}
+
+func (i *instance[V, M]) Tiles() bool { return i.ways[0].adder != nil }
+
+func (i *instance[V, M]) ApartBytes() int64 {
+	if !i.apart {
+		return 0
+	}
+	return int64(len(i.values.Data) * mem.SizeOf[M]())
+}
+
+func (i *instance[V, M]) MakeSums(a *mem.Arena) {
+	i.sums, i.tiled = nil, nil
+	if a != nil && i.apart {
+		i.sums = mem.Make[M](a, len(i.values.Data))
+	}
+}
+
+func (i *instance[V, M]) ClearSums(lo, hi int) {
+	for w := lo; w < hi; w++ {
+		clear(i.sumsOf(w)[:])
+	}
+}
+
+// sumsOf returns the sums by tiles of word w.
+func (i *instance[V, M]) sumsOf(w int) *[64]M {
+	if i.sums == nil {
+		return i.ways[0].kernel.Window(w, nil)
+	}
+	return (*[64]M)(i.sums[w<<6:])
+}
+
+func (i *instance[V, M]) FoldBins(lanes []Lane, k int) {
+	for _, one := range lanes {
+		if b := one.(*lane[V, M]).bins; b != nil && len(b.To[k]) > 0 {
+			i.ways[0].kernel.Fold(b.To[k], b.Msg[k], &i.inbox)
+			b.To[k], b.Msg[k] = b.To[k][:0], b.Msg[k][:0]
+		}
+	}
+}
+
+func (i *instance[V, M]) Any(local uint32) any { return i.values.Data[local] }
+
+func (i *instance[V, M]) Output(dst []byte, local uint32, label func(VertexID) uint64) []byte {
+	if i.output != nil {
+		return i.output.Output(dst, i.values.Data[local])
+	}
+	return i.naming.OutputLabels(dst, i.values.Data[local], label)
+}
+
+func (i *instance[V, M]) Score(local uint32) float64 { return i.score.Score(i.values.Data[local]) }
+func (i *instance[V, M]) Reached(local uint32) bool  { return i.reached.Reached(i.values.Data[local]) }
+
+func (i *instance[V, M]) Group(local uint32) (key uint64, in bool) {
+	if i.byNumber != nil {
+		return i.byNumber.Group(i.values.Data[local]), true
+	}
+	id := i.byVertex.Group(i.values.Data[local])
+	return uint64(id), id != None
+}
+
+func (i *instance[V, M]) Resolve(id VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool {
+	values := of.(*kernel.Vec[V])
+	r := Resolution[V]{ID: id, Exists: exists, Remove: remove}
+	if exists {
+		r.Value = values.Data[value]
+	}
+	for _, k := range add {
+		r.Add = append(r.Add, values.Data[k])
+	}
+	v, exist := i.resolve.Resolve(r)
+	values.Data = append(values.Data, v)
+	return exist
+}

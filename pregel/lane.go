@@ -1,0 +1,361 @@
+package pregel
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// lane is a Lane.
+type lane[V, M any] struct {
+	Block[V, M]
+	of      *instance[V, M]
+	own     Worker // what Block.Worker points to
+	cursor  Vertex[V, M]
+	batch   Batch
+	outbox  *kernel.Outbox[M]
+	bins    *kernel.Bins[M]
+	in, out [64]M
+	toIn    [64]M // as out, for in-neighbours
+	wrong   int   // see sweepSelf
+	running bool  // in the program
+	keeps   bool  // outbox.KeepSenders
+	watch   func(from VertexID, message any)
+
+	// Of a list program: the messages to the vertices of a word, from offsets.
+	messages           []M
+	offsets            [65]int
+	last               time.Time // when the last word ended
+	gathering, program time.Duration
+	_                  [64]byte // goroutines share no cache line
+}
+
+func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) Lane {
+	l := &lane[V, M]{of: i, own: w}
+	l.own.label, l.own.state = label, s
+	traits := i.ways[0].kernel.Traits()
+	l.keeps = i.single && traits.Ordered
+	l.outbox = kernel.NewOutbox[M](w.Partitions, l.keeps)
+	l.outbox.Store = i.store
+	l.Block.Worker, l.Block.outbox, l.Block.In = &l.own, l.outbox, &l.in
+	l.Block.Stride = VertexID(w.Partitions)
+	if i.combiner != nil && !traits.Each {
+		l.Block.combine = i.combiner.Combine
+	}
+	if requests != nil {
+		l.Block.changes = &changes[V]{Requests: requests, of: None}
+	}
+	return l
+}
+
+func (l *lane[V, M]) Worker() *Worker      { return &l.own }
+func (l *lane[V, M]) State() *kernel.State { return &l.own.state }
+func (l *lane[V, M]) Batch() *Batch        { return &l.batch }
+
+func (l *lane[V, M]) Equip() {
+	l.bins = nil
+	if lifter, ok := l.of.ways[0].kernel.(kernel.Lifter[M]); ok {
+		l.outbox.Lift = lifter.Lift
+	}
+}
+
+func (l *lane[V, M]) Reset() {
+	l.running = false
+	if l.bins != nil {
+		l.bins.Reset() // left over from a run that was stopped
+	}
+	l.outbox.Reset()
+	l.ResetRequests()
+}
+
+func (l *lane[V, M]) ResetRequests() {
+	if c := l.Block.changes; c != nil {
+		c.reset()
+	}
+}
+
+func (l *lane[V, M]) Interrupted() (running bool, at VertexID) {
+	running, at = l.running, None
+	if running && l.cursor.b != nil {
+		at = l.cursor.id
+	}
+	l.running, l.cursor.b = false, nil
+	return running, at
+}
+
+func (l *lane[V, M]) PullOne(w int, need, open, active uint64) (run, received, sent, halted, finished uint64, walked int) {
+	i := l.of
+	if need != 0 {
+		p := &i.pulls[0]
+		received, walked = i.ways[p.Way].kernel.Pull(p.Pull, w, need, 0, &l.in)
+	}
+	if run = (received | active) & open; run != 0 {
+		l.Block.In = &l.in
+		sent, halted, finished = l.run(w, run, received, active)
+	}
+	return run, received, sent, halted, finished, walked
+}
+
+func (l *lane[V, M]) Pull(w int, open, active uint64) (run, received, sent, halted, finished uint64, walked int) {
+	i, in := l.of, &l.in
+	if i.takeInbox {
+		if received = i.inbox.Has.Words[w] & open; received != 0 {
+			*in = [64]M(i.inbox.Msg[w<<6:])
+		}
+	}
+	if i.tiled != nil {
+		if received = i.tiled[w] & open; received != 0 {
+			*in = *i.sumsOf(w)
+		}
+	}
+	for k := range i.pulls {
+		p := &i.pulls[k]
+		need := open & p.Bits[w]
+		if i.anyOne {
+			need &^= received
+		}
+		if need != 0 {
+			var edges int
+			received, edges = i.ways[p.Way].kernel.Pull(p.Pull, w, need, received, in)
+			walked += edges
+		}
+	}
+	if run = (received | active) & open; run != 0 {
+		l.Block.In = in
+		sent, halted, finished = l.run(w, run, received, active)
+	}
+	return run, received, sent, halted, finished, walked
+}
+
+// run calls the program for the vertices run of word w, whose messages are in l.In, and stores
+// what they sent to all neighbours.
+func (l *lane[V, M]) run(w int, run, received, active uint64) (sent, halted, finished uint64) {
+	b, i := &l.Block, l.of
+	l.window(w, run, active)
+	b.Received = received
+	l.running = true
+	switch {
+	case i.block != nil && !i.single:
+		i.block.ComputeBlock(b)
+	case i.self:
+		if k := l.sweepSelf(i.program, i.identity); k >= 0 {
+			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
+		}
+	default:
+		l.sweep(i.program, i.identity)
+	}
+	l.running = false
+	return l.drain(w, i.self)
+}
+
+// window points the block at word w.
+func (l *lane[V, M]) window(w int, run, active uint64) {
+	b, i := &l.Block, l.of
+	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = run, active&run, 0, 0, 0, 0
+	b.Values = (*[64]V)(i.values.Data[w<<6:])
+	b.OutDegrees = (*[64]uint32)(i.out[w<<6:])
+	b.InDegrees = (*[64]uint32)(i.in[w<<6:])
+	b.base = uint32(w << 6)
+	b.First = VertexID(b.base)*b.Stride + VertexID(i.partition)
+	b.Out = i.ways[0].kernel.Window(w, &l.out)
+	if len(i.ways) > 1 {
+		b.back = back[M]{out: i.ways[1].kernel.Window(w, &l.toIn)}
+	}
+}
+
+// drain stores what the vertices of word w sent. stored says that the kernel has it already.
+func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
+	b := &l.Block
+	if sent = b.Sent & b.Run; sent != 0 && l.watch != nil {
+		l.watchAll(sent, b.Out)
+	}
+	if stored {
+		l.store(w, 0, b.back.sent&b.Run)
+	} else {
+		l.store(w, sent, b.back.sent&b.Run)
+	}
+	return sent, b.Halt & b.Run, b.Finish & b.Run
+}
+
+func (l *lane[V, M]) store(w int, sent, toIn uint64) {
+	b, i := &l.Block, l.of
+	if sent != 0 {
+		if k := i.ways[0].kernel.Store(w, sent, b.Out); k >= 0 {
+			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
+		}
+	}
+	if toIn != 0 {
+		if l.watch != nil {
+			l.watchAll(toIn, b.back.out)
+		}
+		if k := i.ways[1].kernel.Store(w, toIn, b.back.out); k >= 0 {
+			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
+		}
+	}
+}
+
+func (l *lane[V, M]) SentBack() uint64 { return l.Block.back.sent & l.Block.Run }
+
+func (l *lane[V, M]) Start(w int, run uint64) (sent, halted, finished uint64) {
+	i := l.of
+	if i.init == nil && i.list == nil {
+		l.Block.In = &l.in
+		return l.run(w, run, 0, run)
+	}
+	l.window(w, run, run)
+	block := i.initBlock != nil && !i.single
+	l.running = true
+	switch {
+	case block:
+		i.initBlock.InitBlock(&l.Block)
+	case i.init != nil:
+		l.sweepInit(i.init.Init)
+	default:
+		l.offsets, l.messages = [65]int{}, l.messages[:0]
+		l.sweepLists(i.list)
+	}
+	l.running = false
+	return l.drain(w, block && i.self)
+}
+
+func (l *lane[V, M]) Resend(w int, run uint64) (sent, toIn uint64) {
+	l.window(w, run, 0)
+	l.running = true
+	l.sweepInit(l.of.resend.Resend)
+	l.running = false
+	return l.Block.Sent, l.Block.back.sent
+}
+
+func (l *lane[V, M]) Store(w int, sent, toIn uint64) { l.store(w, sent, toIn) }
+
+func (l *lane[V, M]) Sweep(n int) {
+	b, i := &l.batch, l.of
+	for k := range n {
+		w := int(b.Words[k])
+		l.Block.In = (*[64]M)(i.inbox.Msg[w<<6:])
+		b.Sent[k], b.Halted[k], b.Finished[k] = l.run(w, b.Run[k], b.Received[k], b.Active[k])
+		b.Back[k] = l.Block.back.sent & l.Block.Run
+	}
+}
+
+func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
+	i := l.of
+	if g := i.ways[0].gather; g != nil {
+		for v := range uint32(64) {
+			lo, hi := p.Row(uint32(w)<<6 + v)
+			l.messages = l.messages[:0]
+			l.roomFor(uint32(w)<<6+v, int(hi-lo))
+			l.messages = g.gather(p, lo, hi, l.messages)
+			walked += int(hi - lo)
+		}
+		return walked
+	}
+	_, walked = i.ways[0].kernel.Pull(p, w, ^uint64(0), 0, &l.in)
+	return walked
+}
+
+func (l *lane[V, M]) PullInto(p Pull, w int, need uint64) (walked int) {
+	i := l.of
+	has := i.inbox.Has.Words[w]
+	found, walked := i.ways[p.Way].kernel.Pull(p.Pull, w, need, has, (*[64]M)(i.inbox.Msg[w<<6:]))
+	if found != has {
+		i.inbox.Has.Words[w] = found
+		i.inbox.Has.MarkShared(w)
+	}
+	return walked
+}
+
+func (l *lane[V, M]) Push(p *kernel.Push, way, base int, words uint64) (walked int) {
+	k, into := l.of.ways[way].kernel, &l.of.inbox
+	for ; words != 0; words &= words - 1 {
+		if w := base + bits.TrailingZeros64(words); p.Present[w] != 0 {
+			walked += k.Push(p, w, into)
+		}
+	}
+	return walked
+}
+
+func (l *lane[V, M]) Claim(p *kernel.Push, way, lo, hi int) (walked int) {
+	k, into := l.of.ways[way].claimer, &l.of.inbox
+	for w := lo; w < hi; w++ {
+		if p.Present[w] != 0 {
+			walked += k.Claim(p, w, into)
+		}
+	}
+	return walked
+}
+
+func (l *lane[V, M]) Emit(p *kernel.Push, way, lo, hi int) (walked int) {
+	k := l.of.ways[way].kernel
+	for w := lo; w < hi; w++ {
+		if p.Present[w] != 0 {
+			walked += k.Emit(p, w, l.bins)
+		}
+	}
+	return walked
+}
+
+func (l *lane[V, M]) Pairs(shift uint) kernel.Pairs {
+	if l.bins == nil {
+		if shift == 0 {
+			return nil
+		}
+		l.bins = kernel.NewBins[M](l.of.slots, shift)
+		l.bins.Store = l.of.store
+	}
+	return l.bins
+}
+
+func (l *lane[V, M]) Reserve(counts []int) {
+	b := l.bins
+	for k, n := range counts {
+		b.To[k] = mem.Grow(b.Store, b.To[k], n)
+		b.Msg[k] = mem.Grow(b.Store, b.Msg[k], n)
+	}
+}
+
+func (l *lane[V, M]) AddTile(t *kernel.Tile, w int) { l.of.ways[0].adder.AddTile(t, w, l.of.sums) }
+
+func (l *lane[V, M]) Sends() kernel.Sends { return l.outbox }
+func (l *lane[V, M]) ResetSends()         { l.outbox.Reset() }
+func (l *lane[V, M]) KeepsSenders() bool  { return l.keeps }
+
+func (l *lane[V, M]) Settle() int {
+	l.outbox.Settle()
+	return l.outbox.Count
+}
+
+func (l *lane[V, M]) AddSend(owner int, local uint32, from uint64, messages kernel.Column, i int) {
+	o := l.outbox
+	o.To[owner] = append(o.To[owner], local)
+	o.Msg[owner] = append(o.Msg[owner], kernel.Elements[M](messages)[i])
+	if o.KeepSenders {
+		o.From[owner] = append(o.From[owner], from)
+	}
+	o.Count++
+}
+
+func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.changes.added }
+
+func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
+	l.watch = f
+	lift := l.outbox.Lift
+	l.outbox.Lift = func(from uint64, m M) (M, bool) {
+		ok := true
+		if lift != nil {
+			m, ok = lift(from, m)
+		}
+		f(VertexID(from), m)
+		return m, ok
+	}
+}
+
+// watchAll passes on what some vertices of the block sent to all their neighbours.
+func (l *lane[V, M]) watchAll(sent uint64, out *[64]M) {
+	for ; sent != 0; sent &= sent - 1 {
+		i := bits.TrailingZeros64(sent)
+		l.watch(l.Block.ID(i), out[i])
+	}
+}

@@ -1,0 +1,107 @@
+package pregel
+
+import (
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// listKernel is the column and the loops of a list program, which has no combiner: messages are gathered, and never folded.
+type listKernel[M any] struct{ kernel.MessageColumn[M] }
+
+func newListKernel[M any](b kernel.Binding) *listKernel[M] {
+	return &listKernel[M]{kernel.NewMessageColumn[M](b)}
+}
+
+func (k *listKernel[M]) Traits() kernel.Traits {
+	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: k.Raw}
+}
+
+func (k *listKernel[M]) Reset() {}
+
+// gather appends the messages of the senders present among Adj[lo:hi].
+func (k *listKernel[M]) gather(p *kernel.Pull, lo, hi uint32, msgs []M) []M {
+	for _, s := range p.Adj[lo:hi] {
+		if p.All || p.Present[s>>6]>>(s&63)&1 != 0 {
+			msgs = append(msgs, k.Read[s])
+		}
+	}
+	return msgs
+}
+
+func (k *listKernel[M]) Emit(p *kernel.Push, w int, bins *kernel.Bins[M]) int {
+	return kernel.Emit(p, w, k.Read, bins)
+}
+
+const cannotFold = "pregel: the kernel of a list program does not combine"
+
+func (k *listKernel[M]) Pull(*kernel.Pull, int, uint64, uint64, *[64]M) (uint64, int) {
+	panic(cannotFold)
+}
+
+func (k *listKernel[M]) Push(*kernel.Push, int, *kernel.Inbox[M]) int { panic(cannotFold) }
+
+func (k *listKernel[M]) Fold([]uint32, []M, *kernel.Inbox[M]) { panic(cannotFold) }
+
+// messageLists holds the messages of a list program by receiver.
+type messageLists[M any] struct {
+	store  *mem.Arena
+	to     []uint32
+	msg    []M
+	starts []uint32 // by local index, one more at the end; empty if no message came
+	sorted []M
+}
+
+func (l *messageLists[M]) add(to []uint32, msg []M) {
+	l.to = mem.Grow(l.store, l.to, len(to))
+	l.msg = mem.Grow(l.store, l.msg, len(msg))
+	l.to = append(l.to, to...)
+	l.msg = append(l.msg, msg...)
+}
+
+func (l *messageLists[M]) reset() { l.to, l.msg, l.starts = l.to[:0], l.msg[:0], l.starts[:0] }
+
+// drop leaves messages out by their receivers.
+func (l *messageLists[M]) drop(which func(to uint32) bool) {
+	n := 0
+	for i, to := range l.to {
+		if !which(to) {
+			l.to[n], l.msg[n] = to, l.msg[i]
+			n++
+		}
+	}
+	l.to, l.msg = l.to[:n], l.msg[:n]
+}
+
+// build sorts the messages by receiver, in the order they came.
+func (l *messageLists[M]) build(owned int) {
+	l.starts = l.starts[:0]
+	if len(l.to) == 0 {
+		return
+	}
+	if cap(l.starts) < owned+2 {
+		l.starts = mem.Grow(l.store, l.starts[:0], owned+2)
+	}
+	l.starts = l.starts[:owned+2]
+	clear(l.starts)
+	for _, v := range l.to {
+		l.starts[v+2]++
+	}
+	for i := 2; i < len(l.starts); i++ {
+		l.starts[i] += l.starts[i-1]
+	}
+	l.sorted = mem.Grow(l.store, l.sorted[:0], len(l.msg))[:len(l.msg)]
+	for i, v := range l.to {
+		l.sorted[l.starts[v+1]] = l.msg[i]
+		l.starts[v+1]++
+	}
+	l.starts = l.starts[:owned+1]
+	l.to, l.msg = l.to[:0], l.msg[:0]
+}
+
+// of returns the messages to a vertex.
+func (l *messageLists[M]) of(local uint32) []M {
+	if len(l.starts) == 0 {
+		return nil
+	}
+	return l.sorted[l.starts[local]:l.starts[local+1]]
+}

@@ -1,0 +1,178 @@
+package pregel
+
+import (
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// The engine reaches everything of type V or M through an Instance, which belongs to a partition,
+// and its Lanes, which belong to a goroutine each. It calls them once for a word of 64 vertices,
+// for up to 64 words, for a chunk, for a bin or for a frame, and never for an edge
+// (docs/design/erasure.md).
+
+// Placement describes the partition that an Instance is made for.
+type Placement struct {
+	kernel.Binding
+	// Ways is how many columns of messages to all neighbours there are: 2 for Either.
+	Ways int
+	// Size is the number of owned vertices, rounded up to whole words.
+	Size                  int
+	Partition, Partitions int
+	OutDegrees, InDegrees []uint32
+	// Store is where messages that are kept one by one lie.
+	Store *mem.Arena
+	// Hub is set to 1 more than the last vertex with so many messages that they want room.
+	Hub *atomic.Uint64
+}
+
+// Instance holds what a partition has of types V and M: the vertices' values, the columns of
+// messages, and the messages that came.
+type Instance interface {
+	// Place makes values, columns and inbox for a partition, as they are before superstep 0.
+	// Carry then takes the values and the inbox of so many words from those that Place replaced.
+	Place(p *Placement) error
+	Carry(words int)
+	// Rebind replaces the program by another one of the same type.
+	Rebind(m *Methods)
+	NewLane(w Worker, label func(VertexID) uint64, s kernel.State, changes *kernel.Requests) Lane
+
+	// Values are those of the vertices, Messages is an empty column of messages.
+	Values() kernel.Column
+	Messages() kernel.Column
+	// Fill sets the values of vertices in [lo, hi) to Initial, or to zero.
+	Fill(lo, hi int)
+
+	// Broadcast returns a column of messages to all neighbours: one of the kernel's loops.
+	Broadcast(way int) kernel.Broadcast
+	// Claims reports whether goroutines can push into the inbox concurrently.
+	Claims() bool
+	// Combine appends one message for each receiver to to, and the receivers to positions, which
+	// it returns. keys are sorted: the receiver, and the message's place in from in the low half.
+	Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32
+
+	// MakeInbox makes the inbox at its first use. Inbox returns it; Has is nil before.
+	MakeInbox()
+	Inbox() (messages kernel.Column, has *bitmap.Frontier)
+	// Take takes messages that reached their receivers' owner: into the inbox, or one by one.
+	Take(to []uint32, messages kernel.Column)
+	// Sort sorts messages of a list program by their receivers, before these run. Drop drops
+	// those to some receivers, and Forget all.
+	Sort(owned int)
+	Drop(which func(to uint32) bool)
+	Forget()
+	// Gather takes what the senders present sent to the vertices below owned that are not
+	// finished, of a list program, and returns how many edges it looked at.
+	Gather(p *kernel.Pull, way, owned int, finished []uint64) (walked int)
+
+	// SetPulls says what Lane.PullOne and Lane.Pull go through: lists, and the column that is
+	// delivered through each; and whether they take the inbox, or the sums of tiles.
+	SetPulls(pulls []Pull, inbox bool, tiled []uint64)
+	// Tiles reports whether pulls of all messages can go by tiles. ApartBytes is how many bytes
+	// their sums take. MakeSums makes them in an arena, or, with nil, forgets them. ClearSums
+	// makes the sums of words [lo, hi) zero.
+	Tiles() bool
+	ApartBytes() int64
+	MakeSums(a *mem.Arena)
+	ClearSums(lo, hi int)
+	// FoldBins folds bin k of some lanes into the inbox, and empties it.
+	FoldBins(lanes []Lane, k int)
+
+	// Any returns a vertex's value. Output appends it as the program writes it.
+	Any(local uint32) any
+	Output(dst []byte, local uint32, label func(VertexID) uint64) []byte
+	// Score, Reached and Group are the program's, of a vertex's value.
+	Score(local uint32) float64
+	Reached(local uint32) bool
+	Group(local uint32) (key uint64, in bool)
+	// Resolve calls the program's Resolve. Values are elements of a column; the one that Resolve
+	// returns is appended to it.
+	Resolve(id VertexID, exists, remove bool, value int, add []int, of kernel.Column) (exist bool)
+}
+
+// Pull is a traversal, and the column whose messages cross it.
+type Pull struct {
+	*kernel.Pull
+	Way int
+}
+
+// Batch is up to 64 words of vertices that a Lane sweeps, and what came of each.
+type Batch struct {
+	// Words are their numbers; Run the vertices to run, Received those with a message, and
+	// Active those awake.
+	Words                 [64]int32
+	Run, Received, Active [64]uint64
+	// Sent are the vertices that sent to all neighbours, Back those that sent to in-neighbours
+	// apart; Halted voted to halt, and Finished finished.
+	Sent, Back, Halted, Finished [64]uint64
+}
+
+// Lane is one goroutine's share of an Instance.
+type Lane interface {
+	Worker() *Worker
+	State() *kernel.State
+	// Interrupted reports whether the program was running, and for which vertex, when a method
+	// panicked. It can be called once.
+	Interrupted() (running bool, at VertexID)
+	// Equip follows Place.
+	Equip()
+	Reset()
+
+	// PullOne pulls one word through the only lists and runs it: the vertices of need are pulled
+	// for, open are not finished, active awake. It returns who ran, who had a message, who sent,
+	// halted and finished, and the number of edges walked.
+	PullOne(w int, need, open, active uint64) (run, received, sent, halted, finished uint64, walked int)
+	// Pull is PullOne for any number of lists, and for messages in the inbox or in tiles' sums.
+	Pull(w int, open, active uint64) (run, received, sent, halted, finished uint64, walked int)
+	// Lists is Pull for a list program: pull says whether lists are pulled through, or only
+	// messages that came one by one are delivered.
+	Lists(w int, open, active uint64, pull bool) (run, received, sent, halted, finished uint64, walked int)
+	// SentBack returns the vertices of the last word that sent to in-neighbours apart.
+	SentBack() uint64
+	// Start runs a word in superstep 0, and Resend sends a word's messages of the last superstep
+	// again, which Store then stores.
+	Start(w int, run uint64) (sent, halted, finished uint64)
+	Resend(w int, run uint64) (sent, back uint64)
+	Store(w int, sent, back uint64)
+	// Sweep runs n words of the batch, whose messages are in the inbox.
+	Sweep(n int)
+	Batch() *Batch
+
+	// TryPull pulls for vertices of a word, and drops the result.
+	TryPull(p *kernel.Pull, w int) (walked int)
+	// PullInto pulls into the inbox. If any one message is enough, no vertex of need has one.
+	PullInto(p Pull, w int, need uint64) (walked int)
+	// Push pushes the messages of the senders of some words from base on into the inbox.
+	Push(p *kernel.Push, way, base int, words uint64) (walked int)
+	// Claim and Emit push the messages of the senders of words [lo, hi): to receivers that have
+	// none yet, and into bins. Skipped words have no sender.
+	Claim(p *kernel.Push, way, lo, hi int) (walked int)
+	Emit(p *kernel.Push, way, lo, hi int) (walked int)
+	// Pairs are the bins, made with this shift at first use; nil if not made and shift is 0.
+	Pairs(shift uint) kernel.Pairs
+	// Reserve makes room in the bins for so many pairs each.
+	Reserve(counts []int)
+	// AddTile adds the messages that cross a tile to the sums from word w on.
+	AddTile(t *kernel.Tile, w int)
+
+	// Sends are the messages to single vertices; Count how many, settled by Settle.
+	Sends() kernel.Sends
+	Settle() int
+	ResetSends()
+	KeepsSenders() bool
+	// AddSend puts message i of a column into the outbox, for a run that goes on.
+	AddSend(owner int, local uint32, from uint64, messages kernel.Column, i int)
+	// AddedValues are the values that go with requests to add vertices.
+	AddedValues() kernel.Column
+	ResetRequests()
+
+	// BeginLists and EndLists bound calls of Lists whose time is measured. ListTimes returns how
+	// long they gathered messages and ran the program, in seconds.
+	BeginLists()
+	EndLists()
+	ListTimes() (gathering, running float64)
+	// Watch has f called with each message that is sent; nil ends it.
+	Watch(f func(from VertexID, message any))
+}

@@ -1,0 +1,173 @@
+package pregel
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// The sweeps call the program for the vertices of a block in rising order. Their calls are the
+// only ones for each vertex.
+
+// sweep calls Compute; identity is the message of vertices without one.
+func (l *lane[V, M]) sweep(p Program[V, M], identity M) {
+	b, v := &l.Block, l.begin()
+	for run := b.Run; run != 0; run &= run - 1 {
+		if i := v.move(run); b.Received&v.bit != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+			b.Sent |= v.bit
+			b.Out[v.i&63] = v.message
+		}
+	}
+	l.end(b.Sent)
+}
+
+// sweepSelf is sweep for a program whose only message is the sender's own id, of which presence
+// says everything: Out is not written. It returns the first vertex that sent anything else, or -1.
+func (l *lane[V, M]) sweepSelf(p Program[V, M], identity M) (wrong int) {
+	b, v := &l.Block, l.begin()
+	message := any(&v.message).(*VertexID)
+	l.wrong = -1
+	for run := b.Run; run != 0; run &= run - 1 {
+		if i := v.move(run); b.Received&v.bit != 0 {
+			p.Compute(v, b.In[i])
+		} else {
+			p.Compute(v, identity)
+		}
+		if v.sent&sentOne != 0 { // what is kept in memory is not saved around the call
+			if b.Sent |= v.bit; *message != v.id && l.wrong < 0 {
+				l.wrong = int(v.i)
+			}
+		}
+	}
+	l.end(b.Sent)
+	return l.wrong
+}
+
+// sweepInit calls init.
+func (l *lane[V, M]) sweepInit(init func(v *Vertex[V, M])) {
+	b, v := &l.Block, l.begin()
+	for run := b.Run; run != 0; run &= run - 1 {
+		v.move(run)
+		init(v)
+		if v.sent&sentOne != 0 {
+			b.Sent |= v.bit
+			b.Out[v.i&63] = v.message
+		}
+	}
+	l.end(b.Sent)
+}
+
+// sweepLists calls Compute of a list program with the messages that gather collected.
+func (l *lane[V, M]) sweepLists(p ListProgram[V, M]) {
+	b, v := &l.Block, l.begin()
+	for run := b.Run; run != 0; run &= run - 1 {
+		i := v.move(run)
+		p.Compute(v, l.messages[l.offsets[i]:l.offsets[i+1]])
+		if v.sent&sentOne != 0 {
+			b.Sent |= v.bit
+			b.Out[v.i&63] = v.message
+		}
+	}
+	l.end(b.Sent)
+}
+
+// begin prepares the cursor for a sweep, and end moves its output to the block.
+func (l *lane[V, M]) begin() *Vertex[V, M] {
+	v := &l.cursor
+	v.b, v.values, v.halt, v.finish, v.random.of = &l.Block, l.Block.Values, 0, 0, None
+	if c := l.Block.changes; c != nil {
+		c.of = None
+	}
+	return v
+}
+
+func (l *lane[V, M]) end(sent uint64) {
+	b, v := &l.Block, &l.cursor
+	b.Sent, b.Halt, b.Finish = sent, b.Halt|v.halt, b.Finish|v.finish
+	v.b = nil
+}
+
+// move takes the cursor to the lowest vertex of run.
+func (v *Vertex[V, M]) move(run uint64) uint32 {
+	i := uint32(bits.TrailingZeros64(run)) & 63
+	v.i, v.bit, v.id, v.sent = i, run&-run, v.b.First+VertexID(i)*v.b.Stride, 0
+	return i
+}
+
+func (l *lane[V, M]) BeginLists() { l.last = time.Now() }
+func (l *lane[V, M]) EndLists()   { l.gathering += time.Since(l.last) }
+
+func (l *lane[V, M]) ListTimes() (gathering, running float64) {
+	gathering, running = l.gathering.Seconds(), l.program.Seconds()
+	l.gathering, l.program = 0, 0
+	return gathering, running
+}
+
+func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received, sent, halted, finished uint64, walked int) {
+	received, walked = l.gather(w, open, pull)
+	if run = (received | active) & open; run == 0 {
+		return run, received, 0, 0, 0, walked
+	}
+	gathered := time.Now()
+	l.window(w, run, active)
+	l.Block.Received = received
+	l.running = true
+	l.sweepLists(l.of.list)
+	l.running = false
+	sent, halted, finished = l.drain(w, false)
+	now := time.Now()
+	l.gathering, l.program = l.gathering+gathered.Sub(l.last), l.program+now.Sub(gathered)
+	l.last = now
+	return run, received, sent, halted, finished, walked
+}
+
+// gather collects the messages of the vertices open of word w, and returns which got any.
+func (l *lane[V, M]) gather(w int, open uint64, pull bool) (received uint64, walked int) {
+	n := l.of
+	l.messages = l.messages[:0]
+	for i := range 64 {
+		l.offsets[i] = len(l.messages)
+		if open>>i&1 == 0 {
+			continue
+		}
+		local := uint32(w<<6 + i)
+		came := n.lists.of(local)
+		l.roomFor(local, len(came))
+		l.messages = append(l.messages, came...)
+		if pull {
+			for k := range n.pulls {
+				p := &n.pulls[k]
+				lo, hi := p.Row(local)
+				l.roomFor(local, int(hi-lo))
+				l.messages = n.ways[p.Way].gather.gather(p.Pull, lo, hi, l.messages)
+				walked += int(hi - lo)
+			}
+		}
+		if len(l.messages) > l.offsets[i] {
+			received |= 1 << i
+		}
+	}
+	l.offsets[64] = len(l.messages)
+	return received, walked
+}
+
+// hub is the length from which a list's messages are made room for at once: such lists are few.
+const hub = 1 << 16
+
+// roomFor makes room for the messages along a list, which a hub may have millions of, and notes
+// whose they are. Vertices behind a hub in its word get room too, or one message more would have
+// all of them copied to Go's heap.
+func (l *lane[V, M]) roomFor(local uint32, n int) {
+	if n >= hub {
+		l.of.hub.Store(uint64(local) + 1)
+	}
+	if cap(l.messages)-len(l.messages) < n && len(l.messages)+n >= hub {
+		l.messages = mem.Grow(l.of.store, l.messages, n+hub)
+	}
+}
