@@ -60,8 +60,6 @@
 //	Aggregators() []Aggregate             the aggregators the program uses
 //	Columns() []Column                    the property columns the program uses; a run may fill those that are not Private
 //	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included
-//	BeforeSuperstep(w *Worker)            once per partition, before its vertices run
-//	AfterSuperstep(w *Worker)             once per partition, after its vertices ran
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
 //	InitBlock(b *Block[V, M])             likewise for Init, in superstep 0

@@ -6,8 +6,8 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Worker is one goroutine's view of a superstep in a partition. BeforeSuperstep and AfterSuperstep get one; elsewhere [Vertex] has
-// its methods.
+// Worker is one goroutine's view of a superstep in a partition. A [Block] has one; elsewhere
+// [Vertex] has its methods.
 type Worker struct {
 	Partition, Partitions int
 	Superstep, Phase      int

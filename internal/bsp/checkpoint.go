@@ -52,19 +52,12 @@ func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
 	superstep := d.c.first + c.Superstep
 	c.Save = 0
-	due := k != nil && k.Due(superstep)
-	if !due && d.options.Border == nil {
+	if k == nil || !k.Due(superstep) {
 		return nil
 	}
 	m, err := d.manifest(c)
 	if err != nil {
 		return err
-	}
-	if d.options.Border != nil {
-		d.options.Border(m)
-	}
-	if !due {
-		return nil
 	}
 	c.Save = superstep
 	kept := *m

@@ -76,9 +76,6 @@ type Options struct {
 	Before func(ctx context.Context) (Outcome, []float64, error)
 	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
 	Checkpoints *checkpoint.Keeper
-	// Border, if not nil, gets before each superstep the manifest of the state that it begins with, without parts: with copies of that state the run can
-	// go on from there.
-	Border func(m *checkpoint.Manifest)
 	// Room, if not nil, reports whether there is memory for so many messages of a list program that are pushed one by one.
 	Room func(messages int) bool
 	// Plan is how far the plan is that the run is a part of, for checkpoints; nil if there is none. Who walks the plan adds to it.

@@ -213,15 +213,10 @@ func present(ctx context.Context, s store.Store, m *Manifest) error {
 type Reader struct {
 	store.Store
 	*Manifest
-	// Held are parts that are in memory, by partition; the others are in the store.
-	Held map[int]*Part
 }
 
 // Part reads a part, and returns an error unless it is as it was written.
 func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
-	if p := r.Held[i]; p != nil {
-		return p, nil
-	}
 	want := &r.Parts[i]
 	failed := func(err error) error {
 		return fmt.Errorf("%s/%s: %w", strings.TrimSuffix(r.Store.String(), "/"), want.Name, err)

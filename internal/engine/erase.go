@@ -77,9 +77,6 @@ type Bound interface {
 	Begin(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) error
 	Restore(ctx context.Context, from *checkpoint.Reader) error
 	bsp.Partitions
-	// Recomputable and CopyTo are for partitions that are computed again: see Recompute.
-	Recomputable() error
-	CopyTo(b *checkpoint.Borders, superstep int) error
 	Aggregates() bsp.Aggregates
 
 	Own() []int

@@ -64,11 +64,6 @@ type Options struct {
 	Parts       *checkpoint.Writer
 	Checkpoints *checkpoint.Keeper
 	Spec        []byte
-	// Borders, if not nil, gets a copy of the state of each partition before each superstep, so that partitions which are not lost need not be
-	// computed again when others are (see Recompute).
-	Borders *checkpoint.Borders
-	// Border, where the run is driven, is bsp.Options.Border.
-	Border func(m *checkpoint.Manifest)
 	// Plan is how far the plan is that the run is a part of, for its checkpoints, or nil.
 	Plan *checkpoint.Plan
 	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
@@ -90,7 +85,7 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Border: o.Border, Spec: o.Spec, Plan: o.Plan,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan,
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf

@@ -38,8 +38,6 @@ type (
 	Aggregating                 interface{ Aggregators() []pregel.Aggregate }
 	Columnar                    interface{ Columns() []pregel.Column }
 	Coordinating                interface{ Coordinate(c *pregel.Coordinator) }
-	Before                      interface{ BeforeSuperstep(w *pregel.Worker) }
-	After                       interface{ AfterSuperstep(w *pregel.Worker) }
 	BlockComputing[V, M any]    interface{ ComputeBlock(b *pregel.Block[V, M]) }
 	BlockInitializing[V, M any] interface{ InitBlock(b *pregel.Block[V, M]) }
 	Resending[V, M any]         interface{ Resend(v *pregel.Vertex[V, M]) }
@@ -72,8 +70,6 @@ type methods[V, M any] struct {
 	initial      Starting[V]
 	sources      Sourced
 	coordinate   Coordinating
-	before       Before
-	after        After
 	output       Writing[V]
 	naming       Naming[V]
 	mutations    Mutating
@@ -126,8 +122,6 @@ func methodsOf[V, M any](p pregel.Program[V, M]) (*methods[V, M], error) {
 	find(value, "Initial", &m.initial, &errs)
 	find(value, "Sources", &m.sources, &errs)
 	find(value, "Coordinate", &m.coordinate, &errs)
-	find(value, "BeforeSuperstep", &m.before, &errs)
-	find(value, "AfterSuperstep", &m.after, &errs)
 	find(value, "Output", &m.output, &errs)
 	find(value, "Mutations", &m.mutations, &errs)
 	find(value, "Resolve", &m.resolving, &errs)

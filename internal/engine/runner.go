@@ -216,20 +216,8 @@ func (r *runner[V, M]) work(ctx context.Context, c *bsp.Command) (err error) {
 	if c.Save > 0 {
 		r.save(c)
 	}
-	if b := r.job.options.Borders; b != nil && c.Superstep > 0 && !b.Sealed() {
-		if err := r.copyTo(b, c.Superstep); err != nil {
-			return err
-		}
-	}
-	m := r.job.methods
-	if m.before != nil {
-		m.before.BeforeSuperstep(&r.threads[0].Worker)
-	}
 	if err := r.deliverAndCompute(ctx, c); err != nil {
 		return err
-	}
-	if m.after != nil {
-		m.after.AfterSuperstep(&r.threads[0].Worker)
 	}
 	if r.watcher != nil {
 		if err := r.watcher.Ended(c.Superstep, r.label); err != nil {

@@ -142,24 +142,20 @@ func (m *methods[V, M]) internal() func() ([]byte, error) {
 
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
 func (r *runner[V, M]) save(c *bsp.Command) {
-	p, err := r.copyOf(c.Save, c.Superstep > 0) // else a phase is to begin, by itself
+	began := time.Now()
+	p := &checkpoint.Part{
+		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
+	}
+	err := r.saveShared(p)
+	if err == nil && c.Superstep > 0 { // else a phase is to begin, by itself
+		err = r.saveInto(p)
+	}
+	p.Copied = time.Since(began)
 	if err != nil {
 		r.job.options.Parts.Fail(p, err)
 		return
 	}
 	r.job.options.Parts.Write(p)
-}
-
-// copyOf copies the state of the partition as it is before a superstep of the run; begun says that the program has begun.
-func (r *runner[V, M]) copyOf(superstep int, begun bool) (*checkpoint.Part, error) {
-	began := time.Now()
-	p := &checkpoint.Part{Partition: r.part.Index, Of: r.part.Of, Superstep: superstep, Vertices: r.part.Owned, Print: r.print()}
-	err := r.saveShared(p)
-	if err == nil && begun {
-		err = r.saveInto(p)
-	}
-	p.Copied = time.Since(began)
-	return p, err
 }
 
 func (r *runner[V, M]) saveInto(p *checkpoint.Part) error {

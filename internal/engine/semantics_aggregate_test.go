@@ -258,62 +258,6 @@ func TestCoordinateSwitchesPhases(t *testing.T) {
 	w.expect(t, p, all, all, all)
 }
 
-// hooked has hooks, which add to an aggregator, and a log of their calls.
-type hooked struct {
-	sums
-	log *hookLog
-}
-
-type hookLog struct {
-	mu            sync.Mutex
-	before, after map[string]int
-}
-
-func (p hooked) BeforeSuperstep(w *pregel.Worker) {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	p.log.before[fmt.Sprintf("%d/%d %d", w.Partition, w.Partitions, w.Superstep)]++
-	total.Add(w, 100)
-}
-
-func (p hooked) AfterSuperstep(w *pregel.Worker) {
-	p.log.mu.Lock()
-	defer p.log.mu.Unlock()
-	p.log.after[fmt.Sprintf("%d/%d %d", w.Partition, w.Partitions, w.Superstep)]++
-	kept.Add(w, total.Value(w))
-}
-
-func TestHooksRunOncePerPartitionAndSuperstep(t *testing.T) {
-	w := on(t, "0>1 2")
-	for _, s := range inGrids() {
-		p := hooked{until(2, func(v talker) {
-			total.Add(v, 1)
-			say(v, "%d/%d", total.Value(v), kept.Value(v))
-		}), &hookLog{before: map[string]int{}, after: map[string]int{}}}
-		g := w.loadAs(t, s, 0)
-		got, _ := run(t, g, pregel.Program[string, int64](p), s)
-		sum := 100*s.parts + 3
-		want := fmt.Sprintf(" 0/0 %d/0 %d/%d", sum, sum, s.parts*sum)
-		for v, said := range got {
-			if said != want {
-				t.Fatalf("%v: vertex %d said %q, want %q", s, v, said, want)
-			}
-		}
-		for superstep := range 3 {
-			for part := range s.parts {
-				key := fmt.Sprintf("%d/%d %d", part, s.parts, superstep)
-				if p.log.before[key] != 1 || p.log.after[key] != 1 {
-					t.Fatalf("%v: hooks ran %d and %d times for %s", s, p.log.before[key], p.log.after[key], key)
-				}
-			}
-		}
-		if len(p.log.before) != 3*s.parts || len(p.log.after) != 3*s.parts {
-			t.Fatalf("%v: %v", s, p.log.before)
-		}
-		g.Close()
-	}
-}
-
 // floats sums numbers whose sum depends on the order, and of large and small ones.
 type floats struct{ script }
 

@@ -64,8 +64,6 @@ func (p failing) Compute(v talker, _ int64) {
 }
 
 func (p failing) Coordinate(c *pregel.Coordinator) { p.fail("Coordinate", c.Superstep) }
-func (p failing) BeforeSuperstep(w *pregel.Worker) { p.fail("BeforeSuperstep", w.Superstep) }
-func (p failing) AfterSuperstep(w *pregel.Worker)  { p.fail("AfterSuperstep", w.Superstep) }
 func (p failing) MaxSupersteps() int {
 	p.fail("MaxSupersteps", 0)
 	return 0
@@ -89,10 +87,6 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "Compute of 4", superstep: 3, vertex: 4, known: true},
 		{in: "Coordinate"},
 		{in: "Coordinate", superstep: 2},
-		{in: "BeforeSuperstep"},
-		{in: "BeforeSuperstep", superstep: 2},
-		{in: "AfterSuperstep"},
-		{in: "AfterSuperstep", superstep: 2},
 		{in: "Sources"},
 		{in: "Initial"},
 		{in: "Combiner"},
@@ -245,7 +239,6 @@ type (
 	wrongOutput     struct{ script }
 	wrongBlock      struct{ script }
 	pointerInit     struct{ script }
-	pointerHook     struct{ script }
 	noCombiner      struct{}
 	nilCombiner     struct{ script }
 	halfSources     struct{ script }
@@ -264,7 +257,6 @@ func (wrongCoordinate) Coordinate(*pregel.Coordinator) bool    { return true }
 func (wrongOutput) Output(v string) (string, error)            { return v, nil }
 func (wrongBlock) ComputeBlock(*pregel.Block[string, float64]) {}
 func (*pointerInit) Init(talker)                               {}
-func (*pointerHook) AfterSuperstep(*pregel.Worker)             {}
 func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
 func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
 func (halfSources) Initial() string                            { return "" }
@@ -284,7 +276,6 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"wrongOutput: method Output is func(string) (string, error), want func([]uint8, string) []uint8":                 wrongOutput{},
 		"wrongBlock: method ComputeBlock is func(*pregel.Block[string,float64]), want func(*pregel.Block[string,int64])": wrongBlock{},
 		"pointerInit: method Init has a pointer receiver: pass &pointerInit{...}, or give it a value receiver":           pointerInit{},
-		"pointerHook: method AfterSuperstep has a pointer receiver: pass &pointerHook{...}":                              pointerHook{},
 		"nilCombiner: method Combiner returns nil, want a combiner":                                                      nilCombiner{},
 		"halfSources: Initial and Sources go together":                                                                   halfSources{},
 		"asynchronous: Asynchronous is for programs that are Monotone":                                                   asynchronous{},

@@ -120,13 +120,17 @@ func TestAlgorithmsInTheMatrix(t *testing.T) {
 // parted is a program whose values depend on the partitions.
 type parted struct{}
 
-var parts = pregel.SumOf[int]("parts")
+var parts int // one less than the run has
 
-func (parted) Combiner() pregel.Combiner[int]   { return combiners.Sum[int]() }
-func (parted) Aggregators() []pregel.Aggregate  { return []pregel.Aggregate{parts} }
-func (parted) BeforeSuperstep(w *pregel.Worker) { parts.Add(w, w.Partition) }
+func (parted) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+
+func (parted) ValidateGraph(g pregel.GraphInfo) error {
+	parts = g.Partitions - 1
+	return nil
+}
+
 func (parted) Compute(v *pregel.Vertex[int, int], _ int) {
-	v.Set(parts.Value(v))
+	v.Set(parts)
 	if v.Superstep() == 1 {
 		v.VoteToHalt()
 	}
@@ -148,7 +152,7 @@ func (hasty) Compute(v *pregel.Vertex[uint64, uint64], messages []uint64) {
 type restless struct{ parted }
 
 func (restless) Compute(v *pregel.Vertex[int, int], _ int) {
-	if v.Superstep() > 0 && parts.Value(v) < v.Superstep()+1 {
+	if v.Superstep() > 0 && parts < v.Superstep()+1 {
 		v.VoteToHalt()
 	}
 }
@@ -158,7 +162,7 @@ type chatty struct{ parted }
 
 func (chatty) Compute(v *pregel.Vertex[int, int], _ int) {
 	if v.Superstep() == 1 {
-		for range parts.Value(v) {
+		for range parts {
 			v.Send(v.ID(), 1)
 		}
 	}
