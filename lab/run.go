@@ -106,7 +106,7 @@ func newProgram[V, M any](p pregel.Program[V, M]) program {
 		if err != nil {
 			return nil, err
 		}
-		return engine.NewProgram(pregel.Erase(made))
+		return engine.NewProgram(made)
 	}}
 }
 

@@ -47,7 +47,7 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 		j.team = j.placements
 	}
 	j.state, j.placements, j.stopping, j.lost, j.driving, j.about = control.JobState_JOB_STATE_QUEUED, nil, false, false, false, nil
-	j.reason, j.lostPartitions, j.unconfined = reason, nil, ""
+	j.reason = reason
 	c.queued = append(c.queued, j.id)
 	c.changed = append(c.changed, change{job: j.id})
 	c.turned(j)
@@ -56,8 +56,7 @@ func (c *cluster) requeue(now time.Duration, j *job, reason string) {
 // goesOn reports whether a job begins another attempt after an error that is no loss.
 func goesOn(err error) bool {
 	var moved *movedError
-	var recomputed *recomputeError
-	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved) || errors.As(err, &recomputed)
+	return errors.Is(err, errNotTakenUp) || errors.As(err, &moved)
 }
 
 // reached says how far an attempt had come.

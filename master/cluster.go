@@ -120,15 +120,8 @@ type (
 	}
 )
 
-func (e startJob) String() string {
-	text := fmt.Sprintf("start %s on %v", e.job.id, e.job.workers())
-	if lost := e.job.lostPartitions; len(lost) > 0 {
-		text += fmt.Sprintf(", with the lost %s on %s", partitionsInWords(lost), e.job.placements[lost[0]].Worker)
-	}
-	return text
-}
-
-func (e stopJob) String() string { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
+func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
+func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
 func (e startLoad) String() string {
 	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
 }

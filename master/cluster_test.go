@@ -201,8 +201,6 @@ func (s *script) do(verb string, words []string) error {
 		c.straggles(words[0], c.jobs[words[0]].epoch, &straggler{
 			worker: words[1], steps: 8, seconds: 12, factor: 4, busy: s.real(v, "busy"), all: s.real(v, "all"), unit: s.real(v, "unit"),
 		}, plan{ran: s.number(v, "ran", 0), limit: s.number(v, "limit", 0), load: s.real(v, "load"), checkpoint: s.real(v, "checkpoint")})
-	case "logged":
-		s.answer("%v", c.keepsLogs(words[0], c.jobs[words[0]].epoch, nil, true))
 	case "moved":
 		c.runEnded(now, words[0], c.jobs[words[0]].epoch, &movedError{rest(1)}, 0)
 	case "writing":

@@ -47,12 +47,6 @@ type job struct {
 	stragglers []*control.Placement // workers that it has moved away from because they were slow
 	unit       float64              // straggler.unit before the last of these moves
 
-	// Of confined recovery: where the partitions were that the last attempt had, while its workers hold what they logged of it; those of this attempt that were lost in
-	// the one before; and why, if the workers had logged it, all are computed again.
-	logged         []*control.Placement
-	lostPartitions []uint32
-	unconfined     string
-
 	moving bool // it is to go on elsewhere, from the checkpoint that it is told to take
 
 	team    []*control.Placement // while it waits because it lost a worker: of the attempt before
@@ -140,18 +134,12 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 type site struct {
 	placements    []*control.Placement
 	rows, columns uint32
-	load          loadID   // of its graph of the catalog
-	lost          []uint32 // of the partitions, those that are computed again, of a job that goes on so
+	load          loadID // of its graph of the catalog
 }
 
 // site returns where a job may run now. If what it needs is not there, it says what the job waits for, or ends it.
 func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 	if j.spec.Graph == "" {
-		if j.logged != nil {
-			if at, j.unconfined = c.siteOfLost(j); j.unconfined == "" {
-				return at, true
-			}
-		}
 		placements, rows, columns, err := c.place(j.spec.Rows, j.spec.Columns, kindOf(j.spec).shape, j.stragglers)
 		if err != nil {
 			c.wait(j, "waits for a worker")
@@ -213,8 +201,7 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 // start begins an attempt at a job that waits.
 func (c *cluster) start(now time.Duration, j *job, at site) {
 	c.unqueue(j)
-	c.dropLogs(j, at.placements)
-	j.placements, j.rows, j.columns, j.lostPartitions = at.placements, at.rows, at.columns, at.lost
+	j.placements, j.rows, j.columns = at.placements, at.rows, at.columns
 	if j.spec.Graph != "" {
 		j.load = at.load
 	}
@@ -336,7 +323,6 @@ func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {
 	c.unqueue(j)
-	c.dropLogs(j, nil)
 	j.state, j.reason, j.ended, j.stopping = state, reason, now, false
 	c.changed = append(c.changed, change{job: j.id})
 	c.jobsEnd++

@@ -77,9 +77,6 @@ type Options struct {
 	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default MoveStragglers: they go on without it, where that is expected to take less
 	// time. LeaveStragglers: they stay.
 	Stragglers Stragglers
-	// ConfinedRecovery has workers log what their partitions send, and copy their states before each superstep, in jobs that keep checkpoints and load a graph of their own: of a
-	// deterministic program that loses a worker only the lost partitions are computed again.
-	ConfinedRecovery bool
 	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given the same: one leads, and the others stand
 	// by until it ends or loses touch with the place. Then Data has results alone.
 	Standby bool
@@ -202,9 +199,6 @@ func (o *Config) complete() (err error) {
 		o.SlowFor = 0
 	default:
 		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers, MoveStragglers, LeaveStragglers)
-	}
-	if o.ConfinedRecovery && o.Checkpoints == noCheckpoints {
-		return errors.New("master: ConfinedRecovery needs checkpoints: give Checkpoints or Data")
 	}
 	if o.Running == 0 {
 		o.Running = 1

@@ -30,9 +30,6 @@ func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*cont
 	if err != nil {
 		return err
 	}
-	if k := prepare.Keep; k != nil && r.server.options.ConfinedRecovery && r.spec.Graph == "" && program.Plan() == nil {
-		k.Log, r.logs = true, true
-	}
 	before := bsp.Outcome{Converged: true}
 	if program.Plan() != nil {
 		w := walked{run: r, prepare: prepare, from: from, goOn: goOn}
@@ -41,10 +38,10 @@ func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*cont
 		}
 	}
 	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
-		_, err := r.prepare(ctx, prepare, nil, nil)
+		_, err := r.prepare(ctx, prepare, nil)
 		return err
 	}
-	facts, err := r.prepare(ctx, prepare, goOn, from)
+	facts, err := r.prepare(ctx, prepare, goOn)
 	if err == nil && program.Plan() == nil && from == nil { // else its columns are in the checkpoint, or the phases have had them
 		err = r.fill(ctx, p)
 	}
@@ -78,7 +75,7 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 		return before, nil, err
 	}
 	if w.from == nil && len(w.spec.Inputs)+len(w.spec.ColumnData) > 0 { // the columns of the program itself, which its phases take over
-		if _, err = w.run.prepare(ctx, w.prepare, nil, nil); err == nil {
+		if _, err = w.run.prepare(ctx, w.prepare, nil); err == nil {
 			err = w.fill(ctx, p)
 		}
 		if err != nil {
@@ -114,7 +111,7 @@ func (w *walked) phase(ctx context.Context, i int, before bsp.Outcome) (*engine.
 		goOn = w.goOn
 	}
 	w.prepare.Phase = uint32(i) + 1
-	facts, err := w.run.prepare(ctx, w.prepare, goOn, w.from)
+	facts, err := w.run.prepare(ctx, w.prepare, goOn)
 	if err != nil {
 		return nil, err
 	}

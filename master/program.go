@@ -8,7 +8,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
@@ -132,17 +131,14 @@ func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, err
 	return ids, nil
 }
 
-// prepare has the workers prepare a program, which goes on from a checkpoint if goOn is not nil, that of the manifest from, and returns the facts of each.
-func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoOn, from *checkpoint.Manifest) (facts [][]byte, err error) {
+// prepare has the workers prepare a program, which goes on from a checkpoint if goOn
+// is not nil, and returns the facts of each.
+func (r *run) prepare(ctx context.Context, p *control.Prepare, goOn *control.GoOn) (facts [][]byte, err error) {
 	p = proto.CloneOf(p) // the lanes may still have the one before
 	prepared := func(report *control.Report) bool { return report.GetPrepare() != nil }
 	answers, err := r.all(ctx, "prepare", &control.Command{Body: &control.Command_Prepare{Prepare: p}}, prepared)
-	if err == nil && r.logs {
-		r.recomputes(answers, goOn, from)
-	}
 	if err == nil && goOn != nil {
 		answers, err = r.all(ctx, "prepare", &control.Command{Body: &control.Command_GoOn{GoOn: goOn}}, prepared)
-		err = unrecomputed(goOn, err)
 	}
 	for _, a := range answers {
 		facts = append(facts, a.GetPrepare().GetFacts())

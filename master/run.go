@@ -28,8 +28,6 @@ type run struct {
 	// parameters are those of the spec, with input ids in place of vertices' names once these are found.
 	parameters map[string]string
 
-	logs bool // the workers log the attempt
-
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
@@ -127,13 +125,11 @@ func (r *run) coordinate(ctx context.Context) {
 	if s.ending() {
 		return
 	}
-	keepLog := false
 	_ = s.event(func() error {
 		s.cluster.freeing(r.id, r.epoch, err)
-		keepLog = s.cluster.keepsLogs(r.id, r.epoch, err, r.logs)
 		return nil
 	})
-	r.cleanUp(err, keepLog)
+	r.cleanUp(err)
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
@@ -205,8 +201,8 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	return nil
 }
 
-// cleanUp frees what the workers hold of the job, but for what they have logged, if that is to be kept; after a failure they are told to stop first.
-func (r *run) cleanUp(err error, keepLog bool) {
+// cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
+func (r *run) cleanUp(err error) {
 	var done sync.WaitGroup
 	for i, p := range r.team {
 		done.Go(func() {
@@ -221,9 +217,9 @@ func (r *run) cleanUp(err error, keepLog bool) {
 			if err != nil {
 				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
 			}
-			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{KeepLog: keepLog}}})
+			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
 			if r.spec.Graph == "" {
-				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph(), KeepLog: keepLog}}})
+				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
 			}
 			for _, c := range commands {
 				c.Job, c.Epoch = r.id, r.epoch

@@ -73,7 +73,7 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 }
 
 func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
-	x.drop(t, "", false) // of an attempt before
+	x.drop(t, "") // of an attempt before
 	generator, err := jobspec.Generator(g.Spec)
 	if err != nil {
 		return nil, err

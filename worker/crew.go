@@ -46,7 +46,6 @@ type crew struct {
 
 	mu      sync.Mutex
 	outcome bsp.Outcome
-	stored  int                  // the superstep that the newest checkpoint is before
 	news    *control.DriveReport // that the master has not heard
 	size    int                  // of the news, in bytes
 }
@@ -72,8 +71,6 @@ func (c *crew) superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repo
 		if err != nil {
 			return nil, err
 		}
-		step.GetSuperstep().Kept = uint32(c.newest())
-		c.job.log.command(step.GetSuperstep())
 		if err := c.order(ctx, step); err != nil {
 			return nil, err
 		}
@@ -106,16 +103,7 @@ func (c *crew) superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repo
 			}
 		}
 	}
-	c.job.log.reported(command.Superstep, c.reports)
-	c.job.log.forget(c.newest())
 	return c.reports, nil
-}
-
-// newest returns the superstep that the newest checkpoint of the run is before; 0 is none.
-func (c *crew) newest() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.stored
 }
 
 // order sends a step to all other workers.
@@ -360,7 +348,6 @@ func (j *job) follow(ctx context.Context, t task) error {
 
 // superstep runs a superstep of the partitions here as another worker commands it.
 func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*control.SuperstepReport, error) {
-	j.log.forget(int(s.Kept))
 	aggregates := j.program.Aggregates()
 	command, err := commandOf(s, j.first, aggregates, j.totals)
 	if err != nil {

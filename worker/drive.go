@@ -21,7 +21,6 @@ import (
 // reports to the master before the last.
 func (j *job) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
 	j.first = int(d.Before.GetSupersteps())
-	j.before = nil // it was not of use
 	if j.session.Link().Rank() == 0 {
 		return j.lead(ctx, t, d, tell)
 	}
@@ -108,12 +107,6 @@ func (j *job) newCrew(d *control.Drive) (*crew, error) {
 	j.running.Unlock()
 	if k := c.kept; k != nil {
 		o.Checkpoints, o.Spec, o.Plan = k.keeperOf(c), k.keep.Spec, k.plan
-	}
-	if j.log != nil && j.log.refused == nil {
-		o.Border = j.log.border
-	}
-	if j.asks && o.Checkpoints != nil {
-		o.Checkpoints.Ask() // what was logged before the run went on is gone
 	}
 	if c.driver, err = j.of.Driver(o, facts); err != nil {
 		return nil, err

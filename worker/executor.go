@@ -7,14 +7,12 @@ import (
 	"maps"
 	"net"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -40,11 +38,10 @@ type executor struct {
 	jobs        map[string]*job
 	peers       map[string]*mesh.Session // connected to load a graph, or to measure
 	benchmarks  map[string]*benchmark
-	logs        map[string]*runLog // of attempts that lost a worker, by job
 }
 
 func newExecutor(o *Config) *executor {
-	return &executor{options: o, graphs: map[string]*localGraph{}, jobs: map[string]*job{}, peers: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}, logs: map[string]*runLog{}}
+	return &executor{options: o, graphs: map[string]*localGraph{}, jobs: map[string]*job{}, peers: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
 }
 
 // task says for whom a command is.
@@ -131,7 +128,6 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	old = forget(old, x.benchmarks, jobs)
 	old = forget(old, x.graphs, graphs)
 	old = forget(old, x.peers, nil)
-	x.dropLogs(jobs)
 	return func() {
 		for _, o := range old {
 			o.Close()
@@ -226,17 +222,9 @@ func (x *executor) abandon(cause error) {
 	}
 }
 
-// drop frees a graph, or with no name what the job holds; the log of the job's run stays if the next attempt may want it. What is not there is no error.
-func (x *executor) drop(t task, graph string, keepLog bool) {
+// drop frees a graph, or with no name what the job holds. What is not there is no error.
+func (x *executor) drop(t task, graph string) {
 	remove(x, x.peers, graph)
-	if keepLog {
-		x.keepLog(t.job)
-	} else {
-		x.mu.Lock()
-		delete(x.logs, t.job)
-		delete(x.logs, strings.TrimPrefix(graph, jobspec.RunLog(""))) // by itself: the job has ended, or is elsewhere
-		x.mu.Unlock()
-	}
 	if graph != "" {
 		remove(x, x.graphs, graph)
 		return
@@ -284,8 +272,7 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
 	began := time.Now()
 	a := x.takeOver(t, p)
-	before := x.takeLog(t, p)
-	x.drop(t, "", false) // of an attempt or a phase before
+	x.drop(t, "") // of an attempt or a phase before
 	g, err := x.use(p.Graph)
 	if err != nil {
 		a.close()
@@ -296,7 +283,6 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	if err != nil {
 		return nil, err
 	}
-	j.before = before
 	facts, err := j.facts()
 	if err != nil {
 		j.Close()
@@ -305,7 +291,7 @@ func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*co
 	if err := store(ctx, x, x.jobs, t.job, j); err != nil {
 		return nil, err
 	}
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts, Log: j.log.told(before)}, nil
+	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
 }
 
 // takeOver takes what the phases of a plan have in common from the one that was prepared before in the same attempt, if there was one.

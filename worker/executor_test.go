@@ -76,8 +76,8 @@ func TestExecutorRefuses(t *testing.T) {
 	if _, err := x.locate(&control.Locate{Graph: "g"}); err == nil {
 		t.Error("vertices of a graph that is not there")
 	}
-	x.drop(task, "g", false)
-	x.drop(task, "", false)
+	x.drop(task, "g")
+	x.drop(task, "")
 	if _, err := commandOf(&control.Superstep{Scheme: 99}, 0, bsp.Aggregates{}, nil); err == nil {
 		t.Error("a scheme that is none")
 	}

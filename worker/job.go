@@ -41,8 +41,6 @@ type job struct {
 	fills      map[string]*filling
 	attempt                         // nothing once the phases to come have it
 	phase      bool                 // of a plan
-	before     *runLog              // of the attempt before, until the run goes on from it or begins
-	asks       bool                 // for a checkpoint soon, where the run is driven
 	first      int                  // supersteps of the run before superstep 0
 	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
 	answering  atomic.Bool          // it has begun to tell its values together with the other workers, and not ended
@@ -56,7 +54,6 @@ type job struct {
 type attempt struct {
 	shared *engine.Shared // nil if there is no plan
 	kept   *kept          // nil if no checkpoints are kept
-	log    *runLog        // of the run, or nil; phases have none
 }
 
 // close is idempotent.
@@ -83,7 +80,6 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	if a.kept == nil {
 		a.kept = x.newKept(p.Keep)
 	}
-	a.log = x.logFor(t, p, program.Plan() != nil)
 	name := t.job
 	if plan := program.Plan(); plan != nil {
 		phases, err := plan.Phases()
@@ -147,16 +143,8 @@ func (x *executor) begin(
 	if a.kept != nil {
 		o.Parts = a.kept.writer
 	}
-	if j.log != nil {
-		o.Borders = j.log.borders
-	}
 	if j.program, err = program.Bind(ctx, g.Graph, o); err != nil {
 		return nil, err
-	}
-	if j.log != nil && j.log.refused == nil {
-		if why := j.program.Recomputable(); why != nil {
-			j.log.refuse(why)
-		}
 	}
 	j.totals = j.program.Aggregates().Cells()
 	if j.session, err = x.connect(ctx, name, t.epoch, placements, codec); err != nil {
@@ -189,9 +177,6 @@ func (j *job) restart() error {
 		e := transport.Later(j.session.Endpoint(partition), past)
 		if j.repeats {
 			e = transport.Near(e)
-		}
-		if j.log != nil {
-			e = j.log.frames.Endpoint(e, func(to int) bool { return j.graph.Parts[to] != nil })
 		}
 		return e
 	}, func() { j.session.Fail(transport.ErrClosed) })

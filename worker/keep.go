@@ -118,19 +118,10 @@ func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.
 	if err != nil {
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}
-	from := &checkpoint.Reader{Store: s, Manifest: m}
-	if g.Recompute != nil {
-		if from, err = j.recompute(ctx, g.Recompute, from); err != nil {
-			return nil, fmt.Errorf("lost partitions are computed again: %w", err)
-		}
-		m, j.asks = from.Manifest, true
-	}
-	j.before = nil
 	j.session.Begin(m.Own())
-	if err := j.program.Restore(ctx, from); err != nil {
+	if err := j.program.Restore(ctx, &checkpoint.Reader{Store: s, Manifest: m}); err != nil {
 		return nil, err
 	}
-	j.log.begin(m.Own())
 	j.running.Lock()
 	j.from = m
 	if j.kept != nil && j.kept.plan != nil && m.Plan != nil {
@@ -167,5 +158,4 @@ func (c *crew) checkpointed(e checkpoint.Event) {
 	defer c.mu.Unlock()
 	news := c.newsOf()
 	news.Checkpoint, news.CheckpointSeconds = uint32(e.Superstep), e.Copied+e.Wrote
-	c.stored = e.Superstep
 }

@@ -150,14 +150,14 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 		{"attached again", func(h *holding, _ task) { h.retain(nil, nil)() }},
 		{"lapsed", func(h *holding, _ task) { h.reset(); h.register(2) }},
 		{"another session drops", func(h *holding, job task) {
-			h.drop(job, "", false)
-			h.drop(job, "graph", false)
+			h.drop(job, "")
+			h.drop(job, "graph")
 		}},
-		{"the graph alone is dropped", func(h *holding, job task) { h.drop(job, "graph", false) }},
+		{"the graph alone is dropped", func(h *holding, job task) { h.drop(job, "graph") }},
 		{"the job's next attempt", func(h *holding, job task) {
 			job.epoch++
 			h.must(h.prepare(h.t.Context(), job, "graph", first))
-			h.drop(job, "", false)
+			h.drop(job, "")
 		}},
 		{"the graph is loaded anew", func(h *holding, _ task) { h.must(h.load(h.t.Context(), "graph")) }},
 	} {

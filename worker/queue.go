@@ -289,7 +289,7 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r 
 	case *control.Command_Values:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.values(ctx, t, body.Values, emit) })
 	case *control.Command_Drop:
-		x.drop(t, body.Drop.Graph, body.Drop.KeepLog)
+		x.drop(t, body.Drop.Graph)
 	default:
 		err = errors.New("the master wants something that this version does not know")
 	}

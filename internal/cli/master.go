@@ -29,7 +29,6 @@ type masterCommand struct {
 	checkpoints             checkpointFlags
 	standby                 bool
 	stragglers              *oneOf
-	confined                bool
 	metrics                 metricsFlags
 	gossip                  gossipFlags
 	withInput               inputEnd
@@ -56,7 +55,6 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --tls-cert master.pem --tls-key master-key.pem --tls-ca ca.pem --gossip-listen off
   superstep master --checkpoints /shared/checkpoints --stragglers off
-  superstep master --checkpoints /shared/checkpoints --confined-recovery
   superstep master --quota queued=20,time=2h --quota alice:queued=100,result-bytes=50GB
   openssl rand -hex 32 > token
   superstep master --listen 10.0.0.1:7700 --token-file token --insecure-token --gossip-listen 10.0.0.1:7701 --gossip-key-file key`,
@@ -77,7 +75,6 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they are loaded again")
 	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them; off is nowhere (default: with --data on the master's disk, else off)")
 	m.checkpoints.defineWhen(cmd)
-	cmd.Flags().BoolVar(&m.confined, "confined-recovery", false, "have workers log what they send, and copy their states before each superstep, so that of a job that loses a worker only the lost partitions are computed again, where the program is deterministic")
 	cmd.Flags().BoolVar(&m.standby, "standby", false, "have the queue and the catalog at --checkpoints, for all masters with the same PLACE: one leads, the others stand by until it ends; --data has results alone then")
 	m.stragglers = wordFlag(cmd, "stragglers", "what becomes of jobs that keep checkpoints when a worker is slow: move lets them go on without it where that is expected to pay; off leaves them", string(master.MoveStragglers), string(master.LeaveStragglers))
 	m.keep.define(cmd)
@@ -130,9 +127,6 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if m.standby && m.checkpoints.place == "" {
 		return usagef("--standby needs --checkpoints, a place that all masters reach")
 	}
-	if place := m.checkpoints.place; m.confined && (place == "off" || place == "" && m.data == "") {
-		return usagef("--confined-recovery needs checkpoints: --checkpoints PLACE, or --data DIR")
-	}
 	if err := m.gossip.check(); err != nil {
 		return err
 	}
@@ -152,7 +146,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
-		Stragglers: master.Stragglers(m.stragglers.value), ConfinedRecovery: m.confined, Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
+		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))

@@ -4200,7 +4200,6 @@ type Keep struct {
 	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`     // is in the names of what is stored: another one of each attempt
 	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`   // the job, for whoever goes on from a checkpoint
 	When          *KeepWhen              `protobuf:"bytes,8,opt,name=when,proto3" json:"when,omitempty"`
-	Log           bool                   `protobuf:"varint,9,opt,name=log,proto3" json:"log,omitempty"` // workers log what their partitions send, so that those that are lost can be computed again by themselves
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4261,13 +4260,6 @@ func (x *Keep) GetWhen() *KeepWhen {
 		return x.When
 	}
 	return nil
-}
-
-func (x *Keep) GetLog() bool {
-	if x != nil {
-		return x.Log
-	}
-	return false
 }
 
 // KeepWhen says when checkpoints are taken: checkpoint.Policy.
@@ -4345,7 +4337,6 @@ type GoOn struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`
 	Manifest      string                 `protobuf:"bytes,2,opt,name=manifest,proto3" json:"manifest,omitempty"`
-	Recompute     *Recompute             `protobuf:"bytes,3,opt,name=recompute,proto3" json:"recompute,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4394,290 +4385,6 @@ func (x *GoOn) GetManifest() string {
 	return ""
 }
 
-func (x *GoOn) GetRecompute() *Recompute {
-	if x != nil {
-		return x.Recompute
-	}
-	return nil
-}
-
-// Recompute has the lost partitions alone compute again what they had computed since the checkpoint, from what the others had sent them; these go on from
-// their states before a superstep, which the workers hold. docs/design/confined-recovery.md.
-type Recompute struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Lost          []uint32               `protobuf:"varint,2,rep,packed,name=lost,proto3" json:"lost,omitempty"` // partitions, which are at one worker now
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Recompute) Reset() {
-	*x = Recompute{}
-	mi := &file_control_proto_msgTypes[51]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Recompute) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Recompute) ProtoMessage() {}
-
-func (x *Recompute) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Recompute.ProtoReflect.Descriptor instead.
-func (*Recompute) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
-}
-
-func (x *Recompute) GetSuperstep() uint32 {
-	if x != nil {
-		return x.Superstep
-	}
-	return 0
-}
-
-func (x *Recompute) GetLost() []uint32 {
-	if x != nil {
-		return x.Lost
-	}
-	return nil
-}
-
-// RunLog is what a worker holds of an attempt at a job that has lost another worker, and whether the one that it has prepared will be logged.
-type RunLog struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Epoch         uint32                 `protobuf:"varint,1,opt,name=epoch,proto3" json:"epoch,omitempty"`                  // of that attempt; 0 if nothing is held
-	Supersteps    []uint32               `protobuf:"varint,2,rep,packed,name=supersteps,proto3" json:"supersteps,omitempty"` // before which the states of its partitions are held
-	From          uint32                 `protobuf:"varint,3,opt,name=from,proto3" json:"from,omitempty"`                    // the superstep from which on what they sent is held
-	Missing       string                 `protobuf:"bytes,4,opt,name=missing,proto3" json:"missing,omitempty"`               // why it is not from an earlier one, if there is a reason
-	Unlogged      string                 `protobuf:"bytes,5,opt,name=unlogged,proto3" json:"unlogged,omitempty"`             // why what was prepared will not be logged
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *RunLog) Reset() {
-	*x = RunLog{}
-	mi := &file_control_proto_msgTypes[52]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunLog) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunLog) ProtoMessage() {}
-
-func (x *RunLog) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunLog.ProtoReflect.Descriptor instead.
-func (*RunLog) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
-}
-
-func (x *RunLog) GetEpoch() uint32 {
-	if x != nil {
-		return x.Epoch
-	}
-	return 0
-}
-
-func (x *RunLog) GetSupersteps() []uint32 {
-	if x != nil {
-		return x.Supersteps
-	}
-	return nil
-}
-
-func (x *RunLog) GetFrom() uint32 {
-	if x != nil {
-		return x.From
-	}
-	return 0
-}
-
-func (x *RunLog) GetMissing() string {
-	if x != nil {
-		return x.Missing
-	}
-	return ""
-}
-
-func (x *RunLog) GetUnlogged() string {
-	if x != nil {
-		return x.Unlogged
-	}
-	return ""
-}
-
-// LoggedStep is a superstep that lost partitions compute again.
-type LoggedStep struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Superstep     *Superstep             `protobuf:"bytes,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Marks         []*Mark                `protobuf:"bytes,2,rep,name=marks,proto3" json:"marks,omitempty"` // of all partitions
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *LoggedStep) Reset() {
-	*x = LoggedStep{}
-	mi := &file_control_proto_msgTypes[53]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *LoggedStep) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*LoggedStep) ProtoMessage() {}
-
-func (x *LoggedStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use LoggedStep.ProtoReflect.Descriptor instead.
-func (*LoggedStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
-}
-
-func (x *LoggedStep) GetSuperstep() *Superstep {
-	if x != nil {
-		return x.Superstep
-	}
-	return nil
-}
-
-func (x *LoggedStep) GetMarks() []*Mark {
-	if x != nil {
-		return x.Marks
-	}
-	return nil
-}
-
-// Mark is what a partition reported of a superstep, and reports again.
-type Mark struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Computed      uint64                 `protobuf:"varint,2,opt,name=computed,proto3" json:"computed,omitempty"`
-	Senders       uint64                 `protobuf:"varint,3,opt,name=senders,proto3" json:"senders,omitempty"`
-	SenderEdges   uint64                 `protobuf:"varint,4,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Sends         uint64                 `protobuf:"varint,5,opt,name=sends,proto3" json:"sends,omitempty"`
-	Active        uint64                 `protobuf:"varint,6,opt,name=active,proto3" json:"active,omitempty"`
-	Unfinished    uint64                 `protobuf:"varint,7,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Mark) Reset() {
-	*x = Mark{}
-	mi := &file_control_proto_msgTypes[54]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Mark) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Mark) ProtoMessage() {}
-
-func (x *Mark) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Mark.ProtoReflect.Descriptor instead.
-func (*Mark) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
-}
-
-func (x *Mark) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *Mark) GetComputed() uint64 {
-	if x != nil {
-		return x.Computed
-	}
-	return 0
-}
-
-func (x *Mark) GetSenders() uint64 {
-	if x != nil {
-		return x.Senders
-	}
-	return 0
-}
-
-func (x *Mark) GetSenderEdges() uint64 {
-	if x != nil {
-		return x.SenderEdges
-	}
-	return 0
-}
-
-func (x *Mark) GetSends() uint64 {
-	if x != nil {
-		return x.Sends
-	}
-	return 0
-}
-
-func (x *Mark) GetActive() uint64 {
-	if x != nil {
-		return x.Active
-	}
-	return 0
-}
-
-func (x *Mark) GetUnfinished() uint64 {
-	if x != nil {
-		return x.Unfinished
-	}
-	return 0
-}
-
 // Fill gives a vertex column of a job's program values of the worker's vertices: blocks as a raw result has them, in pieces, or
 // whole lines "LINE ID VALUE" of a file.
 type Fill struct {
@@ -4693,7 +4400,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4705,7 +4412,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4718,7 +4425,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Fill) GetColumn() string {
@@ -4760,15 +4467,14 @@ type PrepareReport struct {
 	state   protoimpl.MessageState `protogen:"open.v1"`
 	Seconds float64                `protobuf:"fixed64,1,opt,name=seconds,proto3" json:"seconds,omitempty"`
 	// facts are what the coordinator must know of the worker's partitions, as the engine writes them.
-	Facts         []byte  `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
-	Log           *RunLog `protobuf:"bytes,3,opt,name=log,proto3" json:"log,omitempty"` // if the run is to be logged
+	Facts         []byte `protobuf:"bytes,2,opt,name=facts,proto3" json:"facts,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4780,7 +4486,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4793,7 +4499,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -4806,13 +4512,6 @@ func (x *PrepareReport) GetSeconds() float64 {
 func (x *PrepareReport) GetFacts() []byte {
 	if x != nil {
 		return x.Facts
-	}
-	return nil
-}
-
-func (x *PrepareReport) GetLog() *RunLog {
-	if x != nil {
-		return x.Log
 	}
 	return nil
 }
@@ -4831,7 +4530,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4843,7 +4542,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4856,7 +4555,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -4903,7 +4602,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4915,7 +4614,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4928,7 +4627,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Outcome) GetConverged() bool {
@@ -4995,7 +4694,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5007,7 +4706,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5020,7 +4719,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -5078,7 +4777,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5090,7 +4789,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5103,7 +4802,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -5151,7 +4850,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5163,7 +4862,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5176,7 +4875,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -5263,14 +4962,13 @@ type Superstep struct {
 	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices asked for changes of the graph in the last superstep
 	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
-	Kept          uint32                 `protobuf:"varint,12,opt,name=kept,proto3" json:"kept,omitempty"`           // the superstep that the newest checkpoint is before; 0 is none
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5282,7 +4980,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5295,7 +4993,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -5375,13 +5073,6 @@ func (x *Superstep) GetSave() bool {
 	return false
 }
 
-func (x *Superstep) GetKept() uint32 {
-	if x != nil {
-		return x.Kept
-	}
-	return 0
-}
-
 // SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -5393,7 +5084,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5405,7 +5096,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5418,7 +5109,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -5476,7 +5167,7 @@ type PartitionReport struct {
 
 func (x *PartitionReport) Reset() {
 	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5488,7 +5179,7 @@ func (x *PartitionReport) String() string {
 func (*PartitionReport) ProtoMessage() {}
 
 func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5501,7 +5192,7 @@ func (x *PartitionReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
 func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *PartitionReport) GetPartition() uint32 {
@@ -5726,7 +5417,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5738,7 +5429,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5751,7 +5442,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -5790,7 +5481,7 @@ type ExchangeSum struct {
 
 func (x *ExchangeSum) Reset() {
 	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5802,7 +5493,7 @@ func (x *ExchangeSum) String() string {
 func (*ExchangeSum) ProtoMessage() {}
 
 func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5815,7 +5506,7 @@ func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
 func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *ExchangeSum) GetExchange() string {
@@ -5868,7 +5559,7 @@ type Times struct {
 
 func (x *Times) Reset() {
 	*x = Times{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5880,7 +5571,7 @@ func (x *Times) String() string {
 func (*Times) ProtoMessage() {}
 
 func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5893,7 +5584,7 @@ func (x *Times) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Times.ProtoReflect.Descriptor instead.
 func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *Times) GetExpand() float64 {
@@ -5954,7 +5645,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5966,7 +5657,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5979,7 +5670,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Peer) GetPartition() uint32 {
@@ -6045,7 +5736,7 @@ type Exchange struct {
 
 func (x *Exchange) Reset() {
 	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6057,7 +5748,7 @@ func (x *Exchange) String() string {
 func (*Exchange) ProtoMessage() {}
 
 func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6070,7 +5761,7 @@ func (x *Exchange) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
 func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Exchange) GetPartition() uint32 {
@@ -6125,7 +5816,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6137,7 +5828,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6150,7 +5841,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -6237,7 +5928,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6249,7 +5940,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6262,7 +5953,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -6302,7 +5993,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6314,7 +6005,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6327,7 +6018,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 // Search makes ready to search from a root.
@@ -6342,7 +6033,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6354,7 +6045,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6367,7 +6058,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Search) GetKernel() string {
@@ -6401,7 +6092,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6413,7 +6104,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6426,7 +6117,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -6455,7 +6146,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6467,7 +6158,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6480,7 +6171,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -6565,7 +6256,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6577,7 +6268,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6590,7 +6281,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -6627,7 +6318,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6639,7 +6330,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6652,7 +6343,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -6686,7 +6377,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6698,7 +6389,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6711,7 +6402,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -6731,7 +6422,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6743,7 +6434,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6756,7 +6447,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -6777,7 +6468,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6789,7 +6480,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6802,7 +6493,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Values) GetSorted() bool {
@@ -6829,7 +6520,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6841,7 +6532,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6854,7 +6545,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -6882,7 +6573,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6894,7 +6585,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6907,7 +6598,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Cancel) GetReason() string {
@@ -6927,15 +6618,14 @@ func (x *Cancel) GetGraph() string {
 // Drop frees what a job or a graph holds on the worker.
 type Drop struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`                     // empty: the job's columns
-	KeepLog       bool                   `protobuf:"varint,2,opt,name=keep_log,json=keepLog,proto3" json:"keep_log,omitempty"` // what was logged of the job's run stays, for the next attempt
+	Graph         string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"` // empty: the job's columns
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6947,7 +6637,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6960,7 +6650,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Drop) GetGraph() string {
@@ -6968,13 +6658,6 @@ func (x *Drop) GetGraph() string {
 		return x.Graph
 	}
 	return ""
-}
-
-func (x *Drop) GetKeepLog() bool {
-	if x != nil {
-		return x.KeepLog
-	}
-	return false
 }
 
 type LogLine struct {
@@ -6989,7 +6672,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7001,7 +6684,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7014,7 +6697,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -7073,7 +6756,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7085,7 +6768,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7098,7 +6781,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -7255,7 +6938,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7267,7 +6950,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7280,7 +6963,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ColumnData) GetId() string {
@@ -7331,7 +7014,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7343,7 +7026,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7356,7 +7039,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -7395,7 +7078,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7407,7 +7090,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7420,7 +7103,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -7436,7 +7119,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7448,7 +7131,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7461,7 +7144,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -7508,7 +7191,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7520,7 +7203,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7533,7 +7216,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -7600,7 +7283,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7612,7 +7295,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7625,7 +7308,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -7682,7 +7365,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7694,7 +7377,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7707,7 +7390,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -7783,7 +7466,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7795,7 +7478,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7808,7 +7491,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *Job) GetId() string {
@@ -8082,7 +7765,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8094,7 +7777,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8107,7 +7790,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Aggregator) GetName() string {
@@ -8144,7 +7827,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8156,7 +7839,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8169,7 +7852,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -8203,7 +7886,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8215,7 +7898,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8228,7 +7911,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -8247,7 +7930,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8259,7 +7942,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8272,7 +7955,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -8292,7 +7975,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8304,7 +7987,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8317,7 +8000,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -8343,7 +8026,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8355,7 +8038,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8368,7 +8051,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -8390,7 +8073,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8402,7 +8085,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8415,7 +8098,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -8466,7 +8149,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8478,7 +8161,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8491,7 +8174,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -8607,7 +8290,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8619,7 +8302,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8632,7 +8315,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -8683,7 +8366,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8695,7 +8378,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8708,7 +8391,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -8804,7 +8487,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8816,7 +8499,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8829,7 +8512,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -8849,7 +8532,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8861,7 +8544,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8874,7 +8557,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -8901,7 +8584,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8913,7 +8596,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8926,7 +8609,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8953,7 +8636,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8965,7 +8648,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8978,7 +8661,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -9004,7 +8687,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9016,7 +8699,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9029,7 +8712,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -9051,7 +8734,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9063,7 +8746,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9076,7 +8759,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -9134,7 +8817,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9146,7 +8829,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9159,7 +8842,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *Graph) GetName() string {
@@ -9303,7 +8986,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9315,7 +8998,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9328,7 +9011,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 type ListGraphsResponse struct {
@@ -9340,7 +9023,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9352,7 +9035,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9365,7 +9048,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -9384,7 +9067,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9396,7 +9079,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9409,7 +9092,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -9428,7 +9111,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9440,7 +9123,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9453,7 +9136,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -9473,7 +9156,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9485,7 +9168,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9498,7 +9181,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -9525,7 +9208,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9537,7 +9220,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9550,7 +9233,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -9580,7 +9263,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9592,7 +9275,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9605,7 +9288,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -9653,7 +9336,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9665,7 +9348,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9678,7 +9361,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -9720,7 +9403,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9732,7 +9415,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9745,7 +9428,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{119}
+	return file_control_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *Worker) GetName() string {
@@ -9875,7 +9558,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9887,7 +9570,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9900,7 +9583,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{120}
+	return file_control_proto_rawDescGZIP(), []int{116}
 }
 
 type BackupChunk struct {
@@ -9912,7 +9595,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9924,7 +9607,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9937,7 +9620,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{121}
+	return file_control_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9955,7 +9638,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9967,7 +9650,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9980,7 +9663,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{122}
+	return file_control_proto_rawDescGZIP(), []int{118}
 }
 
 type ListWorkersResponse struct {
@@ -9992,7 +9675,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10004,7 +9687,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10017,7 +9700,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{123}
+	return file_control_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -10035,7 +9718,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10047,7 +9730,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10060,7 +9743,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{124}
+	return file_control_proto_rawDescGZIP(), []int{120}
 }
 
 type StatusResponse struct {
@@ -10085,7 +9768,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10097,7 +9780,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10110,7 +9793,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{125}
+	return file_control_proto_rawDescGZIP(), []int{121}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -10228,7 +9911,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[126]
+	mi := &file_control_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10240,7 +9923,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[126]
+	mi := &file_control_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10253,7 +9936,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{126}
+	return file_control_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -10331,7 +10014,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[127]
+	mi := &file_control_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10343,7 +10026,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[127]
+	mi := &file_control_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10356,7 +10039,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{127}
+	return file_control_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -10444,7 +10127,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10456,7 +10139,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10469,7 +10152,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{128}
+	return file_control_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -10525,7 +10208,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[129]
+	mi := &file_control_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10537,7 +10220,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[129]
+	mi := &file_control_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10582,7 +10265,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[131]
+	mi := &file_control_proto_msgTypes[127]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10594,7 +10277,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[131]
+	mi := &file_control_proto_msgTypes[127]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10607,7 +10290,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61, 0}
+	return file_control_proto_rawDescGZIP(), []int{57, 0}
 }
 
 type Step_Ready struct {
@@ -10618,7 +10301,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[132]
+	mi := &file_control_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10630,7 +10313,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[132]
+	mi := &file_control_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10643,7 +10326,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61, 1}
+	return file_control_proto_rawDescGZIP(), []int{57, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -10969,57 +10652,30 @@ const file_control_proto_rawDesc = "" +
 	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\x8e\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\x82\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
 	"\x04spec\x18\a \x01(\fR\x04spec\x122\n" +
-	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04when\x12\x10\n" +
-	"\x03log\x18\t \x01(\bR\x03logJ\x04\b\x03\x10\a\"h\n" +
+	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04whenJ\x04\b\x03\x10\aJ\x04\b\t\x10\n" +
+	"\"h\n" +
 	"\bKeepWhen\x12\x14\n" +
 	"\x05every\x18\x01 \x01(\rR\x05every\x12\x1a\n" +
 	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x12\n" +
 	"\x04mtbf\x18\x03 \x01(\x03R\x04mtbf\x12\x16\n" +
-	"\x06strict\x18\x04 \x01(\bR\x06strict\"w\n" +
+	"\x06strict\x18\x04 \x01(\bR\x06strict\">\n" +
 	"\x04GoOn\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
-	"\bmanifest\x18\x02 \x01(\tR\bmanifest\x12=\n" +
-	"\trecompute\x18\x03 \x01(\v2\x1f.superstep.control.v1.RecomputeR\trecompute\"=\n" +
-	"\tRecompute\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x12\n" +
-	"\x04lost\x18\x02 \x03(\rR\x04lost\"\x88\x01\n" +
-	"\x06RunLog\x12\x14\n" +
-	"\x05epoch\x18\x01 \x01(\rR\x05epoch\x12\x1e\n" +
-	"\n" +
-	"supersteps\x18\x02 \x03(\rR\n" +
-	"supersteps\x12\x12\n" +
-	"\x04from\x18\x03 \x01(\rR\x04from\x12\x18\n" +
-	"\amissing\x18\x04 \x01(\tR\amissing\x12\x1a\n" +
-	"\bunlogged\x18\x05 \x01(\tR\bunlogged\"}\n" +
-	"\n" +
-	"LoggedStep\x12=\n" +
-	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepR\tsuperstep\x120\n" +
-	"\x05marks\x18\x02 \x03(\v2\x1a.superstep.control.v1.MarkR\x05marks\"\xcb\x01\n" +
-	"\x04Mark\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
-	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x18\n" +
-	"\asenders\x18\x03 \x01(\x04R\asenders\x12!\n" +
-	"\fsender_edges\x18\x04 \x01(\x04R\vsenderEdges\x12\x14\n" +
-	"\x05sends\x18\x05 \x01(\x04R\x05sends\x12\x16\n" +
-	"\x06active\x18\x06 \x01(\x04R\x06active\x12\x1e\n" +
-	"\n" +
-	"unfinished\x18\a \x01(\x04R\n" +
-	"unfinished\"\x94\x01\n" +
+	"\bmanifest\x18\x02 \x01(\tR\bmanifestJ\x04\b\x03\x10\x04\"\x94\x01\n" +
 	"\x04Fill\x12\x16\n" +
 	"\x06column\x18\x01 \x01(\tR\x06column\x12\x12\n" +
 	"\x04data\x18\x02 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x03 \x01(\bR\x04last\x12\x12\n" +
 	"\x04file\x18\x04 \x01(\tR\x04file\x128\n" +
-	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"o\n" +
+	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"E\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05facts\x12.\n" +
-	"\x03log\x18\x03 \x01(\v2\x1c.superstep.control.v1.RunLogR\x03log\"\x95\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\x95\x01\n" +
 	"\x05Drive\x12\x14\n" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
@@ -11057,7 +10713,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
 	"\x03End\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xb6\x02\n" +
+	"\x04body\"\xa8\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -11070,8 +10726,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
 	"\tsummarize\x18\n" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
-	"\x04save\x18\v \x01(\bR\x04save\x12\x12\n" +
-	"\x04kept\x18\f \x01(\rR\x04kept\"v\n" +
+	"\x04save\x18\v \x01(\bR\x04saveJ\x04\b\f\x10\r\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +
@@ -11201,10 +10856,9 @@ const file_control_proto_rawDesc = "" +
 	"\x04last\x18\x02 \x01(\bR\x04last\"6\n" +
 	"\x06Cancel\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x14\n" +
-	"\x05graph\x18\x02 \x01(\tR\x05graph\"7\n" +
+	"\x05graph\x18\x02 \x01(\tR\x05graph\"\"\n" +
 	"\x04Drop\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x19\n" +
-	"\bkeep_log\x18\x02 \x01(\bR\akeepLog\"w\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graphJ\x04\b\x02\x10\x03\"w\n" +
 	"\aLogLine\x12.\n" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
@@ -11601,7 +11255,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 137)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 133)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -11659,96 +11313,92 @@ var file_control_proto_goTypes = []any{
 	(*Keep)(nil),                       // 53: superstep.control.v1.Keep
 	(*KeepWhen)(nil),                   // 54: superstep.control.v1.KeepWhen
 	(*GoOn)(nil),                       // 55: superstep.control.v1.GoOn
-	(*Recompute)(nil),                  // 56: superstep.control.v1.Recompute
-	(*RunLog)(nil),                     // 57: superstep.control.v1.RunLog
-	(*LoggedStep)(nil),                 // 58: superstep.control.v1.LoggedStep
-	(*Mark)(nil),                       // 59: superstep.control.v1.Mark
-	(*Fill)(nil),                       // 60: superstep.control.v1.Fill
-	(*PrepareReport)(nil),              // 61: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                      // 62: superstep.control.v1.Drive
-	(*Outcome)(nil),                    // 63: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 64: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 65: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 66: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 67: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 68: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),            // 69: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),                  // 70: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),                // 71: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                      // 72: superstep.control.v1.Times
-	(*Peer)(nil),                       // 73: superstep.control.v1.Peer
-	(*Exchange)(nil),                   // 74: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),              // 75: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 76: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 77: superstep.control.v1.Construct
-	(*Search)(nil),                     // 78: superstep.control.v1.Search
-	(*Judge)(nil),                      // 79: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 80: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 81: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 82: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 83: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 84: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 85: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 86: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 87: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 88: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 89: superstep.control.v1.LogLine
-	(*JobSpec)(nil),                    // 90: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),                 // 91: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),          // 92: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 93: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),                   // 94: superstep.control.v1.Netbench
-	(*Graph500)(nil),                   // 95: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),             // 96: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 97: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 98: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 99: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 100: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 101: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 102: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 103: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 104: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 105: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 106: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 107: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),            // 108: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),         // 109: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 110: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 111: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 112: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 113: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 114: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 115: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 116: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 117: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 118: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 119: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 120: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 121: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 122: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 123: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 124: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 125: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 126: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 127: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 128: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 129: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 130: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 131: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 132: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 133: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 134: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 135: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 136: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 137: superstep.control.v1.Step.Ready
-	nil,                                // 138: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                                // 139: superstep.control.v1.JobSpec.InputsEntry
-	nil,                                // 140: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                                // 141: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil),      // 142: google.protobuf.Timestamp
+	(*Fill)(nil),                       // 56: superstep.control.v1.Fill
+	(*PrepareReport)(nil),              // 57: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                      // 58: superstep.control.v1.Drive
+	(*Outcome)(nil),                    // 59: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 60: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 61: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 62: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 63: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 64: superstep.control.v1.SuperstepReport
+	(*PartitionReport)(nil),            // 65: superstep.control.v1.PartitionReport
+	(*GraphSize)(nil),                  // 66: superstep.control.v1.GraphSize
+	(*ExchangeSum)(nil),                // 67: superstep.control.v1.ExchangeSum
+	(*Times)(nil),                      // 68: superstep.control.v1.Times
+	(*Peer)(nil),                       // 69: superstep.control.v1.Peer
+	(*Exchange)(nil),                   // 70: superstep.control.v1.Exchange
+	(*BenchmarkStep)(nil),              // 71: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 72: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 73: superstep.control.v1.Construct
+	(*Search)(nil),                     // 74: superstep.control.v1.Search
+	(*Judge)(nil),                      // 75: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 76: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 77: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 78: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 79: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 80: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 81: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 82: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 83: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 84: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 85: superstep.control.v1.LogLine
+	(*JobSpec)(nil),                    // 86: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),                 // 87: superstep.control.v1.ColumnData
+	(*SendColumnRequest)(nil),          // 88: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 89: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),                   // 90: superstep.control.v1.Netbench
+	(*Graph500)(nil),                   // 91: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),             // 92: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 93: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 94: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 95: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 96: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 97: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 98: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 99: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 100: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 101: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 102: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 103: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),            // 104: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),         // 105: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 106: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 107: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 108: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 109: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 110: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 111: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 112: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 113: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 114: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 115: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 116: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 117: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 118: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 119: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 120: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 121: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 122: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 123: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 124: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 125: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 126: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 127: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 128: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 129: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 130: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 131: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 132: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 133: superstep.control.v1.Step.Ready
+	nil,                                // 134: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                                // 135: superstep.control.v1.JobSpec.InputsEntry
+	nil,                                // 136: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                                // 137: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil),      // 138: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	134, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	130, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -11757,10 +11407,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	89,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	85,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	86,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	82,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	43,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	46,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -11773,27 +11423,27 @@ var file_control_proto_depIdxs = []int32{
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	52,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	85,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	87,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	88,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	81,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	83,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	84,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	48,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	75,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	71,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	42,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	82,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	83,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	60,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	62,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	78,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	79,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	56,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	58,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	44,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	35,  // 36: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
 	36,  // 37: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
 	55,  // 38: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
 	38,  // 39: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
 	46,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	61,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	57,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	49,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	80,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	84,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	64,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	76,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	80,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	60,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	45,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	40,  // 48: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
@@ -11801,157 +11451,153 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 50: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	51,  // 51: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	50,  // 52: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	135, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	131, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	47,  // 54: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
 	54,  // 58: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
-	56,  // 59: superstep.control.v1.GoOn.recompute:type_name -> superstep.control.v1.Recompute
-	67,  // 60: superstep.control.v1.LoggedStep.superstep:type_name -> superstep.control.v1.Superstep
-	59,  // 61: superstep.control.v1.LoggedStep.marks:type_name -> superstep.control.v1.Mark
-	51,  // 62: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	57,  // 63: superstep.control.v1.PrepareReport.log:type_name -> superstep.control.v1.RunLog
-	63,  // 64: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	70,  // 65: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	63,  // 66: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	108, // 67: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	65,  // 68: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	63,  // 69: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	99,  // 70: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	67,  // 71: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	48,  // 72: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	136, // 73: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	137, // 74: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	69,  // 75: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	72,  // 76: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	73,  // 77: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	74,  // 78: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	71,  // 79: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	76,  // 80: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	77,  // 81: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	78,  // 82: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	79,  // 83: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	95,  // 84: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	40,  // 85: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	51,  // 86: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	47,  // 87: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	51,  // 88: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	81,  // 89: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	94,  // 90: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	40,  // 91: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 92: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	142, // 93: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	138, // 94: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	41,  // 95: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	47,  // 96: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	139, // 97: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	140, // 98: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	95,  // 99: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	94,  // 100: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	54,  // 101: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 102: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	97,  // 103: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	97,  // 104: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	81,  // 105: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	90,  // 106: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 107: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	142, // 108: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	142, // 109: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	142, // 110: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	39,  // 111: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	99,  // 112: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	70,  // 113: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 114: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	96,  // 115: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	90,  // 116: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	98,  // 117: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	142, // 118: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	98,  // 119: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	108, // 120: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	89,  // 121: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 122: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	107, // 123: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	142, // 124: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	69,  // 125: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	141, // 126: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	70,  // 127: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	41,  // 128: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 129: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 130: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 131: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 132: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	115, // 133: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 134: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 135: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 136: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 137: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	124, // 138: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	124, // 139: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	115, // 140: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	98,  // 141: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	142, // 142: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	131, // 143: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	98,  // 144: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 145: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 146: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 147: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 148: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 149: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	91,  // 150: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 151: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 152: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 153: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 154: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 155: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 156: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	100, // 157: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	101, // 158: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	102, // 159: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	104, // 160: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	105, // 161: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	111, // 162: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	92,  // 163: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	112, // 164: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	114, // 165: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	116, // 166: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	118, // 167: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	119, // 168: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	120, // 169: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	122, // 170: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	125, // 171: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	109, // 172: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	127, // 173: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	129, // 174: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 175: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 176: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 177: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 178: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 179: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 180: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	98,  // 181: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	98,  // 182: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	103, // 183: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	98,  // 184: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	106, // 185: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	98,  // 186: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	93,  // 187: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	113, // 188: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	115, // 189: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	117, // 190: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	115, // 191: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	115, // 192: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	121, // 193: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	123, // 194: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	126, // 195: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	110, // 196: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	128, // 197: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	130, // 198: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	175, // [175:199] is the sub-list for method output_type
-	151, // [151:175] is the sub-list for method input_type
-	151, // [151:151] is the sub-list for extension type_name
-	151, // [151:151] is the sub-list for extension extendee
-	0,   // [0:151] is the sub-list for field type_name
+	51,  // 59: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	59,  // 60: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	66,  // 61: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	59,  // 62: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	104, // 63: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	61,  // 64: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	59,  // 65: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	95,  // 66: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	63,  // 67: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	48,  // 68: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	132, // 69: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	133, // 70: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	65,  // 71: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	68,  // 72: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	69,  // 73: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	70,  // 74: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	67,  // 75: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	72,  // 76: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	73,  // 77: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	74,  // 78: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	75,  // 79: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	91,  // 80: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	40,  // 81: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	51,  // 82: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	47,  // 83: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	51,  // 84: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	77,  // 85: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	90,  // 86: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	40,  // 87: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 88: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	138, // 89: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	134, // 90: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	41,  // 91: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	47,  // 92: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	135, // 93: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	136, // 94: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	91,  // 95: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	90,  // 96: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	54,  // 97: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 98: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	93,  // 99: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	93,  // 100: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	77,  // 101: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	86,  // 102: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 103: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	138, // 104: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	138, // 105: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	138, // 106: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	39,  // 107: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	95,  // 108: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	66,  // 109: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 110: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	92,  // 111: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	86,  // 112: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	94,  // 113: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	138, // 114: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	94,  // 115: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	104, // 116: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	85,  // 117: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 118: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	103, // 119: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	138, // 120: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	65,  // 121: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	137, // 122: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	66,  // 123: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	41,  // 124: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 125: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 126: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 127: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 128: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	111, // 129: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 130: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 131: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 132: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 133: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	120, // 134: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	120, // 135: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	111, // 136: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	94,  // 137: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	138, // 138: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	127, // 139: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	94,  // 140: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 141: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 142: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 143: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 144: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 145: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	87,  // 146: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 147: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 148: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 149: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 150: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 151: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 152: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	96,  // 153: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	97,  // 154: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	98,  // 155: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	100, // 156: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	101, // 157: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	107, // 158: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	88,  // 159: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	108, // 160: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	110, // 161: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	112, // 162: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	114, // 163: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	115, // 164: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	116, // 165: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	118, // 166: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	121, // 167: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	105, // 168: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	123, // 169: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	125, // 170: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 171: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 172: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 173: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 174: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 175: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 176: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	94,  // 177: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	94,  // 178: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	99,  // 179: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	94,  // 180: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	102, // 181: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	94,  // 182: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	89,  // 183: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	109, // 184: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	111, // 185: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	113, // 186: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	111, // 187: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	111, // 188: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	117, // 189: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	119, // 190: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	122, // 191: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	106, // 192: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	124, // 193: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	126, // 194: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	171, // [171:195] is the sub-list for method output_type
+	147, // [147:171] is the sub-list for method input_type
+	147, // [147:147] is the sub-list for extension type_name
+	147, // [147:147] is the sub-list for extension extendee
+	0,   // [0:147] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -12004,19 +11650,19 @@ func file_control_proto_init() {
 		(*Report_Save)(nil),
 	}
 	file_control_proto_msgTypes[36].OneofWrappers = []any{}
-	file_control_proto_msgTypes[61].OneofWrappers = []any{
+	file_control_proto_msgTypes[57].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[70].OneofWrappers = []any{
+	file_control_proto_msgTypes[66].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[101].OneofWrappers = []any{
+	file_control_proto_msgTypes[97].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -12029,7 +11675,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   137,
+			NumMessages:   133,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -15,9 +15,6 @@ import (
 // OwnGraph is the name that the graph which a job loads for itself has on the workers.
 func OwnGraph(job string) string { return "job " + job }
 
-// RunLog is the name of what workers have logged of a job's run, as the master has them drop it.
-func RunLog(job string) string { return "log of job " + job }
-
 // VertexParameters returns the values of parameters with input ids in place of the names of vertices. In a list names are between commas; a backslash
 // stands before a comma that belongs to a name.
 func VertexParameters(parameters []engine.Parameter, values map[string]string, find func(name string) (uint64, bool)) (map[string]string, error) {

@@ -27,7 +27,10 @@ type laboring struct {
 	three *atomic.Bool // partitions
 }
 
-func (p laboring) BeforeSuperstep(w *pregel.Worker) { p.three.Store(w.Partitions == 3) }
+func (p laboring) ValidateGraph(g pregel.GraphInfo) error {
+	p.three.Store(g.Partitions == 3)
+	return nil
+}
 
 func (laboring) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 

@@ -128,7 +128,7 @@ func (x *searcher) close() { x.job.Close() }
 // many tuples are in the component.
 func (x *searcher) search(ctx context.Context, root uint64) (seconds float64, tuples int64, o *bsp.Outcome, err error) {
 	id, _ := x.g.Find(root)
-	if err := x.job.Restart(algorithms.BFS{Source: id}); err != nil {
+	if err := x.job.Restart(pregel.Erase(algorithms.BFS{Source: id})); err != nil {
 		return 0, 0, nil, err
 	}
 	x.job.Prepare()

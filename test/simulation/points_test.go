@@ -149,38 +149,3 @@ func TestMasterKilledBetweenCommands(t *testing.T) {
 		}
 	}
 }
-
-// TestOnlyTheLostComputeAgain kills a worker in one of the first supersteps, or as it reaches their barrier, where runs are logged: the job has the same result, and its log says which
-// way it has gone. If the first worker is not the one, some go on with the lost partition alone computed again.
-func TestOnlyTheLostComputeAgain(t *testing.T) {
-	alone := 0
-	for _, j := range jobs {
-		if j.program == "wcc" { // has a plan of phases, of which none is computed again alone
-			continue
-		}
-		_, supersteps := j.expected(t)
-		for i, superstep := range []int{3, 4, 7, 9} {
-			if superstep > supersteps-2 {
-				break
-			}
-			s := setting{job: j, workers: 3, delay: 2 * time.Millisecond, every: 2, confined: true}
-			want, _ := usual(t, s)
-			who := []int{1, 2, 0, 2}[i]
-			o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
-				at := &trap{point: []string{faults.Computing, faults.ReachedTheBarrier, faults.Sending}[superstep%3], who: fmt.Sprintf("w%d", who), times: superstep + 1}
-				return []*fault{c.trapping(at, 20*time.Second, func() { c.kill(c.workers[who], true) }, func() { c.revive(who, 0) })}
-			})
-			if o.bad != "" || o.result != same || o.attempts < 2 || !strings.Contains(o.journal, "computed again") {
-				t.Errorf("%v\n%s", o, o.journal)
-			}
-			if strings.Contains(o.journal, "alone is computed again") {
-				if alone++; who == 0 {
-					t.Errorf("%v: the first worker was lost, and others went on\n%s", o, o.journal)
-				}
-			}
-		}
-	}
-	if alone < 3 {
-		t.Errorf("only the lost partition was computed again in %d runs", alone)
-	}
-}

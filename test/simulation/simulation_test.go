@@ -101,12 +101,10 @@ type setting struct {
 	catalog bool   // its graph is one of the catalog
 	grid    bool   // on four workers, two by two
 	beside  [2]job // that run at the same time; those without a program are none
-	// confined says that lost partitions are computed again by themselves, where they can be.
-	confined bool
 }
 
 func (s setting) String() string {
-	text := fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t, confined %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid, s.confined)
+	text := fmt.Sprintf("%v on %d workers, delay %v, checkpoints every %d, catalog %t, grid %t", s.job, s.workers, s.delay, s.every, s.catalog, s.grid)
 	for _, other := range s.others() {
 		text += ", beside " + other.String()
 	}
@@ -211,7 +209,7 @@ func disturbed(t *testing.T, seed uint64, s setting, want map[uint64]string, fau
 	}
 	synctest.Test(t, func(t *testing.T) {
 		random := rand.New(rand.NewPCG(seed, 1))
-		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every, Running: 1 + len(s.others()), ConfinedRecovery: s.confined})
+		c := newCluster(t, random, dir, s.workers, s.delay, master.Options{CheckpointEvery: s.every, Running: 1 + len(s.others())})
 		defer faults.Set(c.points.at)()
 		defer func() {
 			c.close()
@@ -325,7 +323,6 @@ func TestSimulation(t *testing.T) {
 	for _, seed := range all {
 		t.Run(fmt.Sprintf("seed=%d", seed), func(t *testing.T) {
 			s := settingOf(rand.New(rand.NewPCG(seed, 0)))
-			s.confined = seed%2 == 0
 			want, within := usual(t, s)
 			o := simulate(t, seed, s, want, within)
 			results[o.result]++
