@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/cli"
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -20,7 +19,7 @@ import (
 // the input; one without a default must be given. Parameters have different names, of the same characters. [Main] refuses what
 // does not hold to this, with exit status 2.
 func Register[V, M any](name string, p pregel.Program[V, M]) pregel.Registered {
-	return engine.Register(name, pregel.Erase(p))
+	return pregel.Register(name, p)
 }
 
 // name returns what the binary is called.
