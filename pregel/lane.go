@@ -245,8 +245,7 @@ func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	if g := i.ways[0].gather; g != nil {
 		for v := range uint32(64) {
 			lo, hi := p.Row(uint32(w)<<6 + v)
-			l.messages = l.messages[:0]
-			l.roomFor(uint32(w)<<6+v, int(hi-lo))
+			l.messages = l.roomFor(l.messages[:0], uint32(w)<<6+v, int(hi-lo))
 			l.messages = g.gather(p, lo, hi, l.messages)
 			walked += int(hi - lo)
 		}

@@ -1,6 +1,8 @@
 package pregel
 
 import (
+	"slices"
+
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
@@ -20,9 +22,19 @@ func (k *listKernel[M]) Reset() {}
 
 // gather appends the messages of the senders present among Adj[lo:hi].
 func (k *listKernel[M]) gather(p *kernel.Pull, lo, hi uint32, msgs []M) []M {
-	for _, s := range p.Adj[lo:hi] {
-		if p.All || p.Present[s>>6]>>(s&63)&1 != 0 {
-			msgs = append(msgs, k.Read[s])
+	list, read := p.Adj[lo:hi], k.Read
+	if p.All {
+		n := len(msgs)
+		msgs = slices.Grow(msgs, len(list))[:n+len(list)]
+		to := msgs[n:]
+		for i, s := range list {
+			to[i] = read[s]
+		}
+		return msgs
+	}
+	for _, s := range list {
+		if p.Present[s>>6]>>(s&63)&1 != 0 {
+			msgs = append(msgs, read[s])
 		}
 	}
 	return msgs

@@ -129,31 +129,32 @@ func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received
 
 // gather collects the messages of the vertices open of word w, and returns which got any.
 func (l *lane[V, M]) gather(w int, open uint64, pull bool) (received uint64, walked int) {
-	n := l.of
-	l.messages = l.messages[:0]
+	n, messages := l.of, l.messages[:0]
+	pulls := n.pulls
+	if !pull {
+		pulls = nil
+	}
 	for i := range 64 {
-		l.offsets[i] = len(l.messages)
+		l.offsets[i] = len(messages)
 		if open>>i&1 == 0 {
 			continue
 		}
 		local := uint32(w<<6 + i)
-		came := n.lists.of(local)
-		l.roomFor(local, len(came))
-		l.messages = append(l.messages, came...)
-		if pull {
-			for k := range n.pulls {
-				p := &n.pulls[k]
-				lo, hi := p.Row(local)
-				l.roomFor(local, int(hi-lo))
-				l.messages = n.ways[p.Way].gather.gather(p.Pull, lo, hi, l.messages)
-				walked += int(hi - lo)
-			}
+		if came := n.lists.of(local); len(came) > 0 {
+			messages = append(l.roomFor(messages, local, len(came)), came...)
 		}
-		if len(l.messages) > l.offsets[i] {
+		for k := range pulls {
+			p := pulls[k].Pull
+			lo, hi := p.Row(local)
+			messages = l.roomFor(messages, local, int(hi-lo))
+			messages = n.ways[pulls[k].Way].gather.gather(p, lo, hi, messages)
+			walked += int(hi - lo)
+		}
+		if len(messages) > l.offsets[i] {
 			received |= 1 << i
 		}
 	}
-	l.offsets[64] = len(l.messages)
+	l.offsets[64], l.messages = len(messages), messages
 	return received, walked
 }
 
@@ -163,11 +164,12 @@ const hub = 1 << 16
 // roomFor makes room for the messages along a list, which a hub may have millions of, and notes
 // whose they are. Vertices behind a hub in its word get room too, or one message more would have
 // all of them copied to Go's heap.
-func (l *lane[V, M]) roomFor(local uint32, n int) {
+func (l *lane[V, M]) roomFor(messages []M, local uint32, n int) []M {
 	if n >= hub {
 		l.of.hub.Store(uint64(local) + 1)
 	}
-	if cap(l.messages)-len(l.messages) < n && len(l.messages)+n >= hub {
-		l.messages = mem.Grow(l.of.store, l.messages, n+hub)
+	if cap(messages)-len(messages) < n && len(messages)+n >= hub {
+		return mem.Grow(l.of.store, messages, n+hub)
 	}
+	return messages
 }
