@@ -17,11 +17,10 @@ func (x *Exchange) Uncombined(
 	superstep int, reversed bool,
 ) error {
 	kind, peers := x.folding(reversed)
-	here := &peers[x.place(x.part.Index)]
-	x.clear(here)
-	for _, q := range s.Line {
-		x.clear(&peers[x.place(q)])
+	for i := range peers {
+		x.clear(&peers[i])
 	}
+	here := &peers[x.place(x.part.Index)]
 	for _, b := range bins {
 		x.reserve(s.Groups, ghost, b, peers)
 	}

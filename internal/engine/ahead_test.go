@@ -116,9 +116,9 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	frames := &aheadFrames{random: rand.New(rand.NewPCG(seed, 41)), frames: map[aheadKey][]*transport.Frame{}}
 	all, d := apart(t, g, p, o, alone(g))
 	for _, j := range all {
-		j.(*engine.Job[V, M]).CutColumns(16)
-		j.(*engine.Job[V, M]).ShareWork(0, 64)
-		check(t, j.(*engine.Job[V, M]).CutChunks(t.Context())) // what is sent while the rest is pulled is more than nothing
+		j.(*engine.Job).CutColumns(16)
+		j.(*engine.Job).ShareWork(0, 64)
+		check(t, j.(*engine.Job).CutChunks(t.Context())) // what is sent while the rest is pulled is more than nothing
 	}
 	for range 2 { // the second run knows nothing of what was sent ahead in the first
 		local := transport.NewLocal(len(g.Parts))
@@ -134,7 +134,7 @@ func runAhead[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o 
 	values := make([]V, g.N)
 	for i, j := range all {
 		for id := i; id < g.N; id += len(g.Parts) {
-			values[id] = j.(*engine.Job[V, M]).Value(pregel.VertexID(id))
+			values[id] = j.Any(pregel.VertexID(id)).(V)
 		}
 	}
 	return values, frames

@@ -53,7 +53,7 @@ func allocated[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], w
 		allocations = append(allocations, int(stats.Mallocs-before))
 		before = stats.Mallocs
 	}
-	j, err := engine.NewJob(t.Context(), g, p, teamed(t, way))
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, way))
 	check(t, err)
 	defer j.Close()
 	var least []int

@@ -35,7 +35,7 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 	for _, single := range []bool{false, true} {
 		p := pregel.List(wordy{single, 2000})
 		g := w.load(t, 2, 0)
-		program, err := engine.Erase(p)
+		program, err := engine.NewProgram(pregel.Erase(p))
 		check(t, err)
 		check(t, program.Ready(t.Context(), g, nil))
 		j, err := program.Bind(t.Context(), g, engine.Options{})

@@ -20,7 +20,7 @@ func (hiding) Aggregators() []pregel.Aggregate             { return []pregel.Agg
 func (hiding) Compute(*pregel.Vertex[int64, int64], int64) {}
 
 func TestAggregatesThatCannotTravelAreRefused(t *testing.T) {
-	p, err := Erase[int64, int64](hiding{})
+	p, err := NewProgram(pregel.Erase[int64, int64](hiding{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,16 +16,15 @@ import (
 )
 
 type (
-	at[M any] = *pregel.Vertex[uint64, M]
-	arrival   = combiners.Arrival[float64]
-	pair      struct{ a, b uint32 }
+	arrival = combiners.Arrival[float64]
+	pair    struct{ a, b uint32 }
 )
 
 // number is a case of numbers small enough to add without rounding.
 func number[T pregel.Number](c pregel.Combiner[T], kind edges.Weights, tune func(*toy[uint64, T])) chaosCase {
 	p := chaos[T]{
 		combiner: c,
-		to:       func(_ at[T], h uint64) T { return T(h % 100) },
+		to:       func(_ who, h uint64) T { return T(h % 100) },
 		from:     func(x T) uint64 { return math.Float64bits(float64(x)) },
 	}
 	return chaosOf(c.String(), kind, p, tune)
@@ -64,35 +63,35 @@ func chaosCases() []chaosCase {
 		chaosOf("AndBits", 0, chaos[uint64]{combiner: combiners.AndBits[uint64](), to: same, from: func(x uint64) uint64 { return x }}, nil),
 		chaosOf("First", 0, chaos[int64]{
 			combiner: combiners.First[int64](), // all messages of a superstep are the same
-			to:       func(v at[int64], _ uint64) int64 { return int64(v.Superstep()) },
+			to:       func(v who, _ uint64) int64 { return int64(v.Superstep()) },
 			from:     func(x int64) uint64 { return uint64(x) },
 		}, nil),
 		chaosOf("Func of a struct", 0, chaos[pair]{
 			combiner: combiners.Func(pair{}, larger),
-			to:       func(_ at[pair], h uint64) pair { return pair{uint32(h % 8), uint32(h >> 8)} },
+			to:       func(_ who, h uint64) pair { return pair{uint32(h % 8), uint32(h >> 8)} },
 			from:     func(p pair) uint64 { return mix(uint64(p.a), uint64(p.b)) },
 		}, nil),
 		chaosOf("Func of a string", 0, chaos[string]{
 			combiner: combiners.Func("", merge),
-			to:       func(_ at[string], h uint64) string { return fmt.Sprint(h % 10) },
+			to:       func(_ who, h uint64) string { return fmt.Sprint(h % 10) },
 			from:     text,
 		}, nil),
 		chaosOf("Func of nothing", 0, chaos[struct{}]{
 			combiner: combiners.Func(struct{}{}, func(a, _ struct{}) struct{} { return a }),
-			to:       func(at[struct{}], uint64) struct{} { return struct{}{} },
+			to:       func(who, uint64) struct{} { return struct{}{} },
 			from:     func(struct{}) uint64 { return 1 },
 		}, nil),
 		chaosOf("MinPlusSender", edges.Float64, chaos[arrival]{
 			combiner: combiners.MinPlusSender[float64](),
-			to:       func(v at[arrival], h uint64) arrival { return arrival{Dist: float64(h % 64), From: v.ID()} },
+			to:       func(v who, h uint64) arrival { return arrival{Dist: float64(h % 64), From: v.ID()} },
 			from:     func(a arrival) uint64 { return mix(math.Float64bits(a.Dist), uint64(a.From)) },
 		}, crossing(func(a arrival, w float64) arrival { return arrival{Dist: a.Dist + w, From: a.From} })),
 		{"Sender, deterministic", leastSender},
 	}
 }
 
-func sometimes(_ at[bool], h uint64) bool { return h%3 == 0 }
-func same(_ at[uint64], h uint64) uint64  { return h }
+func sometimes(_ who, h uint64) bool { return h%3 == 0 }
+func same(_ who, h uint64) uint64    { return h }
 
 func larger(a, b pair) pair {
 	if cmp.Or(cmp.Compare(a.a, b.a), cmp.Compare(a.b, b.b)) < 0 {
@@ -121,7 +120,7 @@ func text(s string) uint64 {
 func leastSender(t *testing.T, rng *rand.Rand) {
 	p := chaos[pregel.VertexID]{
 		seed: rng.Uint64(), direction: pregel.Direction(rng.IntN(4)), combiner: combiners.Sender(), blind: rng.IntN(2) == 0,
-		to:   func(v at[pregel.VertexID], _ uint64) pregel.VertexID { return v.ID() },
+		to:   func(v who, _ uint64) pregel.VertexID { return v.ID() },
 		from: func(id pregel.VertexID) uint64 { return uint64(id) },
 	}
 	ways := deterministic(delivery.ChooseAuto, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull)

@@ -25,8 +25,14 @@ type chaos[M any] struct {
 	blind, apart bool
 	combiner     pregel.Combiner[M]
 	// to makes a message of a hash, or of what else the combiner wants; from tells messages apart.
-	to   func(v *pregel.Vertex[uint64, M], h uint64) M
+	to   func(v who, h uint64) M
 	from func(m M) uint64
+}
+
+// who is a vertex that sends a message.
+type who interface {
+	ID() pregel.VertexID
+	Superstep() int
 }
 
 // chaosEnd is the superstep from which everybody halts.
@@ -151,17 +157,97 @@ type (
 )
 
 func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
-func (p chaosInitBlock[M]) InitBlock(b *pregel.Block[uint64, M]) {
-	e := pregel.Engine[uint64, M]{Block: *b}
-	e.SweepInit(p.chaosInit)
-	*b = e.Block
-}
+
 func (chaosSources[M]) Initial() uint64              { return 99 }
 func (p chaosSources[M]) Sources() []pregel.VertexID { return []pregel.VertexID{0, 0} }
+
+// sight is what a vertex sees, and deeds what it does, where it does what a block can do.
+type (
+	sight struct {
+		id                  pregel.VertexID
+		worker              pregel.Worker // of the superstep
+		totals              pregel.Totals
+		scope               pregel.Scope
+		value               uint64
+		has, woken          bool
+		outDegree, inDegree int
+	}
+	deeds[M any] struct {
+		value              uint64
+		message            M
+		send, halt, finish bool
+	}
+)
+
+func (s sight) ID() pregel.VertexID { return s.id }
+func (s sight) Superstep() int      { return s.worker.Superstep }
+
+// decide is act, of a vertex that sends to all neighbours once at most, and to no one else.
+func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
+	w, of := &s.worker, s.totals
+	d.value = mix(p.seed, uint64(s.id), uint64(w.Superstep), s.value, seen, flag(s.has), flag(s.woken), uint64(w.Phase), uint64(s.outDegree),
+		uint64(s.inDegree), w.NumVertices, w.NumEdges, uint64(chaosCount.Value(of)), math.Float64bits(chaosLeast.Value(of)),
+		math.Float64bits(chaosSum.Value(of)), flag(chaosAny.Value(of)))
+	dice := rand.New(rand.NewPCG(d.value, 1))
+	chaosCount.Add(s.scope, int64(dice.IntN(10)))
+	chaosLeast.Add(s.scope, float64(dice.IntN(1000)))
+	chaosSum.Add(s.scope, float64(dice.IntN(1000))/8)
+	chaosAny.Add(s.scope, dice.IntN(200) == 0)
+	if d.halt = s.Superstep() >= chaosEnd; d.halt {
+		return d
+	}
+	if d.send = dice.IntN(2) == 0; d.send {
+		d.message = p.to(s, dice.Uint64())
+	}
+	d.halt, d.finish = dice.IntN(4) != 0, dice.IntN(12) == 0
+	return d
+}
+
+func (p chaos[M]) decideOne(v *pregel.Vertex[uint64, M], seen uint64) {
+	w := pregel.Worker{Superstep: v.Superstep(), Phase: v.Phase(), NumVertices: v.NumVertices(), NumEdges: v.NumEdges()}
+	d := p.decide(sight{v.ID(), w, v, v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
+	if v.Set(d.value); d.send {
+		v.SendToAllNeighbors(d.message)
+	}
+	if d.halt {
+		v.VoteToHalt()
+	}
+	if d.finish {
+		v.Finish()
+	}
+}
+
+func (p chaos[M]) decideBlock(b *pregel.Block[uint64, M], seen func(i int) uint64) {
+	for i := range 64 {
+		bit := uint64(1) << i
+		if b.Run&bit == 0 {
+			continue
+		}
+		d := p.decide(sight{
+			b.ID(i), *b.Worker, b.Worker, b.Worker, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
+		}, seen(i))
+		if b.Values[i] = d.value; d.send {
+			b.Sent |= bit
+			b.Out[i] = d.message
+		}
+		b.Halt |= flag(d.halt) << i
+		b.Finish |= flag(d.finish) << i
+	}
+}
+
+func (p chaosBlock[M]) Compute(v *pregel.Vertex[uint64, M], m M) { p.decideOne(v, p.from(m)) }
 func (p chaosBlock[M]) ComputeBlock(b *pregel.Block[uint64, M]) {
-	e := pregel.Engine[uint64, M]{Block: *b}
-	e.Sweep(p, p.combiner.Identity())
-	*b = e.Block
+	p.decideBlock(b, func(i int) uint64 {
+		if b.Received>>i&1 == 0 {
+			return p.from(p.combiner.Identity())
+		}
+		return p.from(b.In[i])
+	})
+}
+
+func (p chaosInitBlock[M]) Init(v *pregel.Vertex[uint64, M]) { p.decideOne(v, 17) }
+func (p chaosInitBlock[M]) InitBlock(b *pregel.Block[uint64, M]) {
+	p.decideBlock(b, func(int) uint64 { return 17 })
 }
 
 func (p chaosList[M]) Direction() pregel.Direction      { return p.p.direction }

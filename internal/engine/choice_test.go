@@ -55,9 +55,9 @@ func benchmarkGraph(b *testing.B, team *parallel.Team, roots int, weights edges.
 func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, team *parallel.Team, name string, roots []pregel.VertexID, program func(pregel.VertexID) P) {
 	b.Run(name, func(b *testing.B) {
 		all := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer}
-		var jobs []*engine.Job[V, M]
+		var jobs []*engine.Job
 		for _, c := range all {
-			job, err := engine.NewJob(b.Context(), g, program(roots[0]), engine.Options{Team: team, Delivery: c})
+			job, err := engine.NewJob(b.Context(), g, pregel.Erase(program(roots[0])), engine.Options{Team: team, Delivery: c})
 			check(b, err)
 			defer job.Close()
 			jobs = append(jobs, job)
@@ -68,7 +68,7 @@ func choices[V, M any, P pregel.Program[V, M]](b *testing.B, g *graph.Graph, tea
 				for i, job := range jobs {
 					total := 0.0
 					for _, root := range roots {
-						check(b, job.Restart(program(root)))
+						check(b, job.Restart(pregel.Erase(program(root))))
 						job.Prepare()
 						total += clocked(func() {
 							_, err := job.Run(b.Context())

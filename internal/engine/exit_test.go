@@ -74,7 +74,7 @@ func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 		o := teamed(t, s)
 		for _, e := range append(exits, exit{"Coordinate", 2, "program failing, superstep 2: "}) {
 			err := bounded(t, e.in, func() error {
-				j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), e.program(), o)
+				j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(e.program()), o)
 				if err != nil {
 					return err
 				}
@@ -84,7 +84,7 @@ func TestGoexitInUserCodeFailsTheJob(t *testing.T) {
 			})
 			e.want(t, err)
 		}
-		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Program[string, int64](failing{in: "nowhere"}), o)
+		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(pregel.Program[string, int64](failing{in: "nowhere"})), o)
 		check(t, err)
 		_, err = j.Run(t.Context())
 		check(t, err)

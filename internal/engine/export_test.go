@@ -13,7 +13,7 @@ import (
 
 // Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job can so be compared with itself: two that lie
 // elsewhere in memory differ by more than what a record costs. It returns what does it.
-func (j *Job[V, M]) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
+func (j *Job) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
 	o := j.options
 	o.Trace = to
 	d, err := bsp.New(j.methods.describe(o.Deterministic), o.driver(j.graph), []*bsp.Facts{facts})
@@ -30,14 +30,14 @@ func (j *Job[V, M]) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
 
 // ShareWork makes work of more than so many edges shared among threads, and bins folded when a worker has put so many pairs into
 // them, for graphs smaller than those for which that pays.
-func (j *Job[V, M]) ShareWork(edges, round int) {
+func (j *Job) ShareWork(edges, round int) {
 	for _, r := range j.runners {
 		r.serialEdges, r.round = edges, round
 	}
 }
 
 // CutColumns has columns go in parts of so few bytes.
-func (j *Job[V, M]) CutColumns(bytes int) {
+func (j *Job) CutColumns(bytes int) {
 	for _, r := range j.runners {
 		r.exchange.PartBytes = bytes
 	}
@@ -45,7 +45,7 @@ func (j *Job[V, M]) CutColumns(bytes int) {
 
 // CutChunks cuts the rows of senders, and those that are pulled, into chunks of one word each, as if they had a chunk's cost of edges: what is shared among
 // threads in rounds is then shared in many.
-func (j *Job[V, M]) CutChunks(ctx context.Context) error {
+func (j *Job) CutChunks(ctx context.Context) error {
 	for _, r := range j.runners {
 		for _, ways := range r.layout.Blocks {
 			for _, b := range []*graph.Block{ways.Push, ways.Pull} {
@@ -81,7 +81,7 @@ func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) d
 
 // PushTasks returns how many edges each task has in a push by so many threads from these senders, by bitmap, along all their edges: those of the ranges
 // of receivers for hubs, and those of the chunks of the other senders. Without hubs none are pushed apart.
-func (j *Job[V, M]) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
+func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
 	r := j.runners[0]
 	r.through = r.layout.Blocks[0].Push
 	a, err := r.part.SendersView(ctx, r.through)
@@ -131,37 +131,39 @@ func (j *Job[V, M]) PushTasks(ctx context.Context, senders []uint64, hubs bool) 
 
 // EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.
 func EncodeRequests(n int) ([]byte, error) {
-	c, err := newRequestCodec[[]string]()
+	values := &kernel.Vec[[]string]{}
+	c, err := newRequestCodec(values)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]request[[]string], n)
+	list := make([]kernel.Request, n)
 	for i := range list {
-		list[i] = request[[]string]{kernel.Request{Kind: kernel.RequestKind(i % 4), Of: uint64(i)}, []string{"a", "b"}}
+		list[i] = kernel.Request{Kind: kernel.RequestKind(i % 4), Of: uint64(i)}
+		if list[i].Kind == kernel.AddVertex {
+			list[i].Value = uint32(len(values.Data))
+			values.Data = append(values.Data, []string{"a", "b"})
+		}
 	}
-	return c.encode(7, list)
+	return c.encode(7, list, values)
 }
 
 func DecodeRequests(b []byte) {
-	all := func(uint64) bool { return true }
-	words, _ := newRequestCodec[[]string]()
-	words.decode(b, nil, all)
-	numbers, _ := newRequestCodec[uint64]()
-	numbers.decode(b, nil, all)
-	nothing, _ := newRequestCodec[struct{}]()
-	nothing.decode(b, nil, all)
+	for _, values := range []kernel.Column{&kernel.Vec[[]string]{}, &kernel.Vec[uint64]{}, &kernel.Vec[struct{}]{}} {
+		c, _ := newRequestCodec(values)
+		c.decode(b, nil, values, func(uint64) bool { return true })
+	}
 }
 
 // Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
-func (j *Job[V, M]) Tile(size graph.TileSize) {
+func (j *Job) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
-		r.tiling = tiling[M]{size: size, never: size.Senders == 0}
+		r.tiling = tiling{size: size, never: size.Senders == 0}
 	}
 }
 
 // PlaceAgain places what every partition has of the job in a new arena, as when a graph that a plan changed is as it was loaded again, and reports whether tiles
 // were left that lie in the old one.
-func (j *Job[V, M]) PlaceAgain(ctx context.Context) (left bool, err error) {
+func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 	for _, r := range j.runners {
 		if r.arena != j.arena {
 			r.changing.left = append(r.changing.left, r.arena.Close)
@@ -181,7 +183,7 @@ func (j *Job[V, M]) PlaceAgain(ctx context.Context) (left bool, err error) {
 }
 
 // ByTiles reports whether the last pull of every partition went by tiles.
-func (j *Job[V, M]) ByTiles() bool {
+func (j *Job) ByTiles() bool {
 	for _, r := range j.runners {
 		if !r.tiling.on {
 			return false
@@ -191,7 +193,7 @@ func (j *Job[V, M]) ByTiles() bool {
 }
 
 // WholeLists has pulls walk whole lists, where they would look at the lightest arcs first.
-func (j *Job[V, M]) WholeLists() {
+func (j *Job) WholeLists() {
 	for _, r := range j.runners {
 		for i := range r.pulls {
 			r.pulls[i].Lightest = nil
@@ -201,17 +203,17 @@ func (j *Job[V, M]) WholeLists() {
 }
 
 // Synchronous has every message wait for the next superstep.
-func (j *Job[V, M]) Synchronous() {
+func (j *Job) Synchronous() {
 	for _, r := range j.runners {
 		r.light.shares = false
 	}
 }
 
 // Shares reports whether messages may come in the superstep in which they are sent.
-func (j *Job[V, M]) Shares() bool { return j.runners[0].light.shares }
+func (j *Job) Shares() bool { return j.runners[0].light.shares }
 
 // ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
-func (j *Job[V, M]) ThinEarly() bool {
+func (j *Job) ThinEarly() bool {
 	for _, r := range j.runners {
 		if r.light.kernel == nil {
 			return false
@@ -222,7 +224,7 @@ func (j *Job[V, M]) ThinEarly() bool {
 }
 
 // Thinned reports whether pushes of the last run went through thinned lists at its end, and how often these were made.
-func (j *Job[V, M]) Thinned() (now bool, made int) {
+func (j *Job) Thinned() (now bool, made int) {
 	l := &j.runners[0].light
 	return l.thin != nil, l.made
 }

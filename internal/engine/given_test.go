@@ -180,7 +180,7 @@ func TestPrivateColumns(t *testing.T) {
 		{guarded{}, "other", `guarded: its method Columns lists no column "other", only input`},
 		{guarded{}, "input", ""},
 	} {
-		p, err := Erase(test.program)
+		p, err := NewProgram(pregel.Erase(test.program))
 		if err != nil {
 			t.Fatal(err)
 		}

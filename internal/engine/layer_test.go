@@ -89,12 +89,12 @@ func BenchmarkLayerBFS(b *testing.B) {
 			defer team.Close()
 			g, roots := layerGraph(b, scale, team)
 			hand := newHandBFS(g, team)
-			vertex, err := engine.NewJob(b.Context(), g, vertexBFS{}, engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexBFS{}), engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer vertex.Close()
-			block, err := engine.NewJob(b.Context(), g, algorithms.BFS{}, engine.Options{Team: team})
+			block, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -105,11 +105,11 @@ func BenchmarkLayerBFS(b *testing.B) {
 					hand.prepare()
 					byHand += clocked(func() { hand.run(uint32(root)) })
 					p := algorithms.BFS{Source: root}
-					check(b, vertex.Restart(vertexBFS(p)))
+					check(b, vertex.Restart(pregel.Erase(vertexBFS(p))))
 					vertex.Prepare()
 					byVertex += clocked(func() { _, err = vertex.Run(b.Context()) })
 					check(b, err)
-					check(b, block.Restart(p))
+					check(b, block.Restart(pregel.Erase(p)))
 					block.Prepare()
 					byBlock += clocked(func() { _, err = block.Run(b.Context()) })
 					check(b, err)
@@ -136,12 +136,12 @@ func BenchmarkLayerPageRank(b *testing.B) {
 			g, _ := layerGraph(b, scale, team)
 			rank, share, next := make([]float64, g.N), make([]float64, g.N), make([]float64, g.N)
 			p := algorithms.PageRank{Damping: 0.85, Iterations: iterations}
-			block, err := engine.NewJob(b.Context(), g, p, engine.Options{Team: team})
+			block, err := engine.NewJob(b.Context(), g, pregel.Erase(p), engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
 			defer block.Close()
-			vertex, err := engine.NewJob(b.Context(), g, vertexPageRank(p), engine.Options{Team: team})
+			vertex, err := engine.NewJob(b.Context(), g, pregel.Erase(vertexPageRank(p)), engine.Options{Team: team})
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -159,7 +159,7 @@ func BenchmarkLayerPageRank(b *testing.B) {
 						share, next = next, share
 					}
 				})
-				check(b, block.Restart(p))
+				check(b, block.Restart(pregel.Erase(p)))
 				block.Prepare()
 				byBlock += clocked(func() { _, err = block.Run(b.Context()) })
 				check(b, err)

@@ -87,7 +87,7 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, 
 	var want []V
 	var first *bsp.Outcome
 	for _, how := range []string{"whole lists", "the lightest arcs", "early messages"} {
-		job, err := engine.NewJob(t.Context(), g, p, way.o)
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 		check(t, err)
 		defer job.Close()
 		job.ShareWork(0, 64)
@@ -100,12 +100,12 @@ func lightestOf[V comparable, M any](t *testing.T, s shape, kind edges.Weights, 
 			job.Synchronous()
 		}
 		for range 2 {
-			check(t, job.Restart(p))
+			check(t, job.Restart(pregel.Erase(p)))
 			o, err := job.Run(t.Context())
 			check(t, err)
 			var got []V
 			for v := range s.n {
-				got = append(got, job.Value(pregel.VertexID(v)))
+				got = append(got, job.Any(pregel.VertexID(v)).(V))
 			}
 			if want == nil {
 				want, first = got, o
@@ -212,10 +212,10 @@ func TestJobsAreNotMadeOnceTheContextEnded(t *testing.T) {
 	g := s.loadAs(t, setting{parts: 1, threads: 1}, edges.Float64)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := engine.NewJob(ended, g, algorithms.SSSP[float64]{}, engine.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := engine.NewJob(ended, g, pregel.Erase(algorithms.SSSP[float64]{}), engine.Options{}); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the error is %v", err)
 	}
-	job, err := engine.NewJob(t.Context(), g, algorithms.SSSP[float64]{}, engine.Options{})
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{}), engine.Options{})
 	check(t, err)
 	defer job.Close()
 	if !job.Shares() {

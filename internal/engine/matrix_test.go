@@ -198,7 +198,7 @@ func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s se
 	t.Helper()
 	s.o.Team = parallel.NewTeam(s.threads, false)
 	defer s.o.Team.Close()
-	j, err := engine.NewJob(t.Context(), g, p, s.o)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), s.o)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -209,7 +209,7 @@ func tryRun[V, M any](t testing.TB, g *graph.Graph, p pregel.Program[V, M], s se
 	}
 	values := make([]V, g.N)
 	for v, id := range g.IDs {
-		values[v] = j.Value(pregel.VertexID(id))
+		values[v] = j.Any(pregel.VertexID(id)).(V)
 	}
 	return values, o, nil
 }

@@ -230,10 +230,10 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
-	j, err := engine.NewJob(t.Context(), g, p, way.o)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 	check(t, err)
 	defer j.Close()
-	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, engine.Inner(p), s.name, kind, way)
+	where := fmt.Sprintf("seed %d, %T, %s, %v, %v", seed, pregel.Erase(p).Program, s.name, kind, way)
 	for run := range 2 {
 		*told = changes{}
 		o, err := j.Run(t.Context())
@@ -264,7 +264,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 }
 
 // wantValues wants a job to have the vertices that a toy has left, with their values.
-func wantValues(t *testing.T, where string, j *engine.Job[uint64, uint64], toy *toy[uint64, uint64]) {
+func wantValues(t *testing.T, where string, j *engine.Job, toy *toy[uint64, uint64]) {
 	t.Helper()
 	if n := j.IDs(); n != uint64(toy.n) {
 		t.Fatalf("%s: ids up to %d, want %d", where, n, toy.n)
@@ -274,7 +274,7 @@ func wantValues(t *testing.T, where string, j *engine.Job[uint64, uint64], toy *
 		if j.Exists(id) == toy.changes.absent[uint64(v)] {
 			t.Fatalf("%s: vertex %d exists: %t", where, v, j.Exists(id))
 		}
-		if got := j.Value(id); j.Exists(id) && got != toy.values[v] {
+		if got := j.Any(id); j.Exists(id) && got != toy.values[v] {
 			t.Fatalf("%s: vertex %d is %x, want %x", where, v, got, toy.values[v])
 		}
 	}
@@ -461,7 +461,7 @@ func TestMutationIsCancelled(t *testing.T) {
 				cancel()
 			}
 		}}
-		j, err := engine.NewJob(t.Context(), g, pregel.Program[uint64, uint64](stops), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](stops)), engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) && err != nil {
 			t.Errorf("%d partitions: %v", parts, err)

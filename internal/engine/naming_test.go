@@ -36,7 +36,7 @@ func (misnamed) OutputLabels(dst []byte, _ []pregel.VertexID) []byte { return ds
 func TestOutputLabelsWritesInputIDs(t *testing.T) {
 	w := on(t, "0>3 3>1 3>2 3>3 2>0")
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.List(names{}), engine.Options{})
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(pregel.List(names{})), engine.Options{})
 		check(t, err)
 		defer j.Close()
 		_, err = j.Run(t.Context())
@@ -55,7 +55,7 @@ func TestOutputLabelsWritesInputIDs(t *testing.T) {
 		"misnamed: method OutputLabels is func([]uint8, []pregel.VertexID) []uint8, " +
 			"want func([]uint8, []pregel.VertexID, func(pregel.VertexID) uint64) []uint8": misnamed{},
 	} {
-		if _, err := engine.Erase(pregel.List(p)); err == nil || err.Error() != want {
+		if _, err := engine.NewProgram(pregel.Erase(pregel.List(p))); err == nil || err.Error() != want {
 			t.Errorf("the error is %v, expected %s", err, want)
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // BenchmarkObserved runs searches by turns unobserved, summed up as every run of the command line is, shown as by --http,
@@ -30,7 +31,7 @@ func BenchmarkObserved(b *testing.B) {
 	buffer := bufio.NewWriterSize(file, 64<<10)
 	meter, store, set := new(history.Meter), history.NewStore(), metrics.New("")
 	shown := trace.Tee{meter, store, set.NewRuns().Journal(set.NewWork())}
-	job, err := engine.NewJob(b.Context(), g, algorithms.BFS{}, engine.Options{Team: team})
+	job, err := engine.NewJob(b.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Team: team})
 	check(b, err)
 	defer job.Close()
 	facts := job.Facts()
@@ -51,7 +52,7 @@ func BenchmarkObserved(b *testing.B) {
 				for k := range watchers {
 					i := (k + turn) % len(watchers)
 					watchers[i]()
-					check(b, job.Restart(algorithms.BFS{Source: root}))
+					check(b, job.Restart(pregel.Erase(algorithms.BFS{Source: root})))
 					job.Prepare()
 					took[i] = clocked(func() {
 						_, err := job.Run(b.Context())

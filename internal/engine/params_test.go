@@ -61,12 +61,12 @@ func TestParameters(t *testing.T) {
 func TestFresh(t *testing.T) {
 	values := map[string]string{"source": "3", "many": "65535", "rate": "1e-3", "name": "", "loud": "true", "list": "3,-1"}
 	for _, p := range []pregel.Program[int64, int64]{tuned{Other: 4, hidden: 6}, &tuned{Other: 4, hidden: 6}} {
-		fresh, err := engine.Fresh(p, values, times10)
+		fresh, err := engine.Fresh(pregel.Erase(p), values, times10)
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, ok := fresh.(tuned)
-		if pointer, isPointer := fresh.(*tuned); isPointer {
+		got, ok := fresh.Program.(tuned)
+		if pointer, isPointer := fresh.Program.(*tuned); isPointer {
 			got, ok = *pointer, true
 			if pointer == p {
 				t.Error("the program itself was changed")
@@ -76,8 +76,8 @@ func TestFresh(t *testing.T) {
 			t.Errorf("%+v, want %+v", got, want)
 		}
 	}
-	fresh, err := engine.Fresh(pregel.Program[int64, int64](tuned{}), map[string]string{"source": "3"}, nil)
-	if err != nil || fresh.(tuned).Source != pregel.None {
+	fresh, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})), map[string]string{"source": "3"}, nil)
+	if err != nil || fresh.Program.(tuned).Source != pregel.None {
 		t.Errorf("without a graph: %+v, %v", fresh, err)
 	}
 }
@@ -96,7 +96,7 @@ func TestFreshRefuses(t *testing.T) {
 		{"list", "1,x,3", `parameter list: element 2 of 3: found "x", expected a whole number`},
 		{"map", "1", "parameter map: a field of type map[int]int cannot be a parameter"},
 	} {
-		_, err := engine.Fresh(pregel.Program[int64, int64](tuned{}), map[string]string{test.name: test.text}, times10)
+		_, err := engine.Fresh(pregel.Erase(pregel.Program[int64, int64](tuned{})), map[string]string{test.name: test.text}, times10)
 		if err == nil || err.Error() != test.want {
 			t.Errorf("%s=%s: error %v, want %s", test.name, test.text, err, test.want)
 		}
@@ -131,11 +131,11 @@ type signed struct{ tuned }
 func (signed) Validate() bool { return true }
 
 func TestValidateIsFound(t *testing.T) {
-	_, err := engine.Erase(pregel.Program[int64, int64](signed{}))
+	_, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](signed{})))
 	if err == nil || err.Error() != "signed: method Validate is func() bool, want func() error" {
 		t.Errorf("error %v", err)
 	}
-	if _, err := engine.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8})); err != nil {
+	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8}))); err != nil {
 		t.Errorf("a program is validated before its parameters are known: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ func TestEdgesBeyondNumbers(t *testing.T) {
 	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
 	begin := func(most int, p pregel.Program[string, int64]) error {
 		defer engine.SetMostPlaces(most)()
-		j, err := engine.NewJob(t.Context(), g, p, engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), engine.Options{})
 		if err == nil {
 			j.Close()
 		}

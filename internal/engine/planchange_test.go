@@ -101,7 +101,7 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(
 		}
 		if limit > 0 {
 			if t.limit = limit - sum.Supersteps; t.limit == 0 && t.n > len(t.changes.absent) {
-				t.engine.State().Properties = t.shared
+				t.state.Properties = t.shared
 				sum.Converged = false
 				clear(t.values)
 				return t, sum
@@ -206,7 +206,7 @@ func comparePhases(
 	}
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
-	j, err := engine.NewJob(t.Context(), g, last, way.o)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(last), way.o)
 	check(t, err)
 	defer j.Close()
 	where := fmt.Sprintf("seed %d, %T after %T and twice %T, limit %d, %s, %v, %v", seed, last, p.once, p.twice, limit, s.name, kind, way)
@@ -307,7 +307,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 			}
 		}}
 		p := composed{c, phases{once: []pregel.Program[uint64, uint64]{c, seer{c}, stops, seer{c}}}}
-		j, err := engine.NewJob(t.Context(), g, pregel.Program[uint64, uint64](p), engine.Options{})
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(pregel.Program[uint64, uint64](p)), engine.Options{})
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, context.Canceled) {
 			t.Errorf("%d partitions: %v", parts, err)
@@ -318,7 +318,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 				t.Errorf("%d partitions, run %d: %v", parts, run, err)
 			}
 			for v := range j.IDs() {
-				sums[run] += j.Value(pregel.VertexID(v))
+				sums[run] += j.Any(pregel.VertexID(v)).(uint64)
 			}
 		}
 		if sums[0] != sums[1] {

@@ -40,7 +40,7 @@ func TestSharesOfAPush(t *testing.T) {
 	defer g.Close()
 	for _, threads := range []int{2, 8, 48} {
 		team := parallel.NewTeam(threads, false)
-		job, err := engine.NewJob(t.Context(), g, algorithms.PageRank{Iterations: 1, Damping: .85}, engine.Options{Team: team})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 1, Damping: .85}), engine.Options{Team: team})
 		check(t, err)
 		for _, part := range []float64{1, 0.1, 0.01} { // of the vertices that send
 			senders := make([]uint64, bitmap.Words(g.N))
@@ -96,7 +96,7 @@ func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Pr
 	var want []float64
 	for _, n := range []int{1, threads} {
 		team := parallel.NewTeam(n, false)
-		job, err := engine.NewJob(t.Context(), g, p, engine.Options{Team: team, Delivery: delivery.ChoosePush})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), engine.Options{Team: team, Delivery: delivery.ChoosePush})
 		check(t, err)
 		job.ShareWork(64, 1<<10)
 		if n > 1 {
@@ -112,7 +112,7 @@ func pushesHubs[V, M any](t *testing.T, g *graph.Graph, threads int, p pregel.Pr
 		check(t, err)
 		var got []float64
 		for v := range g.N {
-			got = append(got, number(job.Value(pregel.VertexID(v))))
+			got = append(got, number(job.Any(pregel.VertexID(v)).(V)))
 		}
 		if n == 1 {
 			want = got

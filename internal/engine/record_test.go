@@ -51,7 +51,7 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		var j journal
 		g := kronecker(t, partitions)
-		job, err := engine.NewJob(t.Context(), g, algorithms.BFS{}, engine.Options{Trace: &j, Job: "mine"})
+		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFS{}), engine.Options{Trace: &j, Job: "mine"})
 		check(t, err)
 		defer job.Close()
 		o, err := job.Run(t.Context())
@@ -120,7 +120,7 @@ func TestTheEndSaysWhy(t *testing.T) {
 		}
 		j := journal{at: c.at}
 		o.Trace = &j
-		job, err := engine.NewJob(t.Context(), kronecker(t, 2), algorithms.BFS{}, o)
+		job, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(algorithms.BFS{}), o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(ctx)
@@ -147,7 +147,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		told := -1
 		j := journal{}
 		o := engine.Options{MaxSupersteps: c.users, Trace: &j, Progress: func(p bsp.Progress) { told = p.MaxSupersteps }}
-		job, err := engine.NewJob(t.Context(), kronecker(t, 2), limited{most: c.programs}, o)
+		job, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: c.programs}), o)
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(t.Context())
@@ -155,23 +155,23 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 		if told != c.want || len(j.begun) != 1 || j.begun[0].MaxSupersteps != c.want {
 			t.Errorf("limits %d and %d: told %d, begun %+v", c.users, c.programs, told, j.begun)
 		}
-		check(t, job.Restart(limited{most: 1}))
+		check(t, job.Restart(pregel.Erase(limited{most: 1})))
 		_, err = job.Run(t.Context())
 		check(t, err)
 		if want := 1; told != want || len(j.begun) != 2 || j.begun[1].MaxSupersteps != want {
 			t.Errorf("limits %d and 1: told %d, begun %+v", c.users, told, j.begun)
 		}
-		erased, err := engine.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: c.programs}))
+		erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: c.programs})))
 		check(t, err)
 		if most, err := erased.MaxSupersteps(c.users); most != c.want || err != nil {
 			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
 		}
 	}
 	const text = "limited: method MaxSupersteps returns -1, want how many there are at most, or 0 if that is not known"
-	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), limited{most: -1}, engine.Options{}); err == nil || err.Error() != text {
+	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: -1}), engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
-	erased, err := engine.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1}))
+	erased, err := engine.NewProgram(pregel.Erase(pregel.Program[pregel.VertexID, pregel.VertexID](limited{most: -1})))
 	check(t, err)
 	if _, err := erased.MaxSupersteps(5); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)

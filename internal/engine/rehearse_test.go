@@ -12,11 +12,12 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // TestRehearseGrid compares what is refused of grids with what a graph in such a grid is refused.
 func TestRehearseGrid(t *testing.T) {
-	program, err := engine.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3})
+	program, err := engine.NewProgram(pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: 3}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,7 +25,7 @@ type processes []engine.Bound
 // apart binds a program to a graph of which each process sees its own partitions, and makes their driver.
 func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o engine.Options, owners [][]int) (processes, *bsp.Driver) {
 	t.Helper()
-	program, err := engine.Erase(p)
+	program, err := engine.NewProgram(pregel.Erase(p))
 	check(t, err)
 	var all processes
 	var facts []*bsp.Facts
@@ -129,7 +129,7 @@ func TestSharesAreAJob(t *testing.T) {
 func sameInShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], owners [][]int) {
 	t.Helper()
 	o := engine.Options{Deterministic: true}
-	job, err := engine.NewJob(t.Context(), g, p, o)
+	job, err := engine.NewJob(t.Context(), g, pregel.Erase(p), o)
 	check(t, err)
 	defer job.Close()
 	want, err := job.Run(t.Context())

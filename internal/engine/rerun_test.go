@@ -100,7 +100,7 @@ func (f *fault) meet(parts int) (endpoint func(int) transport.Endpoint, broken f
 // hook makes the calls of a program's functions events.
 func hook[M any](f *fault, p chaos[M]) chaos[M] {
 	to := p.to
-	p.to = func(v *pregel.Vertex[uint64, M], h uint64) M {
+	p.to = func(v who, h uint64) M {
 		f.call(inProgram)
 		return to(v, h)
 	}
@@ -144,16 +144,16 @@ func rerun[V comparable, M any](t *testing.T, s setting, seed uint64, kind edges
 	g := shape.loadAs(t, s, kind)
 	f := new(fault)
 	s.o.Connect = func() (func(int) transport.Endpoint, func()) { return f.meet(s.parts) }
-	start := func() *engine.Job[V, M] {
-		j, err := engine.NewJob(t.Context(), g, make(f), s.o)
+	start := func() *engine.Job {
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(make(f)), s.o)
 		check(t, err)
 		j.ShareWork(0, 1)
 		return j
 	}
-	values := func(j *engine.Job[V, M]) []V {
+	values := func(j *engine.Job) []V {
 		all := []V{}
 		for v := range g.N {
-			all = append(all, j.Value(pregel.VertexID(v)))
+			all = append(all, j.Any(pregel.VertexID(v)).(V))
 		}
 		return all
 	}

@@ -83,7 +83,7 @@ func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program
 		check(b, k.Stored(o.Parts.Stored()))
 		check(b, k.Settle())
 	}
-	j, err := engine.NewJob(b.Context(), g, p, o)
+	j, err := engine.NewJob(b.Context(), g, pregel.Erase(p), o)
 	check(b, err)
 	_, err = j.Run(b.Context())
 	check(b, err)
@@ -94,7 +94,7 @@ func addCosts[V, M any](b *testing.B, c *costs, g *graph.Graph, p pregel.Program
 	found, err := checkpoint.List(b.Context(), place)
 	check(b, err)
 	first := found[len(found)-1].Manifest // the newest is listed first
-	j, err = engine.NewJob(b.Context(), g, p, engine.Options{Team: o.Team})
+	j, err = engine.NewJob(b.Context(), g, pregel.Erase(p), engine.Options{Team: o.Team})
 	check(b, err)
 	defer j.Close()
 	check(b, j.Begin(b.Context(), nil, nil))

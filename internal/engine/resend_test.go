@@ -48,7 +48,7 @@ func TestMessagesAreSentAgain(t *testing.T) {
 		for i, s := range ways {
 			p := chaosAgain[int64]{chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, combiner: combiners.Sum[int64](),
-				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 			}}
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, int64] {
 				return []pregel.Program[uint64, int64]{p, chaosAgainInit[int64]{p}, chaosAgainSources[int64]{p}}[(i+i/3)%3]
@@ -60,7 +60,7 @@ func TestMessagesAreSentAgain(t *testing.T) {
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
 				return chaosAgain[string]{chaos[string]{
 					seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
-					to: func(_ at[string], h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
+					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
 				}}
 			})
 		}
@@ -69,7 +69,7 @@ func TestMessagesAreSentAgain(t *testing.T) {
 		for i, s := range rerunWays(false) {
 			p := chaosAgainList[int64]{chaosList[int64]{chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
-				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 			}}}
 			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(p) })
 		}
@@ -229,7 +229,7 @@ func TestResendThatLies(t *testing.T) {
 		}
 		p := lying{does: c.does}
 		s.o.Team = parallel.NewTeam(1, false)
-		j, err := engine.NewJob(t.Context(), g, p, s.o)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), s.o)
 		check(t, err)
 		_, err = j.Run(engine.Watch(t.Context(), watchNothing{}))
 		verify("watched", err, true)
@@ -274,7 +274,7 @@ func TestResendIsRefused(t *testing.T) {
 		"method Resend is func(*pregel.Vertex[int64,int64], pregel.VertexID), want func(*pregel.Vertex[int64,int64])": oddly{},
 		"changing: a program that changes the graph has no Resend":                                                    changing{},
 	} {
-		if _, err := engine.Erase(p); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}

@@ -96,7 +96,7 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 		for i, s := range ways {
 			p := chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, combiner: combiners.Sum[int64](),
-				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 			}
 			form := (i + i/4) % 4
 			if form == 3 && p.direction == pregel.Either {
@@ -110,7 +110,7 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
 				return rerunForms(chaos[string]{
 					seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
-					to: func(_ at[string], h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
+					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
 				})[i%3]
 			})
 		}
@@ -122,7 +122,7 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 			}
 			p := chaos[int64]{
 				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, apart: true,
-				to: func(_ at[int64], h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
+				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 			}
 			resumed(t, s, uint64(i), 0, rerunWays(false), func() pregel.Program[uint64, int64] { return pregel.List(chaosList[int64]{p}) })
 		}
@@ -219,7 +219,7 @@ func (s *steered) Plan() pregel.Plan { return plan.Phase[int64, int64](new(steer
 
 // TestNoCheckpointsOfAPlanWithState refuses what could not go on as it was.
 func TestNoCheckpointsOfAPlanWithState(t *testing.T) {
-	p, err := engine.Erase[int64, int64](new(steered))
+	p, err := engine.NewProgram(pregel.Erase[int64, int64](new(steered)))
 	check(t, err)
 	err = p.Keepable()
 	if err == nil || !strings.Contains(err.Error(), "there are no checkpoints of it: it has a plan of phases, and a program of it has a state of its own") {
@@ -236,7 +236,7 @@ func TestLastCheckpointOfARunAtItsLimit(t *testing.T) {
 		w := checkpoint.NewWriter(place, "run")
 		k := checkpoint.NewKeeper(place, checkpoint.Policy{Every: 4, Keep: 10}, 0, func(text string) { t.Error(text) }, func(checkpoint.Event) {})
 		o := engine.Options{Parts: w, Checkpoints: k, MaxSupersteps: 5, Summary: summary, Progress: func(bsp.Progress) { w.Flush() }}
-		j, err := engine.NewJob(t.Context(), g, algorithms.PageRank{Iterations: 100}, o)
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Iterations: 100}), o)
 		check(t, err)
 		_, err = j.Run(t.Context())
 		check(t, err)

@@ -78,7 +78,7 @@ func goesOnAsToy(
 	defer g.Close()
 	way.o.Team = parallel.NewTeam(way.threads, false)
 	defer way.o.Team.Close()
-	j, err := engine.NewJob(t.Context(), g, p, way.o)
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 	check(t, err)
 	defer j.Close()
 	for run := range 3 {

@@ -147,7 +147,7 @@ func TestAPlanThatTakesAnotherWayIsRefused(t *testing.T) {
 			"here the plan has 0|is of program": of(),
 			"is not of the plan of":             composed{c, phases{}},
 		} {
-			j, err := engine.NewJob(t.Context(), g, p, way.o)
+			j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), way.o)
 			check(t, err)
 			_, err = j.Run(t.Context())
 			if j.Close(); err == nil || !regexp.MustCompile(want).MatchString(err.Error()) {

@@ -353,10 +353,10 @@ func (written) Output(dst []byte, v string) []byte { return append(append(dst, "
 
 func TestOutputWritesValues(t *testing.T) {
 	w := on(t, "0>1")
-	e, err := engine.Erase(pregel.Program[string, int64](written{script{func(v talker, _ int64) {
+	e, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](written{script{func(v talker, _ int64) {
 		say(v, "%d", v.Label())
 		v.VoteToHalt()
-	}}}))
+	}}})))
 	check(t, err)
 	j, err := e.Bind(t.Context(), w.load(t, 2, 0), engine.Options{})
 	check(t, err)

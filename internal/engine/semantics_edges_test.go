@@ -43,7 +43,7 @@ func look(w *world) script {
 
 func TestADirectionThatIsNoneIsRefused(t *testing.T) {
 	const text = "looker: method Direction returns Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
-	if _, err := engine.Erase(pregel.Program[string, int64](looker{direction: 4})); err == nil || err.Error() != text {
+	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](looker{direction: 4}))); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
 }
@@ -208,15 +208,15 @@ func TestColumnsAreZeroAtTheStartOfEveryRun(t *testing.T) {
 		v.VoteToHalt()
 	}}, pregel.Out}})
 	for _, parts := range []int{1, 2} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), p, engine.Options{})
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(p), engine.Options{})
 		check(t, err)
 		defer j.Close()
 		for range 2 {
 			_, err := j.Run(t.Context())
 			check(t, err)
-			check(t, j.Restart(p))
-			if j.Value(0) != " 0" || j.Value(1) != " 0" {
-				t.Fatalf("%d partitions: %q, %q", parts, j.Value(0), j.Value(1))
+			check(t, j.Restart(pregel.Erase(p)))
+			if j.Any(0) != " 0" || j.Any(1) != " 0" {
+				t.Fatalf("%d partitions: %q, %q", parts, j.Any(0), j.Any(1))
 			}
 		}
 	}
@@ -230,7 +230,7 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		v.VoteToHalt()
 	}}, pregel.Out}})
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), p, engine.Options{})
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(p), engine.Options{})
 		check(t, err)
 		defer j.Close()
 		given, err := j.Prefill("visits")
@@ -244,9 +244,9 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		for range 2 {
 			_, err := j.Run(t.Context())
 			check(t, err)
-			check(t, j.Restart(p))
+			check(t, j.Restart(pregel.Erase(p)))
 			for id := range 4 {
-				if found, want := j.Value(pregel.VertexID(id)), fmt.Sprintf(" %d", 100+id); found != want {
+				if found, want := j.Any(pregel.VertexID(id)), fmt.Sprintf(" %d", 100+id); found != want {
 					t.Fatalf("%d partitions: vertex %d has %q, expected %q", parts, id, found, want)
 				}
 			}

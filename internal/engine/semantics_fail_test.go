@@ -149,7 +149,7 @@ func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 		until := make(chan struct{})
 		g := on(t, "0-1 1-2 2-3 3-4").load(t, parts, edges.Unweighted)
 		const want = "waits: superstep 2: it took longer than 1s"
-		j, err := engine.NewJob(t.Context(), g, waits{until}, engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(waits{until}), engine.Options{SuperstepTimeout: time.Second, Late: func(err error) {
 			if err.Error() != want {
 				t.Errorf("%d partitions: late is told %v", parts, err)
 			}
@@ -287,7 +287,7 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"the program is nil": nil,
 	} {
 		wantError(t, w, p, 1, text)
-		if _, err := engine.Erase(p); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("Erase: the error is %v, want %q", err, text)
 		}
 	}
@@ -307,14 +307,14 @@ func TestPointersToProgramsAreFine(t *testing.T) {
 func TestAFailedJobCanRunAgain(t *testing.T) {
 	w := on(t, "0-1 1-2 2-3 3-4")
 	for _, parts := range []int{1, 3} {
-		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2}), teamed(t, setting{threads: 3}))
+		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(pregel.Program[string, int64](failing{in: "Compute of 2", superstep: 2})), teamed(t, setting{threads: 3}))
 		check(t, err)
 		for range 2 {
 			if _, err := j.Run(t.Context()); !errors.Is(err, errUser) {
 				t.Fatal(err)
 			}
 		}
-		check(t, j.Restart(failing{in: "nowhere"}))
+		check(t, j.Restart(pregel.Erase(failing{in: "nowhere"})))
 		o, err := j.Run(t.Context())
 		check(t, err)
 		if o.Supersteps != 4 || !o.Converged {
@@ -335,7 +335,7 @@ func TestTheRunEndsWhenItsContextDoes(t *testing.T) {
 				cancel(cause)
 			}
 		}}}
-		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Program[string, int64](p), teamed(t, s))
+		j, err := engine.NewJob(t.Context(), w.loadAs(t, s, 0), pregel.Erase(pregel.Program[string, int64](p)), teamed(t, s))
 		check(t, err)
 		if _, err := j.Run(ctx); !errors.Is(err, cause) || err.Error() != "sums: superstep 50: enough" {
 			t.Fatalf("%v: the error is %v", s, err)
@@ -355,7 +355,7 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 		"there is no delivery 8":                       {Delivery: 8},
 		"there is no encoding 4 that can be asked for": {Encoding: 4},
 	} {
-		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0), pregel.Program[string, int64](script{}), o)
+		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0), pregel.Erase(pregel.Program[string, int64](script{})), o)
 		if err == nil || err.Error() != text {
 			t.Errorf("the error is %v, want %q", err, text)
 		}

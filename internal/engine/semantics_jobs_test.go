@@ -68,7 +68,7 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 			group.Go(func() {
 				id, _ := g.Find(source)
 				o := engine.Options{Delivery: []delivery.Choice{delivery.ChooseMirrored, delivery.ChooseAuto}[i%2]}
-				j, err := engine.NewJob(t.Context(), g, algorithms.SSSP[float64]{Source: id}, o)
+				j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSP[float64]{Source: id}), o)
 				if err != nil {
 					t.Error(err)
 					return
@@ -78,7 +78,7 @@ func TestTwoJobsOnOneGraphAtOnce(t *testing.T) {
 					t.Error(err)
 				}
 				for v, d := range distances(out, weights, int(source)) {
-					if got := j.Value(pregel.VertexID(g.IDs[v])); got != d {
+					if got := j.Any(pregel.VertexID(g.IDs[v])); got != d {
 						t.Errorf("%d partitions, source %d: distance of %d is %g, want %g", parts, source, v, got, d)
 						return
 					}
@@ -94,12 +94,12 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 	out, _ := shape.adjacency()
 	for _, s := range inGrids() {
 		g := shape.loadAs(t, s, edges.Unweighted)
-		j, err := engine.NewJob(t.Context(), g, algorithms.BFSLevels{}, teamed(t, s))
+		j, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.BFSLevels{}), teamed(t, s))
 		check(t, err)
 		var messages int
 		for round, source := range []int{5, 900, 5} {
 			id, _ := g.Find(uint64(source))
-			check(t, j.Restart(algorithms.BFSLevels{Source: id}))
+			check(t, j.Restart(pregel.Erase(algorithms.BFSLevels{Source: id})))
 			if round == 1 {
 				j.Prepare() // which Run does otherwise
 			}
@@ -109,7 +109,7 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 				t.Fatalf("%v: times of %d supersteps, want %d", s, len(j.Times()), o.Supersteps)
 			}
 			for v, level := range levels(out, source) {
-				if got := j.Value(pregel.VertexID(g.IDs[v])); got != level {
+				if got := j.Any(pregel.VertexID(g.IDs[v])); got != level {
 					t.Fatalf("%v, source %d: level of %d is %d, want %d", s, source, v, got, level)
 				}
 			}
@@ -119,7 +119,7 @@ func TestAJobRestartsWithOtherParameters(t *testing.T) {
 				t.Fatalf("%v: %d messages, and %d at first", s, o.Messages, messages)
 			}
 		}
-		if err := j.Restart(levelsOfOne{}); err == nil {
+		if err := j.Restart(pregel.Erase(levelsOfOne{})); err == nil {
 			t.Fatal("restarted with another program")
 		}
 		j.Close()
@@ -187,7 +187,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 		}
 		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Uncombined: true}} {
 			o.Deterministic = true
-			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64), p, o); err == nil {
+			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64), pregel.Erase(p), o); err == nil {
 				t.Errorf("%s, %+v: cannot be deterministic, and was taken", name, o)
 			}
 		}

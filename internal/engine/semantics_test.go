@@ -268,7 +268,7 @@ func wantError[V, M any](t *testing.T, w *world, p pregel.Program[V, M], parts i
 // tryOn runs a program that may fail.
 func tryOn[V, M any](t *testing.T, w *world, p pregel.Program[V, M], s setting) (*bsp.Outcome, error) {
 	t.Helper()
-	j, err := engine.NewJob(t.Context(), w.loadAs(t, s, w.kind), p, teamed(t, s))
+	j, err := engine.NewJob(t.Context(), w.loadAs(t, s, w.kind), pregel.Erase(p), teamed(t, s))
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (told) Reached(value int) bool { return value%2 == 0 }
 func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
 	t.Helper()
 	s.o.Summary = true
-	j, err := engine.NewJob(t.Context(), g, p, teamed(t, s))
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(p), teamed(t, s))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +56,7 @@ func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s
 		t.Fatalf("%s: %v", text, err)
 	}
 	for v := range g.N {
-		values = append(values, j.Value(pregel.VertexID(v)))
+		values = append(values, j.Any(pregel.VertexID(v)).(V))
 	}
 	return summary, values, j.Label
 }

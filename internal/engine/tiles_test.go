@@ -29,7 +29,7 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 	team := parallel.NewTeam(way.threads, false)
 	defer team.Close()
 	way.o.Team = team
-	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted), program, way.o)
+	job, err := engine.NewJob(t.Context(), s.loadAs(t, way, edges.Unweighted), pregel.Erase(program), way.o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,12 +42,12 @@ func ranks[P pregel.Program[float64, float64]](t *testing.T, s shape, program P,
 				t.Fatalf("tiles are left that lie in another arena: %t; %v", left, err)
 			}
 		}
-		check(t, job.Restart(program))
+		check(t, job.Restart(pregel.Erase(program)))
 		_, err := job.Run(t.Context())
 		check(t, err)
 		by = job.ByTiles()
 		for v := range s.n {
-			*to = append(*to, job.Value(pregel.VertexID(v)))
+			*to = append(*to, job.Any(pregel.VertexID(v)).(float64))
 		}
 	}
 	return first, second, by
@@ -118,11 +118,11 @@ func BenchmarkTiles(b *testing.B) {
 			team := parallel.NewTeam(2, true)
 			defer team.Close()
 			g, _ := layerGraph(b, scale, team)
-			jobs := make([]*engine.Job[float64, float64], len(ways))
+			jobs := make([]*engine.Job, len(ways))
 			took := make([][]time.Duration, len(ways))
 			first := make([]time.Duration, len(ways))
 			for i, way := range ways {
-				job, err := engine.NewJob(b.Context(), g, way.program, engine.Options{Team: team})
+				job, err := engine.NewJob(b.Context(), g, pregel.Erase(way.program), engine.Options{Team: team})
 				check(b, err)
 				defer job.Close()
 				jobs[i] = job
@@ -130,7 +130,7 @@ func BenchmarkTiles(b *testing.B) {
 			}
 			for b.Loop() {
 				for i, job := range jobs {
-					check(b, job.Restart(ways[i].program))
+					check(b, job.Restart(pregel.Erase(ways[i].program)))
 					job.Prepare()
 					t := clocked(func() { _, err := job.Run(b.Context()); check(b, err) })
 					if first[i] == 0 {

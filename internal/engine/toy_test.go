@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -30,9 +31,14 @@ type toy[V, M any] struct {
 	totals      []kernel.Cell
 	coordinator *pregel.Coordinator
 	label       func(pregel.VertexID) uint64
-	outbox      *kernel.Outbox[M]
-	engine      pregel.Engine[V, M]
-	out, in     []uint32
+	instance    pregel.Instance
+	lane        pregel.Lane
+	state       *kernel.State // the lane's
+	messages    []M  // of the vertex that runs
+	one         M    // these, combined
+	all         [2]M // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
+	engine      pregel.Engine
+	out, in     []uint32               // whole words
 	lists       *kernel.EdgeLists      // of arcs
 	ways        [2][]*kernel.EdgeLists // out-edges and in-edges
 	values      []V
@@ -56,7 +62,7 @@ type arc struct {
 
 // newToy makes a toy of a shape whose vertex i has the handle ids[i].
 func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] {
-	t := &toy[V, M]{n: s.n, program: p, inner: engine.Inner(p), cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
+	t := &toy[V, M]{n: s.n, state: new(kernel.State), program: p, inner: pregel.Erase(p).Program, cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
 	if d, ok := t.inner.(engine.Directed); ok && s.directed {
 		t.direction = d.Direction()
 	}
@@ -107,7 +113,8 @@ func (t *toy[V, M]) link() {
 		t.arcs = append(t.arcs, ways[1]...)
 	}
 	t.lists = t.index(t.arcs)
-	t.out, t.in = make([]uint32, t.n), make([]uint32, t.n)
+	words := (t.n + 63) / 64
+	t.out, t.in = make([]uint32, 64*words), make([]uint32, 64*words)
 	for _, a := range t.arcs {
 		t.out[a.from]++
 		t.in[a.to]++
@@ -143,30 +150,96 @@ func (t *toy[V, M]) index(arcs []arc) *kernel.EdgeLists {
 	return &kernel.EdgeLists{Lists: l, Slots: kernel.Slots{Stride: 1, Ghost: uint32(64 * words)}}
 }
 
+// The instance and the lane of a toy run a program that is this: Compute and Init of the toy's, for one vertex, and a combiner that
+// keeps what the vertex sent to all neighbours.
+type (
+	toyProgram[V, M any] struct{ *toy[V, M] }
+	toyCombiner[M any]   struct {
+		pregel.Combiner[M] // of the program; nil of a list program
+		each               bool
+		all                *[2]M
+		way                int
+	}
+	toyKernel[M any] struct {
+		kernel.Kernel[M]
+		each bool
+		all  *M
+	}
+)
+
+func (p toyProgram[V, M]) Combiner() pregel.Combiner[M] {
+	c := p.combiner()
+	return &toyCombiner[M]{Combiner: c, each: c == nil || p.apart, all: &p.all}
+}
+
+func (p toyProgram[V, M]) Compute(v *pregel.Vertex[V, M], _ M) {
+	switch program := p.inner.(type) {
+	case pregel.ListProgram[V, M]:
+		program.Compute(v, p.messages)
+	case interface{ Init(v *pregel.Vertex[V, M]) }:
+		if v.Superstep() == 0 {
+			program.Init(v)
+			return
+		}
+		p.program.Compute(v, p.one)
+	default:
+		p.program.Compute(v, p.one)
+	}
+}
+
+func (c *toyCombiner[M]) String() string { return "toy" }
+
+func (c *toyCombiner[M]) Identity() (zero M) { return zero }
+
+func (c *toyCombiner[M]) Kernel(kernel.Binding) (kernel.Kernel[M], error) {
+	k := &toyKernel[M]{each: c.each, all: &c.all[c.way%2]}
+	c.way++
+	return k, nil
+}
+
+func (k *toyKernel[M]) Traits() kernel.Traits { return kernel.Traits{Each: k.each} }
+
+func (k *toyKernel[M]) Window(_ int, scratch *[64]M) *[64]M { return scratch }
+
+func (k *toyKernel[M]) Store(_ int, sent uint64, out *[64]M) int {
+	*k.all = out[bits.TrailingZeros64(sent)]
+	return -1
+}
+
 func (t *toy[V, M]) combiner() pregel.Combiner[M] {
-	if c, ok := t.inner.(engine.Combining[M]); ok {
+	if c, ok := t.inner.(interface{ Combiner() pregel.Combiner[M] }); ok {
 		return c.Combiner()
 	}
 	return nil
 }
 
+// place gives the instance the vertices and edges that there are.
+func (t *toy[V, M]) place() {
+	p := pregel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
+	p.Capacity = p.Size
+	if err := t.instance.Place(&p); err != nil {
+		panic(err)
+	}
+	t.instance.MakeInbox()
+	t.instance.SetPulls(nil, true, nil)
+}
+
 // run runs the program to its end.
 func (t *toy[V, M]) run() {
-	var combine func(a, b M) M
-	if c := t.combiner(); c != nil && !t.apart {
-		combine = c.Combine
+	t.instance = pregel.Erase[V, M](toyProgram[V, M]{t}).Inspect().Instance()
+	t.place()
+	s := kernel.State{
+		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
+		Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
 	}
-	t.outbox = kernel.NewOutbox[M](1, false)
-	t.engine.Bind(pregel.Worker{Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored}, t.label,
-		kernel.State{
-			Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
-			Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
-		}, t.outbox, combine)
 	if t.spread {
-		t.engine.State().NoEdges = errSpread
+		s.NoEdges = errSpread
 	}
-	t.beginChanges()
-	start, _ := t.inner.(engine.Starting[V])
+	w := pregel.Worker{Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored}
+	t.lane = t.instance.NewLane(w, t.label, s, t.beginChanges())
+	t.state = t.lane.State()
+	t.growColumns(len(t.shared))
+	start, _ := t.inner.(interface{ Initial() V })
 	for v := range t.n {
 		t.active[v] = start == nil && !t.changes.absent[uint64(v)]
 		if start != nil {
@@ -174,13 +247,13 @@ func (t *toy[V, M]) run() {
 		}
 	}
 	for s := 0; ; s++ {
-		t.engine.Worker.Superstep = s
+		t.lane.Worker().Superstep = s
 		t.coordinate(s)
 		if t.coordinator.Halted {
 			t.outcome.Converged = true
 			return
 		}
-		t.engine.Worker.Phase = t.coordinator.Phase
+		t.lane.Worker().Phase = t.coordinator.Phase
 		inbox := t.inbox
 		inbox = t.change(inbox)
 		t.inbox = make([][]M, t.n)
@@ -250,51 +323,47 @@ func (t *toy[V, M]) aggregate() {
 
 // compute runs one vertex, in a block of its own.
 func (t *toy[V, M]) compute(v int, messages []M) {
-	values, in, out := [64]V{t.values[v]}, [64]M{}, [64]M{}
-	b := &t.engine.Block
-	b.Run, b.Awake, b.Received, b.Sent, b.Halt, b.Finish = 1, 0, 0, 0, 0, 0
-	b.Values, b.In, b.Out, b.Stride = &values, &in, &out, 1
-	b.OutDegrees, b.InDegrees = &[64]uint32{t.out[v]}, &[64]uint32{t.in[v]}
-	t.engine.Place(uint32(v), pregel.VertexID(v))
-	t.engine.PlaceBack(new([64]M))
-	t.outbox.Reset()
-	if t.active[v] || t.engine.Worker.Superstep == 0 {
-		b.Awake = 1
+	values := kernel.Elements[V](t.instance.Values())
+	_, has := t.instance.Inbox()
+	w, bit, active := v/64, uint64(1)<<(v%64), uint64(0)
+	if values[v] = t.values[v]; len(messages) > 0 {
+		has.Words[w] = bit
 	}
-	if len(messages) > 0 {
-		b.Received = 1
+	if t.active[v] || t.lane.Worker().Superstep == 0 {
+		active = bit
 	}
-	c := t.combiner()
-	init, hasInit := t.inner.(engine.Initializing[V, M])
-	list, isList := t.engine.Unlist(t.program)
-	var before M
-	switch {
-	case isList:
-		t.engine.SweepLists(list, func(int) []M { return messages })
-	case hasInit && t.engine.Worker.Superstep == 0:
-		t.engine.SweepInit(init)
-	default:
-		for i, m := range messages {
-			if in[0] = m; i > 0 {
-				in[0] = c.Combine(before, m)
-			}
-			before = in[0]
-		}
-		t.engine.Sweep(t.program, c.Identity())
+	if t.messages = messages; t.combiner() != nil {
+		t.one = t.combined(messages)
 	}
-	t.values[v] = values[0]
-	if b.Sent != 0 {
-		t.deliverAlong(t.lists, v, out[0])
+	_, _, sent, halted, finished, _ := t.lane.Pull(w, bit, active)
+	has.Words[w], t.values[v] = 0, values[v]
+	if sent != 0 {
+		t.deliverAlong(t.lists, v, t.all[0])
 	}
-	if sent, back := t.engine.SentBack(); sent != 0 {
-		t.deliverAlong(t.ways[1][0], v, back[0])
+	if t.lane.SentBack() != 0 {
+		t.deliverAlong(t.ways[1][0], v, t.all[1])
 	}
 	t.took()
-	for i, to := range t.outbox.To[0] {
-		t.deliver(to, t.lift(t.outbox.Msg[0][i]))
+	t.lane.Settle()
+	single := kernel.Elements[M](t.lane.Sends().Messages(0))
+	for i, to := range t.lane.Sends().Receivers(0) {
+		t.deliver(to, t.lift(single[i]))
 	}
-	t.active[v] = b.Halt|b.Finish == 0
-	t.done[v] = t.done[v] || b.Finish != 0
+	t.lane.ResetSends()
+	t.active[v] = halted|finished == 0
+	t.done[v] = t.done[v] || finished != 0
+}
+
+func (t *toy[V, M]) combined(messages []M) M {
+	c := t.combiner()
+	if len(messages) == 0 {
+		return c.Identity()
+	}
+	one := messages[0]
+	for _, m := range messages[1:] {
+		one = c.Combine(one, m)
+	}
+	return one
 }
 
 // deliverAlong delivers a message to all neighbours of v.

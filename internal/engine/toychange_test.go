@@ -15,7 +15,7 @@ import (
 // toyChanges is how a toy's program changes the graph: by the rules of docs/design/mutation.md, with maps.
 type toyChanges[V any] struct {
 	on, create bool
-	requests   kernel.Requests[V]
+	requests   kernel.Requests
 	list       []toyRequest[V] // of the superstep that runs
 	absent     map[uint64]bool
 	asked      int // requests in all
@@ -28,21 +28,19 @@ type toyRequest[V any] struct {
 
 func (c *toyChanges[V]) waiting() bool { return len(c.list) > 0 }
 
-func (t *toy[V, M]) beginChanges() {
+func (t *toy[V, M]) beginChanges() *kernel.Requests {
 	c := &t.changes
 	if c.absent == nil {
 		c.absent = map[uint64]bool{}
 	}
-	t.engine.State().Properties = slices.Clone(t.shared)
-	t.growColumns(len(t.shared))
 	m, ok := t.inner.(engine.Mutating)
 	if !ok {
-		return
+		return nil
 	}
 	c.on, c.create = true, m.Mutations().CreateOnMessage
-	c.requests = kernel.Requests[V]{Loops: true, Weigh: t.weigh}
-	t.engine.Changing(&c.requests)
+	c.requests = kernel.Requests{Loops: true, Weigh: t.weigh}
 	t.allow()
+	return &c.requests
 }
 
 func (t *toy[V, M]) allow() {
@@ -57,21 +55,25 @@ func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.values, t.inbox = make([]V, t.n), make([][]M, t.n)
 	t.active, t.done = make([]bool, t.n), make([]bool, t.n)
 	t.coordinator = t.engine.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil)
-	t.shared, t.carried = before.engine.State().Properties, before.columns()
+	t.shared, t.carried = before.state.Properties, before.columns()
 }
 
 // took takes what a vertex has asked for.
 func (t *toy[V, M]) took() {
 	c := &t.changes
+	if !c.on {
+		return
+	}
+	values := kernel.Elements[V](t.lane.AddedValues())
 	for _, r := range c.requests.List {
 		q := toyRequest[V]{Request: r}
 		if r.Kind == kernel.AddVertex {
-			q.value = c.requests.Values[r.Value]
+			q.value = values[r.Value]
 		}
 		c.list = append(c.list, q)
 		c.asked++
 	}
-	c.requests.Reset()
+	t.lane.ResetRequests()
 }
 
 // net is what happens to the edges of one vertex.
@@ -131,7 +133,8 @@ func (t *toy[V, M]) change(inbox [][]M) [][]M {
 		t.edges = append(t.edges, n.added...)
 	}
 	t.link()
-	s, w := t.engine.State(), &t.engine.Worker
+	t.place()
+	s, w := t.state, t.lane.Worker()
 	s.Edges, s.Out, s.In, s.IDs = t.edgeLists(), t.ways[0], t.ways[1], uint64(t.n)
 	w.NumVertices, w.NumEdges = uint64(t.n-len(c.absent)), t.stored
 	t.coordinator.NumVertices, t.coordinator.NumEdges = w.NumVertices, w.NumEdges
@@ -180,7 +183,9 @@ func (t *toy[V, M]) resolve(id uint64, list []toyRequest[V], inbox [][]M) *net {
 		t.clearColumns(id)
 		delete(c.absent, id)
 	}
-	if p, ok := t.inner.(engine.Resolving[V]); ok && (remove || values != nil) {
+	if p, ok := t.inner.(interface {
+		Resolve(pregel.Resolution[V]) (V, bool)
+	}); ok && (remove || values != nil) {
 		r := pregel.Resolution[V]{ID: pregel.VertexID(id), Exists: existed, Remove: remove, Add: values}
 		if existed {
 			r.Value = t.values[id]
@@ -241,20 +246,20 @@ func (t *toy[V, M]) weigh(w float64) float64 {
 // growColumns makes the vertex columns as long as there are ids, of which so many were there before.
 func (t *toy[V, M]) growColumns(before int) {
 	for _, c := range t.columns() {
-		all := t.engine.State().Properties
+		all := t.state.Properties
 		all = append(all, make([]any, max(0, c.Number+1-len(all)))...)
 		to := c.New(t.n)
 		if before > 0 {
 			reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(all[c.Number]))
 		}
 		all[c.Number] = to
-		t.engine.State().Properties = all
+		t.state.Properties = all
 	}
 }
 
 func (t *toy[V, M]) clearColumns(id uint64) {
 	for _, c := range t.columns() {
-		reflect.ValueOf(t.engine.State().Properties[c.Number]).Index(int(id)).SetZero()
+		reflect.ValueOf(t.state.Properties[c.Number]).Index(int(id)).SetZero()
 	}
 }
 

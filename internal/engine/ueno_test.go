@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // TestMessageCountsOfUeno13 reproduces Table 1 of Ueno13: on a uniform random graph of mean degree 32, how many values
@@ -34,7 +35,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 			once := algorithms.PageRank{Damping: 0.85, Iterations: 1} // every vertex sends to all its neighbours, once
 			sent := func(o engine.Options) int {
 				o.Team = team
-				job, err := engine.NewJob(t.Context(), g, once, o)
+				job, err := engine.NewJob(t.Context(), g, pregel.Erase(once), o)
 				check(t, err)
 				defer job.Close()
 				outcome, err := job.Run(t.Context())
