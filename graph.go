@@ -11,7 +11,8 @@
 // aggregators ended with: total.Value(res). A program's vertex columns begin with what [From] and [FromFile] give them: an earlier result,
 // a function of input ids, the values in a file.
 //
-// [Main] gives a program of one's own the whole command line of superstep.
+// Package command gives a program of one's own the whole command line of superstep, package cluster graphs on a cluster, on which Run works too.
+// Packages of drivers add what costs a program that does not need it: S3, Parquet, tracing.
 package superstep
 
 import (

@@ -113,6 +113,19 @@ type Result[V any] struct {
 	Aggregates map[string]any
 }
 
+// Register gives a program a name on the command line and in a cluster, of letters, digits, _ . and -, that no other program has, a
+// built-in one included. Its parameters are its exported fields with a `param` tag:
+//
+//	Source pregel.VertexID `param:"source" help:"where to start"`
+//	Limit  int             `param:"limit" default:"10" help:"how far to go"`
+//
+// Their types are strings, booleans, integers and floats, also named ones, and pregel.VertexID, which is given as an id of
+// the input; one without a default must be given. Parameters have different names, of the same characters. command.Main refuses what
+// does not hold to this, with exit status 2.
+func Register[V, M any](name string, p pregel.Program[V, M]) pregel.Registered {
+	return engine.Register(name, p)
+}
+
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
 // and when the program does not fit the graph. On a graph of a [Connection] the cluster runs it, under the name by which it is
 // registered: its fields that are no parameters must be as they were registered.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/command"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -75,4 +76,4 @@ func (p Cores) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-func main() { superstep.Main(superstep.Register("cores", Cores{})) }
+func main() { command.Main(superstep.Register("cores", Cores{})) }

@@ -40,7 +40,7 @@ var layers = [...][]string{
 		"internal/jobtrace", "internal/metrics", "internal/web", "internal/client",
 	},
 	{"master", "worker"}, // they meet in internal/control
-	{"internal/cli", "", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
+	{"internal/cli", "", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
 	{"pregel/pregeltest", "lab/netem", "lab/netns", "lab/cluster", "lab/model", "lab/experiment", "lab/nas", "lab/between", "lab/sites", "lab", "examples", "test", "cmd/superstep"},
 }
 
