@@ -23,11 +23,11 @@ const module = "github.com/superstep-go/superstep"
 var layers = [...][]string{
 	{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/names", "internal/statefile", "internal/figure", "internal/buildinfo",
-		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
+		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/s3", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
 	},
 	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},
 	{
-		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio",
+		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio", "internal/graphio/parquet", "drivers/s3", "drivers/parquet",
 		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/snapshot", "internal/load", "internal/transport/pack", "internal/transport/mesh",
 		"internal/control", "internal/membership", "internal/objects",
 	},

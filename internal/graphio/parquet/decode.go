@@ -1,4 +1,4 @@
-package graphio
+package parquet
 
 import (
 	"encoding/binary"

@@ -1,4 +1,4 @@
-package graphio
+package parquet
 
 import (
 	"bytes"
@@ -14,6 +14,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/parquet-go/parquet-go/format"
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/superstep-go/superstep/internal/graphio"
 )
 
 const (
@@ -28,12 +30,12 @@ const (
 
 // pages reads the pages of one column of a row group, one after the other. What it gives is of numbers (words: 32 or 64 bits, as they are) or texts.
 type pages struct {
-	r       *reader
-	f       *file
-	column  *parquetColumn
+	source  graphio.ParquetSource
+	column  *column
 	codec   format.CompressionCodec
 	at      int64
 	end     int64
+	all     int64 // rows of the row group
 	rows    int64 // that are still to come
 	counted int   // of the page that was read last
 	header  []byte
@@ -55,14 +57,16 @@ type pages struct {
 	scratch    []uint32
 }
 
-func (r *reader) pagesOf(f *file, c *parquetColumn, g *format.RowGroup) *pages {
+// Pages returns a column's pages in a row group.
+func (f *file) Pages(at, group int) graphio.ParquetPages {
+	c, g := &f.columns[at], &f.meta.RowGroups[group]
 	m := &g.Columns[c.leaf].MetaData
 	from := chunkStart(m)
-	return &pages{r: r, f: f, column: c, codec: m.Codec, at: from, end: from + m.TotalCompressedSize, rows: g.NumRows, dictionary: -1}
+	return &pages{source: f.source, column: c, codec: m.Codec, at: from, end: from + m.TotalCompressedSize, all: g.NumRows, rows: g.NumRows, dictionary: -1}
 }
 
-// close ends it.
-func (p *pages) close() {
+// Close ends it.
+func (p *pages) Close() {
 	if p.zstd != nil {
 		p.zstd.Close()
 	}
@@ -99,18 +103,18 @@ func (p *pages) readPage() error {
 	if size < 0 || whole < 0 || size > p.end-p.at || whole > maxPage {
 		return fmt.Errorf("a page of %d bytes (%d in the file)", whole, size)
 	}
-	if err := p.r.admission(p.f).admit(whole+size, "a page"); whole+size > maxPage/4 && err != nil {
+	if err := p.source.Admit(whole+size, "a page"); whole+size > maxPage/4 && err != nil {
 		return err
 	}
 	if p.column.kind == format.ByteArray { // names are parts of the page until they are in their table
 		p.raw, p.page = nil, nil
 	}
 	p.raw = grow(p.raw, int(size))
-	if err := p.f.readAt(p.raw, p.at); err != nil {
+	if err := p.source.ReadAt(p.raw, p.at); err != nil {
 		return err
 	}
 	p.at += size
-	p.f.progress.add(size)
+	p.source.Progress(size)
 	if h.CRC != 0 && uint32(h.CRC) != crc32.ChecksumIEEE(p.raw) {
 		return errors.New("a page whose checksum is another")
 	}
@@ -129,7 +133,7 @@ func (p *pages) readHeader() (*format.PageHeader, error) {
 	for size := int64(256); ; size *= 16 {
 		size = min(size, p.end-p.at, maxPageHeader)
 		p.header = grow(p.header, int(size))
-		if err := p.f.readAt(p.header, p.at); err != nil {
+		if err := p.source.ReadAt(p.header, p.at); err != nil {
 			return nil, err
 		}
 		n, err := thriftLength(p.header)
@@ -276,11 +280,6 @@ func (p *pages) countPage(n int) error {
 	return nil
 }
 
-// errNull is a value that is not there.
-type errNull struct{ before int } // values before it in the page
-
-func (e errNull) Error() string { return "nothing" }
-
 // levels takes the levels of values that may be missing off a page, and refuses missing ones.
 func (p *pages) levels(data []byte, n int) ([]byte, error) {
 	if !p.column.optional {
@@ -290,13 +289,14 @@ func (p *pages) levels(data []byte, n int) ([]byte, error) {
 		return nil, errPageShort
 	}
 	size := int(binary.LittleEndian.Uint32(data))
-	return data[4+size:], noNulls(data[4:4+size], n)
+	return data[4+size:], p.noNulls(data[4:4+size], n)
 }
 
-func noNulls(levels []byte, n int) error {
+// noNulls refuses values that are not there.
+func (p *pages) noNulls(levels []byte, n int) error {
 	before, ok, err := allOnes(levels, n)
 	if err == nil && !ok {
-		err = errNull{before}
+		err = &graphio.MissingValue{Row: p.all - p.rows - int64(p.counted) + int64(before)}
 	}
 	return err
 }
@@ -308,7 +308,7 @@ func (p *pages) dataPageV2(v *format.DataPageHeaderV2, size int) ([]byte, error)
 		return nil, errPageForm
 	}
 	if p.column.optional && (defined > 0 || v.NumNulls != 0) {
-		if err := noNulls(p.raw[repeated:repeated+defined], int(v.NumValues)); err != nil {
+		if err := p.noNulls(p.raw[repeated:repeated+defined], int(v.NumValues)); err != nil {
 			return nil, err
 		}
 	}
@@ -324,7 +324,7 @@ func (p *pages) decode(data []byte, n int, encoding format.Encoding, size int) (
 	text := p.column.kind == format.ByteArray
 	if encoding == format.DeltaBinaryPacked || encoding == format.DeltaLengthByteArray || encoding == format.DeltaByteArray {
 		// Equal values take next to no bytes.
-		if err := p.r.admission(p.f).admit(48*int64(n), "a page of "+counted(n, "value", "values")); err != nil {
+		if err := p.source.Admit(48*int64(n), fmt.Sprintf("a page of %d values", n)); err != nil {
 			return err
 		}
 	}
@@ -366,4 +366,12 @@ func joinStreams(data []byte, n, size int) ([]byte, error) {
 		}
 	}
 	return words, nil
+}
+
+// grow returns a buffer of n bytes, the one given if it has room.
+func grow(buf []byte, n int) []byte {
+	if cap(buf) < n {
+		buf = make([]byte, n, n+n/8)
+	}
+	return buf[:n]
 }

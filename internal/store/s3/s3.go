@@ -1,4 +1,5 @@
-package store
+// Package s3 is a store in a bucket of S3.
+package s3
 
 import (
 	"bytes"
@@ -18,25 +19,15 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 	"github.com/minio/minio-go/v7/pkg/s3utils"
+
+	"github.com/superstep-go/superstep/internal/store"
 )
 
-// s3Scheme begins the names of places in S3.
-const s3Scheme = "s3://"
-
-// IsS3 reports whether a place is in S3.
-func IsS3(place string) bool { return strings.HasPrefix(place, s3Scheme) }
-
-// SplitS3 cuts s3://BUCKET/NAME into the store of the bucket and the name of an object in it.
-func SplitS3(place string) (bucket, name string) {
-	bucket, name, _ = strings.Cut(strings.TrimPrefix(place, s3Scheme), "/")
-	return s3Scheme + bucket, name
-}
-
-// S3 is a store in a bucket, under a prefix.
-type S3 struct {
-	client         *minio.Client
-	bucket, prefix string // the prefix is empty or ends with a slash
-	anonymous      bool
+// bucket is a store in a bucket, under a prefix.
+type bucket struct {
+	client       *minio.Client
+	name, prefix string // the prefix is empty or ends with a slash
+	anonymous    bool
 }
 
 // Times of requests to S3: to connect, until an answer begins, and how often a request that failed is sent again, later each time.
@@ -46,13 +37,13 @@ const (
 	retries     = 6
 )
 
-// openS3 returns the store of s3://BUCKET/PREFIX. The server is that of AWS_ENDPOINT_URL, or else Amazon's, in the region of AWS_REGION; who we are is
+// Open returns the store of s3://BUCKET/PREFIX. The server is that of AWS_ENDPOINT_URL, or else Amazon's, in the region of AWS_REGION; who we are is
 // in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or in ~/.aws/credentials, or is what the machine that we run on says. Places cannot name
 // another server: it is the one who starts a process that decides where its data go.
-func openS3(place string) (*S3, error) {
-	bucket, prefix, _ := strings.Cut(strings.TrimPrefix(place, s3Scheme), "/")
-	if err := s3utils.CheckValidBucketNameStrict(bucket); err != nil {
-		return nil, fmt.Errorf("%s: found bucket %q: %w", place, bucket, err)
+func Open(place string) (store.Store, error) {
+	name, prefix, _ := strings.Cut(strings.TrimPrefix(place, store.S3), "/")
+	if err := s3utils.CheckValidBucketNameStrict(name); err != nil {
+		return nil, fmt.Errorf("%s: found bucket %q: %w", place, name, err)
 	}
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		if !fs.ValidPath(prefix) {
@@ -85,20 +76,20 @@ func openS3(place string) (*S3, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", place, err)
 	}
-	return &S3{client, bucket, prefix, value.AccessKeyID == ""}, nil
+	return &bucket{client, name, prefix, value.AccessKeyID == ""}, nil
 }
 
 // String returns s3://BUCKET/PREFIX.
-func (s *S3) String() string { return strings.TrimSuffix(s3Scheme+s.bucket+"/"+s.prefix, "/") }
+func (s *bucket) String() string { return strings.TrimSuffix(store.S3+s.name+"/"+s.prefix, "/") }
 
 // Put is Store.Put. Objects of more than 16 MiB travel in parts.
-func (s *S3) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+func (s *bucket) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
 	return s.put(ctx, name, data, size, minio.PutObjectOptions{})
 }
 
 // put sends the data's MD5 beside them, which the server compares with what it got.
-func (s *S3) put(ctx context.Context, name string, data io.ReaderAt, size int64, options minio.PutObjectOptions) error {
-	if err := named(s, name); err != nil {
+func (s *bucket) put(ctx context.Context, name string, data io.ReaderAt, size int64, options minio.PutObjectOptions) error {
+	if err := store.Named(s, name); err != nil {
 		return err
 	}
 	options.SendContentMd5, options.DisableContentSha256 = true, true
@@ -107,7 +98,7 @@ func (s *S3) put(ctx context.Context, name string, data io.ReaderAt, size int64,
 		if size == 0 {
 			body = http.NoBody
 		}
-		_, err := s.client.PutObject(ctx, s.bucket, s.prefix+name, body, size, options)
+		_, err := s.client.PutObject(ctx, s.name, s.prefix+name, body, size, options)
 		return err
 	}))
 }
@@ -130,22 +121,22 @@ func again(ctx context.Context, request func() error) error {
 }
 
 // PutIfAbsent is Store.PutIfAbsent.
-func (s *S3) PutIfAbsent(ctx context.Context, name string, data []byte) error {
+func (s *bucket) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	var options minio.PutObjectOptions
 	options.SetMatchETagExcept("*")
 	err := s.put(ctx, name, bytes.NewReader(data), int64(len(data)), options)
 	if status(err) == http.StatusPreconditionFailed || status(err) == http.StatusConflict {
-		if there, readErr := Get(ctx, s, name, int64(len(data))); readErr == nil && bytes.Equal(there, data) {
+		if there, readErr := store.Get(ctx, s, name, int64(len(data))); readErr == nil && bytes.Equal(there, data) {
 			return nil // by a request of ours whose answer was lost
 		}
-		return failed("write", s, name, fs.ErrExist)
+		return store.Failed("write", s, name, fs.ErrExist)
 	}
 	return err
 }
 
 // GetRange is Store.GetRange.
-func (s *S3) GetRange(ctx context.Context, o Object, off int64, p []byte) error {
-	if err := named(s, o.Name); err != nil || len(p) == 0 {
+func (s *bucket) GetRange(ctx context.Context, o store.Object, off int64, p []byte) error {
+	if err := store.Named(s, o.Name); err != nil || len(p) == 0 {
 		return err
 	}
 	var options minio.GetObjectOptions
@@ -160,14 +151,14 @@ func (s *S3) GetRange(ctx context.Context, o Object, off int64, p []byte) error 
 	return s.failed("read", o.Name, again(ctx, func() error { return s.read(ctx, o, options, p) }))
 }
 
-func (s *S3) read(ctx context.Context, o Object, options minio.GetObjectOptions, p []byte) (err error) {
-	body, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.bucket, s.prefix+o.Name, options)
+func (s *bucket) read(ctx context.Context, o store.Object, options minio.GetObjectOptions, p []byte) (err error) {
+	body, info, _, err := minio.Core{Client: s.client}.GetObject(ctx, s.name, s.prefix+o.Name, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = cmp.Or(err, body.Close()) }()
 	if o.Version != "" && info.ETag != o.Version { // of a server that does not compare
-		return ErrChanged
+		return store.ErrChanged
 	}
 	if info.Size < int64(len(p)) {
 		return fmt.Errorf("found %d bytes, expected %d", info.Size, len(p))
@@ -179,14 +170,14 @@ func (s *S3) read(ctx context.Context, o Object, options minio.GetObjectOptions,
 }
 
 // List is Store.List.
-func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
-	return func(yield func(Object, error) bool) {
+func (s *bucket) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
+	return func(yield func(store.Object, error) bool) {
 		options := minio.ListObjectsOptions{Prefix: s.prefix + prefix, Recursive: true}
 		wanted := true
 		err := again(ctx, func() error {
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
-			for o := range s.client.ListObjectsIter(ctx, s.bucket, options) {
+			for o := range s.client.ListObjectsIter(ctx, s.name, options) {
 				if o.Err != nil {
 					return o.Err
 				}
@@ -195,24 +186,24 @@ func (s *S3) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
 				if strings.HasSuffix(name, "/") {
 					continue // what some tools make for a folder
 				}
-				if wanted = yield(Object{name, o.Size, o.ETag, o.LastModified}, nil); !wanted {
+				if wanted = yield(store.Object{Name: name, Size: o.Size, Version: o.ETag, Modified: o.LastModified}, nil); !wanted {
 					return nil
 				}
 			}
 			return ctx.Err()
 		})
 		if err != nil && wanted {
-			yield(Object{}, s.failed("list", prefix, err))
+			yield(store.Object{}, s.failed("list", prefix, err))
 		}
 	}
 }
 
 // Delete is Store.Delete.
-func (s *S3) Delete(ctx context.Context, name string) error {
-	if err := named(s, name); err != nil {
+func (s *bucket) Delete(ctx context.Context, name string) error {
+	if err := store.Named(s, name); err != nil {
 		return err
 	}
-	err := again(ctx, func() error { return s.client.RemoveObject(ctx, s.bucket, s.prefix+name, minio.RemoveObjectOptions{}) })
+	err := again(ctx, func() error { return s.client.RemoveObject(ctx, s.name, s.prefix+name, minio.RemoveObjectOptions{}) })
 	if status(err) == http.StatusNotFound && minio.ToErrorResponse(err).Code == minio.NoSuchKey {
 		return nil
 	}
@@ -229,7 +220,7 @@ func status(err error) int {
 }
 
 // failed says what an error of the client means.
-func (s *S3) failed(what, name string, err error) error {
+func (s *bucket) failed(what, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -237,11 +228,11 @@ func (s *S3) failed(what, name string, err error) error {
 	if errors.As(err, &refused) {
 		switch {
 		case refused.Code == minio.NoSuchBucket:
-			err = ErrNoBucket
+			err = store.ErrNoBucket
 		case refused.StatusCode == http.StatusNotFound:
 			err = fs.ErrNotExist
 		case refused.StatusCode == http.StatusPreconditionFailed:
-			err = fmt.Errorf("%w: %w", ErrChanged, err)
+			err = fmt.Errorf("%w: %w", store.ErrChanged, err)
 		case refused.StatusCode == http.StatusForbidden && s.anonymous:
 			err = fmt.Errorf("%w (no access key: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have ~/.aws/credentials): %w", fs.ErrPermission, err)
 		case refused.StatusCode == http.StatusForbidden:
@@ -252,5 +243,5 @@ func (s *S3) failed(what, name string, err error) error {
 	if errors.As(err, &request) {
 		err = fmt.Errorf("asking %s: %w", s.client.EndpointURL().Host, request.Err)
 	}
-	return failed(what, s, name, err)
+	return store.Failed(what, s, name, err)
 }

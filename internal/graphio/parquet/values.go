@@ -1,4 +1,4 @@
-package graphio
+package parquet
 
 import (
 	"encoding/binary"
@@ -25,8 +25,8 @@ func (p *pages) places(n int) ([]uint32, error) {
 	return places, nil
 }
 
-// takeWords fills dst with the bits of the next numbers: integers extended to 64 bits, or the bits of a float64.
-func (p *pages) takeWords(dst []uint64) error {
+// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or the bits of a float64.
+func (p *pages) Words(dst []uint64) error {
 	for len(dst) > 0 {
 		if err := p.next(); err != nil {
 			return err
@@ -88,8 +88,8 @@ func (p *pages) narrow(x uint32) uint64 {
 	}
 }
 
-// takeTexts calls each with the next n texts.
-func (p *pages) takeTexts(n int, each func(text []byte) error) error {
+// Texts calls each with the next n texts.
+func (p *pages) Texts(n int, each func(text []byte) error) error {
 	for n > 0 {
 		if err := p.next(); err != nil {
 			return err

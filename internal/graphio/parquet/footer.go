@@ -1,4 +1,5 @@
-package graphio
+// Package parquet reads and writes tables of Parquet for package graphio, which knows what their columns mean.
+package parquet
 
 import (
 	"encoding/binary"
@@ -8,20 +9,16 @@ import (
 	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/parquet-go/parquet-go/encoding/thrift"
 	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/superstep-go/superstep/internal/graphio"
 )
 
 // A file of Parquet ends with what it holds: | PAR1 | pages ... | footer | size of the footer (uint32) | PAR1 |. The footer and the headers of
 // pages are structs of Thrift's compact protocol; the library that reads them makes room for what lengths say before it looks at what is there, so
 // that all lengths are checked first.
-const (
-	parquetMagic = "PAR1"
-	// maxFooter is how long a footer may be.
-	maxFooter = 256 << 20
-	// footerMemory is how many bytes a footer may take in memory for each of its own.
-	footerMemory = 100
-	// thriftDepth is how deep structs may be nested: those of Parquet are less than 10 deep.
-	thriftDepth = 32
-)
+//
+// thriftDepth is how deep structs may be nested: those of Parquet are less than 10 deep.
+const thriftDepth = 32
 
 var (
 	errThriftEnd  = errors.New("a struct that goes on after its end")
@@ -159,73 +156,76 @@ func decodeThrift(data []byte, to any) (err error) {
 	return thrift.Unmarshal(new(thrift.CompactProtocol), data, to)
 }
 
-// parquetColumn is a column at the top of the schema.
-type parquetColumn struct {
+// column is a column at the top of the schema.
+type column struct {
 	name     string
 	leaf     int // its place among the leaves; -1 of a group or a list
 	optional bool
 	kind     format.Type
 	unsigned bool
-	other    string // what numbers or bytes are, if they are neither numbers nor text: dates, decimals
+	other    string // what it is, if neither numbers nor text: lists, dates, decimals
 }
 
-// readFooter reads what a file of Parquet holds.
-func (r *reader) readFooter(f *file) (*format.FileMetaData, []parquetColumn, error) {
-	fault := func(found, expected string) error { return fileFault(f.path, found, expected) }
-	switch {
-	case f.codec != plain:
-		return nil, nil, fault(f.codec.String()+" data", "Parquet as it is, whose pages are compressed: it is read from several places at once")
-	case !f.regular:
-		return nil, nil, fault("a pipe or device", "a regular file: Parquet is read from its end")
-	case f.size() < 12:
-		return nil, nil, fault(counted(f.size(), "byte", "bytes"), "a file of Parquet, which has more")
-	}
-	f.uncount()
-	var ends [12]byte
-	if err := errors.Join(f.readAt(ends[:4], 0), f.readAt(ends[4:], f.size()-8)); err != nil {
-		return nil, nil, err
-	}
-	size := int64(binary.LittleEndian.Uint32(ends[4:]))
-	switch {
-	case string(ends[:4]) == "PARE" || string(ends[8:]) == "PARE":
-		return nil, nil, fault("encrypted Parquet", "Parquet that is not encrypted")
-	case string(ends[:4]) != parquetMagic || string(ends[8:]) != parquetMagic:
-		return nil, nil, fault("no "+parquetMagic+" at the beginning or the end", "a whole file of Parquet")
-	case size > f.size()-12 || size > maxFooter:
-		return nil, nil, fault("a footer of "+counted(size, "byte", "bytes"), fmt.Sprintf("at most %s", thousands(min(f.size()-12, maxFooter))))
-	}
-	if err := r.admission(f).admit(footerMemory*size, "its footer"); err != nil {
-		return nil, nil, err
-	}
-	data := make([]byte, size)
-	if err := f.readAt(data, f.size()-8-size); err != nil {
-		return nil, nil, err
-	}
-	meta := new(format.FileMetaData)
-	n, err := thriftLength(data)
-	if err == nil {
-		err = decodeThrift(data[:n], meta)
-	}
-	if err != nil {
-		return nil, nil, fault("a footer at fault: "+err.Error(), "a whole file of Parquet")
-	}
-	columns, leaves, err := parquetSchema(meta.Schema)
-	if err == nil {
-		err = checkRowGroups(meta, leaves, f.size()-12-size)
-	}
-	if err != nil {
-		return nil, nil, fault("a footer at fault: "+err.Error(), "a whole file of Parquet")
-	}
-	return meta, columns, nil
+// file is what a file of Parquet holds.
+type file struct {
+	source  graphio.ParquetSource
+	meta    *format.FileMetaData
+	columns []column
 }
 
-// parquetSchema returns the columns at the top of a schema, which lists the tree of columns in depth-first order, and how many leaves it has.
-func parquetSchema(schema []format.SchemaElement) ([]parquetColumn, int, error) {
+// Open reads the footer of a file, whose pages end at a place in it.
+func Open(footer []byte, end int64, source graphio.ParquetSource) (graphio.ParquetFile, error) {
+	f := &file{source: source, meta: new(format.FileMetaData)}
+	n, err := thriftLength(footer)
+	if err == nil {
+		err = decodeThrift(footer[:n], f.meta)
+	}
+	if err != nil {
+		return nil, err
+	}
+	leaves := 0
+	if f.columns, leaves, err = schemaOf(f.meta.Schema); err != nil {
+		return nil, err
+	}
+	return f, checkRowGroups(f.meta, leaves, end)
+}
+
+// Rows is how many rows each row group has.
+func (f *file) Rows() []int64 {
+	rows := make([]int64, len(f.meta.RowGroups))
+	for i := range rows {
+		rows[i] = f.meta.RowGroups[i].NumRows
+	}
+	return rows
+}
+
+// Columns are those at the top of the schema.
+func (f *file) Columns() []graphio.StoredColumn {
+	all := make([]graphio.StoredColumn, len(f.columns))
+	for i := range f.columns {
+		c := &f.columns[i]
+		all[i] = graphio.StoredColumn{Name: c.name, Of: c.kind.String(), Other: c.other, Type: graphio.BoolColumn}
+		switch {
+		case (c.kind == format.Int32 || c.kind == format.Int64) && c.unsigned:
+			all[i].Type = graphio.UintColumn
+		case c.kind == format.Int32 || c.kind == format.Int64:
+			all[i].Type = graphio.IntColumn
+		case c.kind == format.Float || c.kind == format.Double:
+			all[i].Type = graphio.FloatColumn
+		case c.kind == format.ByteArray:
+			all[i].Type = graphio.TextColumn
+		}
+	}
+	return all
+}
+
+// schemaOf returns the columns at the top of a schema, which lists the tree of columns in depth-first order, and how many leaves it has.
+func schemaOf(schema []format.SchemaElement) ([]column, int, error) {
 	if len(schema) == 0 {
 		return nil, 0, errors.New("no schema")
 	}
 	at, leaves := 1, 0
-	var columns []parquetColumn
+	var columns []column
 	for range max(schema[0].NumChildren.V, 0) {
 		if at >= len(schema) {
 			return nil, 0, errors.New("a schema with columns missing")
@@ -250,11 +250,11 @@ func parquetSchema(schema []format.SchemaElement) ([]parquetColumn, int, error) 
 }
 
 // columnOf says what a column is.
-func columnOf(e *format.SchemaElement, leaf int) parquetColumn {
-	c := parquetColumn{name: e.Name, leaf: leaf, kind: e.Type.V}
+func columnOf(e *format.SchemaElement, leaf int) column {
+	c := column{name: e.Name, leaf: leaf, kind: e.Type.V}
 	c.optional = e.RepetitionType.Valid && e.RepetitionType.V == format.Optional
 	if e.NumChildren.Valid && e.NumChildren.V > 0 || !e.Type.Valid || e.RepetitionType.Valid && e.RepetitionType.V == format.Repeated {
-		c.leaf = -1
+		c.leaf, c.other = -1, "lists or groups"
 		return c
 	}
 	switch t := e.LogicalType.Value.(type) {
@@ -296,7 +296,7 @@ func checkRowGroups(meta *format.FileMetaData, leaves int, end int64) error {
 		for j := range g.Columns {
 			m := &g.Columns[j].MetaData
 			from := chunkStart(m)
-			if from < 4 || m.TotalCompressedSize < 0 || m.TotalCompressedSize > end+4 || from > end+4-m.TotalCompressedSize {
+			if from < 4 || m.TotalCompressedSize < 0 || m.TotalCompressedSize > end || from > end-m.TotalCompressedSize {
 				return fmt.Errorf("column %d of row group %d beyond the end of the file", j, i)
 			}
 		}
