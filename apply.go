@@ -27,7 +27,7 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error)
 			g.refs.Release()
 		}
 	}()
-	if g.conn != nil {
+	if g.elsewhere != nil {
 		return nil, errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
 	}
 	team := newTeam(0)

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
@@ -162,7 +163,7 @@ func TestCheckpointsAreRefused(t *testing.T) {
 func TestCheckpointsOfAConnection(t *testing.T) {
 	programs, _ := builtin.With(own())
 	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}}, programs...)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: own()})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own()})
 	if err != nil {
 		t.Fatal(err)
 	}

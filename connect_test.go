@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
@@ -116,10 +117,10 @@ func start(t *testing.T, workers int) *testcluster.Cluster {
 }
 
 // connected returns a cluster of two workers and a connection to it.
-func connected(t *testing.T) (*testcluster.Cluster, *superstep.Connection) {
+func connected(t *testing.T) (*testcluster.Cluster, *cluster.Connection) {
 	t.Helper()
 	c := start(t, 2)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: append(own(), superstep.Register("absent", absent{}))})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: append(own(), superstep.Register("absent", absent{}))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -246,11 +247,11 @@ func TestClusterRefuses(t *testing.T) {
 	refused("no such file", load("/no/such/file.el", superstep.LoadOptions{}))
 	refused("want a whole number", load("path:vertices=x", superstep.LoadOptions{}))
 	refused("there is no graph", func() error { _, err := conn.Graph(t.Context(), "none"); return err }())
-	_, err = superstep.Connect(t.Context(), "127.0.0.1", superstep.ConnectOptions{})
+	_, err = cluster.Connect(t.Context(), "127.0.0.1", cluster.Options{})
 	refused("expected HOST:PORT", err)
-	_, err = superstep.Connect(t.Context(), "127.0.0.1:1", superstep.ConnectOptions{RetryFor: 1})
+	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{RetryFor: 1})
 	refused("cannot be reached", err)
-	_, err = superstep.Connect(t.Context(), "127.0.0.1:1", superstep.ConnectOptions{Programs: []pregel.Registered{superstep.Register("bfs", nothing{})}})
+	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{Programs: []pregel.Registered{superstep.Register("bfs", nothing{})}})
 	refused(`program "bfs"`, err)
 }
 
@@ -309,7 +310,7 @@ func TestCancelOnACluster(t *testing.T) {
 			go conn.Close()
 		}
 	}})
-	if err == nil || err.Error() != "superstep: the connection is closed" {
+	if err == nil || err.Error() != "cluster: the connection is closed" {
 		t.Errorf("found %v", err)
 	}
 	conn.Close()
@@ -322,7 +323,7 @@ func TestCancelOnACluster(t *testing.T) {
 	if err := run(t, g, nothing{}); err == nil || g.NumVertices() != 0 {
 		t.Errorf("found %v, %d vertices", err, g.NumVertices())
 	}
-	if _, err := conn.Load(t.Context(), "path:vertices=9"); err == nil || err.Error() != "superstep: the connection is closed" {
+	if _, err := conn.Load(t.Context(), "path:vertices=9"); err == nil || err.Error() != "cluster: the connection is closed" {
 		t.Errorf("found %v", err)
 	}
 }
@@ -388,7 +389,7 @@ func TestLogOnACluster(t *testing.T) {
 // TestOtherVersion refuses a program that the cluster has under the same name, with other values of what is no parameter.
 func TestOtherVersion(t *testing.T) {
 	c, _ := connected(t)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: []pregel.Registered{superstep.Register("mixed", mixed{scale: 2})}})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: []pregel.Registered{superstep.Register("mixed", mixed{scale: 2})}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -404,7 +405,7 @@ func TestOtherVersion(t *testing.T) {
 // TestLostMaster ends a run whose master is gone.
 func TestLostMaster(t *testing.T) {
 	c := start(t, 1)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: own(), RetryFor: 1})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own(), RetryFor: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

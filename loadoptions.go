@@ -65,7 +65,8 @@ func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
 	}
 }
 
-func (o LoadOptions) validate() error {
+// Validate returns what is wrong with the options, as whoever takes them does.
+func (o LoadOptions) Validate() error {
 	if o.Partitions < 0 {
 		return fmt.Errorf("superstep: LoadOptions.Partitions: found %d, expected 0, for one, or more", o.Partitions)
 	}

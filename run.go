@@ -75,7 +75,8 @@ type Options struct {
 	Log func(line string)
 }
 
-func (o Options) validate() error {
+// Validate returns what is wrong with the options, as Run does.
+func (o Options) Validate() error {
 	return errors.Join(validThreads("Options", o.Threads), o.validateCheckpoints())
 }
 
@@ -127,7 +128,7 @@ func Register[V, M any](name string, p pregel.Program[V, M]) pregel.Registered {
 }
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
-// and when the program does not fit the graph. On a graph of a [Connection] the cluster runs it, under the name by which it is
+// and when the program does not fit the graph. On a graph of a cluster.Connection the cluster runs it, under the name by which it is
 // registered: its fields that are no parameters must be as they were registered.
 func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (_ *Result[V], err error) {
 	defer mem.Recover(&err)
@@ -144,15 +145,12 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 			g.refs.Release()
 		}
 	}()
-	if g.conn != nil {
-		return runOnCluster(ctx, g, p, o)
+	if g.elsewhere != nil {
+		return runElsewhere(ctx, g, p, o)
 	}
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &recorder{keep: o.KeepTrace}
-	if o.Trace != nil {
-		sink.writer = trace.NewWriter(o.Trace)
-	}
 	eo := engine.Options{
 		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic, Seed: o.Seed,
 		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
@@ -164,7 +162,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	switch {
 	case o.Trace != nil:
-		eo.Trace = journal{sink.writer, sink}
+		eo.Trace = trace.Both{Writer: trace.NewWriter(o.Trace), To: sink}
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
@@ -260,9 +258,8 @@ func (r *Result[V]) Graph() *Graph {
 	return r.graph
 }
 
-// recorder holds records, or passes them on, or both.
+// recorder holds records, if they are to be kept.
 type recorder struct {
-	writer  *trace.Writer
 	keep    bool
 	records []SuperstepRecord
 }
@@ -271,16 +268,5 @@ func (k *recorder) Record(s *trace.Superstep) error {
 	if k.keep {
 		k.records = append(k.records, recordOf(s))
 	}
-	if k.writer != nil {
-		return k.writer.Record(s)
-	}
 	return nil
 }
-
-// journal writes what begins and ends a run, and gives its records to a recorder.
-type journal struct {
-	*trace.Writer
-	recorder *recorder
-}
-
-func (j journal) Record(s *trace.Superstep) error { return j.recorder.Record(s) }

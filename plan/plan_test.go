@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
@@ -87,7 +88,7 @@ func TestOnACluster(t *testing.T) {
 		t.Fatal(wrong)
 	}
 	c := testcluster.Start(t, 2, master.Config{}, programs...)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: registered})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: registered})
 	if err != nil {
 		t.Fatal(err)
 	}

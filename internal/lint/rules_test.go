@@ -33,14 +33,14 @@ var layers = [...][]string{
 	},
 	{
 		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",
-		"internal/ranks", "internal/netbench", "internal/resultlines",
+		"internal/backend", "internal/ranks", "internal/netbench", "internal/resultlines",
 	},
 	{
 		"internal/graph500/validate", "internal/graph500", "internal/graphalytics", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp",
 		"internal/jobtrace", "internal/metrics", "internal/web", "internal/client",
 	},
 	{"master", "worker"}, // they meet in internal/control
-	{"internal/cli", "", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
+	{"internal/cli", "", "cluster", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
 	{"pregel/pregeltest", "lab/netem", "lab/netns", "lab/cluster", "lab/model", "lab/experiment", "lab/nas", "lab/between", "lab/sites", "lab", "examples", "test", "cmd/superstep"},
 }
 

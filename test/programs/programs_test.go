@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -23,7 +24,7 @@ func all() []pregel.Registered {
 }
 
 // cluster returns a connection to a cluster of two workers that has the programs.
-func cluster(t *testing.T) *superstep.Connection { return programtest.Cluster(t, 2, all()...) }
+func connect(t *testing.T) *cluster.Connection { return programtest.Cluster(t, 2, all()...) }
 
 // edges is a program whose values are the vertices' out-edges.
 type edges struct{}

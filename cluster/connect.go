@@ -1,4 +1,10 @@
-package superstep
+// Package cluster runs programs on graphs of a cluster: [Connect] returns a connection, whose graphs superstep.Run takes as it does those in
+// this process.
+//
+//	conn, err := cluster.Connect(ctx, "10.0.0.1:7700", cluster.Options{TokenFile: "token"})
+//	g, err := conn.Load(ctx, "/data/web.el")
+//	res, err := superstep.Run(ctx, g, algorithms.PageRank{})
+package cluster
 
 import (
 	"context"
@@ -10,6 +16,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/client"
@@ -22,8 +30,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// ConnectOptions say how a cluster is reached. The zero value is for one without a token that runs the built-in programs.
-type ConnectOptions struct {
+// Options say how a cluster is reached. The zero value is for one without a token that runs the built-in programs.
+type Options struct {
 	// TokenFile is the file with the cluster's token.
 	TokenFile string
 	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS. TLSCert and TLSKey are the files of this
@@ -39,13 +47,6 @@ type ConnectOptions struct {
 	Log func(line string)
 }
 
-func (o ConnectOptions) validate() error {
-	if o.RetryFor < 0 {
-		return fmt.Errorf("superstep: ConnectOptions.RetryFor: found %v, expected 0, for a minute, or more", o.RetryFor)
-	}
-	return nil
-}
-
 // Connection is a cluster as a program uses it. It is safe for use by several goroutines.
 type Connection struct {
 	client   *client.Client
@@ -57,28 +58,37 @@ type Connection struct {
 	end      context.CancelCauseFunc
 
 	mu     sync.Mutex
-	graphs map[*Graph]bool
+	graphs map[*remote]*superstep.Graph
 }
 
-var errConnectionClosed = errors.New("superstep: the connection is closed")
+var (
+	errConnectionClosed = errors.New("cluster: the connection is closed")
+	errOptions          = errors.New("cluster: at most one options struct")
+)
 
 // Connect connects to a cluster by the address of its master, HOST:PORT.
-func Connect(ctx context.Context, address string, options ...ConnectOptions) (*Connection, error) {
-	o, err := one(options)
-	if err != nil {
-		return nil, err
+func Connect(ctx context.Context, address string, options ...Options) (*Connection, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	switch {
+	case len(options) > 1:
+		return nil, errOptions
+	case o.RetryFor < 0:
+		return nil, fmt.Errorf("cluster: Options.RetryFor: found %v, expected 0, for a minute, or more", o.RetryFor)
 	}
 	token, err := control.ReadToken(o.TokenFile)
 	if err != nil {
-		return nil, fmt.Errorf("superstep: ConnectOptions.TokenFile: %w", err)
+		return nil, fmt.Errorf("cluster: Options.TokenFile: %w", err)
 	}
 	files, err := control.LoadTLS(nil, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, nil)
 	if err != nil {
-		return nil, fmt.Errorf("superstep: ConnectOptions: %w", err)
+		return nil, fmt.Errorf("cluster: Options: %w", err)
 	}
 	programs, problems := builtin.With(o.Programs)
 	if err := errors.Join(problems...); err != nil {
-		return nil, fmt.Errorf("superstep: ConnectOptions.Programs: %w", err)
+		return nil, fmt.Errorf("cluster: Options.Programs: %w", err)
 	}
 	log := o.Log
 	if log == nil {
@@ -86,13 +96,13 @@ func Connect(ctx context.Context, address string, options ...ConnectOptions) (*C
 	}
 	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token, TLS: files}, Patience: o.RetryFor, Log: log})
 	if err != nil {
-		return nil, fmt.Errorf("superstep: %w", err)
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
 	if err := c.Reach(ctx); err != nil {
 		c.Close()
-		return nil, fmt.Errorf("superstep: %w", err)
+		return nil, fmt.Errorf("cluster: %w", err)
 	}
-	conn := &Connection{client: c, programs: programs, log: log, idle: make(chan struct{}), graphs: map[*Graph]bool{}}
+	conn := &Connection{client: c, programs: programs, log: log, idle: make(chan struct{}), graphs: map[*remote]*superstep.Graph{}}
 	conn.refs = mem.NewRefs(func() { close(conn.idle) })
 	conn.closed, conn.end = context.WithCancelCause(context.Background())
 	return conn, nil
@@ -115,7 +125,7 @@ func (c *Connection) Close() {
 	graphs := c.graphs
 	c.graphs = nil
 	c.mu.Unlock()
-	for g := range graphs {
+	for _, g := range graphs {
 		g.Close()
 	}
 	c.client.Close()
@@ -137,12 +147,15 @@ func (c *Connection) use(ctx context.Context) (_ context.Context, release func()
 
 // Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is the workers that read a file: they
 // must see it under the same name. With neither Partitions nor Grid each worker has a partition.
-func (c *Connection) Load(ctx context.Context, name string, options ...LoadOptions) (*Graph, error) {
-	o, err := one(options)
-	if err != nil {
+func (c *Connection) Load(ctx context.Context, name string, options ...superstep.LoadOptions) (*superstep.Graph, error) {
+	if len(options) > 1 {
+		return nil, errOptions
+	}
+	o := append(options, superstep.LoadOptions{})[0]
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	request, err := o.request(name)
+	request, err := requestOf(o, name)
 	if err != nil {
 		return nil, err
 	}
@@ -151,9 +164,9 @@ func (c *Connection) Load(ctx context.Context, name string, options ...LoadOptio
 		return nil, err
 	}
 	defer release()
-	about, err := c.client.LoadGraph(ctx, request, o.progress())
+	about, err := c.client.LoadGraph(ctx, request, progressOf(o))
 	if err == nil {
-		var g *Graph
+		var g *superstep.Graph
 		if g, err = c.graph(ctx, about, o, true); err == nil {
 			return g, nil
 		}
@@ -170,7 +183,7 @@ func (c *Connection) drop(name string) {
 }
 
 // Graph returns a graph that is on the cluster already: one of those that "superstep graphs list" shows. To close it leaves it there.
-func (c *Connection) Graph(ctx context.Context, name string) (*Graph, error) {
+func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, error) {
 	ctx, release, err := c.use(ctx)
 	if err != nil {
 		return nil, err
@@ -180,72 +193,56 @@ func (c *Connection) Graph(ctx context.Context, name string) (*Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.graph(ctx, about, LoadOptions{}, false)
+	return c.graph(ctx, about, superstep.LoadOptions{}, false)
 }
 
 // graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of vertices.
-func (c *Connection) graph(ctx context.Context, about *control.Graph, o LoadOptions, own bool) (*Graph, error) {
+func (c *Connection) graph(ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool) (*superstep.Graph, error) {
 	if about.State != control.GraphState_GRAPH_STATE_READY {
-		return nil, fmt.Errorf("superstep: graph %s is not there: it is %s: %s", about.Name, about.State.Word(), about.Reason)
+		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name, about.State.Word(), about.Reason)
 	}
-	labels, err := c.client.Vertices(ctx, about, o.progress())
+	labels, err := c.client.Vertices(ctx, about, progressOf(o))
 	if err != nil {
 		return nil, err
 	}
 	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
-	g := &Graph{g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), conn: c, load: about.Load, named: about.Named}
-	g.refs = mem.NewRefs(func() {
-		g.g.Close()
+	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), load: about.Load, named: about.Named}
+	free := func() {
+		far.g.Close()
 		if own {
 			c.drop(about.Name)
 		}
-	})
-	g.Skipped = about.Skipped
-	g.Account = []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	}
+	account := []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.graphs[g] = true
+	c.graphs[far] = g
 	return g, nil
 }
 
-// namesOf asks the cluster for names of a graph's vertices, or for the input ids of names. What it has none for, and what it cannot tell, is left out.
-func (c *Connection) namesOf(g *Graph, names []string, labels []uint64) []*control.Name {
-	ctx, release, err := c.use(context.Background())
-	if err != nil {
-		return nil
-	}
-	defer release()
-	found, err := c.client.Names(ctx, g.g.Name, names, labels)
-	if err != nil {
-		c.log(fmt.Sprintf("graph %s: the names of vertices: %v", g.g.Name, err))
-	}
-	return found
-}
-
-// forget is called when a graph is closed.
-func (c *Connection) forget(g *Graph) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.graphs, g)
-}
-
-// request is what a cluster is told to load.
-func (o LoadOptions) request(name string) (*control.LoadGraphRequest, error) {
+// requestOf is what a cluster is told to load.
+func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
 	switch {
 	case o.Vertices != nil:
-		return nil, errVertices
+		return nil, errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
 	case o.Threads != 0:
-		return nil, errors.New("superstep: LoadOptions.Threads are of a graph in this process: each worker has its own")
+		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
+	}
+	var directed *bool
+	if o.Kind != superstep.AsInput {
+		directed = new(bool)
+		*directed = o.Kind == superstep.Directed
 	}
 	source := &control.GraphSource{
-		Input: name, Format: o.Format, Directed: o.directed(), Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
+		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
 		SkipBad: uint32(o.SkipBad),
-		Weights: [...]string{IfAny: "", NoWeights: "none", Float64: "float64", Float32: "float32"}[o.Weights],
+		Weights: [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
 	}
 	if !generate.IsGenerator(name) {
 		var err error
 		if source.Input, err = graphio.Absolute(name); err != nil {
-			return nil, fmt.Errorf("superstep: %w", err)
+			return nil, fmt.Errorf("cluster: %w", err)
 		}
 	}
 	grid := graph.Grid(o.Grid)
@@ -253,14 +250,14 @@ func (o LoadOptions) request(name string) (*control.LoadGraphRequest, error) {
 		grid = graph.Of(o.Partitions)
 	}
 	if n := grid.Partitions(); grid.Rows < 0 || grid.Columns < 0 || grid.Rows > math.MaxUint32 || grid.Columns > math.MaxUint32 || o.Partitions > 0 && n != o.Partitions {
-		return nil, fmt.Errorf("superstep: found a grid of %v for %d partitions", grid, o.Partitions)
+		return nil, fmt.Errorf("cluster: found a grid of %v for %d partitions", grid, o.Partitions)
 	}
 	return &control.LoadGraphRequest{
 		Name: "go-" + strings.ToLower(rand.Text()), Source: source, Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
 	}, nil
 }
 
-func (o LoadOptions) progress() func(stage string, done, total int64) {
+func progressOf(o superstep.LoadOptions) func(stage string, done, total int64) {
 	if o.Progress == nil {
 		return func(string, int64, int64) {}
 	}
