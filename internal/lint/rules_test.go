@@ -41,7 +41,7 @@ var layers = [...][]string{
 	},
 	{"master", "worker"}, // they meet in internal/control
 	{"internal/cli", "", "cluster", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
-	{"pregel/pregeltest", "lab/netem", "lab/netns", "lab/cluster", "lab/model", "lab/experiment", "lab/nas", "lab/between", "lab/sites", "lab", "examples", "test", "cmd/superstep"},
+	{"pregel/pregeltest", "examples", "test", "cmd/superstep"},
 }
 
 // unsafeFiles are the only ones that may import unsafe.
