@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	_ "github.com/superstep-go/superstep/drivers/otlp"
 	_ "github.com/superstep-go/superstep/drivers/parquet"
 	_ "github.com/superstep-go/superstep/drivers/s3"
 	"github.com/superstep-go/superstep/internal/cli"

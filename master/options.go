@@ -18,9 +18,9 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/objects"
-	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -123,7 +123,7 @@ type Config struct {
 	Group         membership.Group
 	GossipAddress string
 	// Spans gets traces of jobs, or is nil. It is closed at the end.
-	Spans *otlp.Exporter
+	Spans trace.Exporter
 	// Metrics answers at /metrics, or is nil.
 	Metrics http.Handler
 	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.

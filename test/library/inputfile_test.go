@@ -1,4 +1,4 @@
-package superstep_test
+package library_test
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package superstep_test
+package library_test
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep"
-	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"

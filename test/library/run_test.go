@@ -1,4 +1,4 @@
-package superstep_test
+package library_test
 
 import (
 	"bytes"
@@ -16,6 +16,27 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
+
+// levels counts the fewest edges from Source to every vertex.
+type levels struct{ Source pregel.VertexID }
+
+func (levels) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
+
+func (p levels) Init(v *pregel.Vertex[int64, int64]) {
+	v.Set(math.MaxInt64)
+	v.VoteToHalt()
+	if v.ID() == p.Source {
+		p.Compute(v, 0)
+	}
+}
+
+func (levels) Compute(v *pregel.Vertex[int64, int64], level int64) {
+	if level < v.Value() {
+		v.Set(level)
+		v.SendToAllNeighbors(level + 1)
+	}
+	v.VoteToHalt()
+}
 
 func grid(t *testing.T, options ...superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
@@ -36,7 +57,7 @@ func TestRunOptions(t *testing.T) {
 			{Deterministic: true},
 			{SuperstepTimeout: time.Hour},
 		} {
-			res, err := superstep.Run(t.Context(), g, Levels{}, o)
+			res, err := superstep.Run(t.Context(), g, levels{}, o)
 			if err != nil {
 				t.Fatalf("%+v: %v", o, err)
 			}
@@ -56,7 +77,7 @@ func TestRunOptions(t *testing.T) {
 
 func TestRunRefusesATimeBelowZero(t *testing.T) {
 	const want = "a limit of -1s for a superstep: expected 0, for none, or more"
-	if _, err := superstep.Run(t.Context(), grid(t), Levels{}, superstep.Options{SuperstepTimeout: -time.Second}); err == nil || !strings.Contains(err.Error(), want) {
+	if _, err := superstep.Run(t.Context(), grid(t), levels{}, superstep.Options{SuperstepTimeout: -time.Second}); err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -65,7 +86,7 @@ func TestRunTells(t *testing.T) {
 	g := grid(t, superstep.LoadOptions{Partitions: 2})
 	var trace bytes.Buffer
 	var supersteps []int
-	res, err := superstep.Run(t.Context(), g, Levels{}, superstep.Options{
+	res, err := superstep.Run(t.Context(), g, levels{}, superstep.Options{
 		Trace: &trace, KeepTrace: true, MaxSupersteps: 4, Threads: 1,
 		Progress: func(p superstep.Progress) { supersteps = append(supersteps, p.Superstep) },
 	})
@@ -81,7 +102,7 @@ func TestRunTells(t *testing.T) {
 	sent := 0
 	lines := strings.Split(trace.String(), "\n")
 	for i, r := range res.Trace {
-		if r.Superstep != i || len(r.Partitions) != 2 || r.Job != "Levels" {
+		if r.Superstep != i || len(r.Partitions) != 2 || r.Job != "levels" {
 			t.Errorf("record %d: %+v", i, r)
 		}
 		for p, part := range r.Partitions {
@@ -180,13 +201,13 @@ func TestRunFails(t *testing.T) {
 	refused(t, err, "wrong: it makes no sense")
 	_, err = superstep.Run(t.Context(), g, algorithms.PageRank{Damping: math.NaN(), Iterations: -1})
 	refused(t, err, "damping is NaN, want a number from 0 to 1\niterations is -1, want 1 or more")
-	_, err = superstep.Run(t.Context(), g, Levels{}, superstep.Options{MaxSupersteps: -1})
+	_, err = superstep.Run(t.Context(), g, levels{}, superstep.Options{MaxSupersteps: -1})
 	refused(t, err, "supersteps")
-	_, err = superstep.Run(t.Context(), g, Levels{}, superstep.Options{}, superstep.Options{})
+	_, err = superstep.Run(t.Context(), g, levels{}, superstep.Options{}, superstep.Options{})
 	refused(t, err, "at most one options struct")
 	_, err = superstep.Run(t.Context(), g, algorithms.BFS{Source: 1000})
 	refused(t, err, "source 1000: the graph has vertices 0..29")
-	_, err = superstep.Run(t.Context(), g, Levels{}, superstep.Options{Trace: full{}})
+	_, err = superstep.Run(t.Context(), g, levels{}, superstep.Options{Trace: full{}})
 	refused(t, err, "on purpose")
 }
 
@@ -214,7 +235,7 @@ func TestRunsAtOnce(t *testing.T) {
 	const runs = 6
 	for i := range runs {
 		go func() {
-			res, err := superstep.Run(t.Context(), g, Levels{Source: pregel.VertexID(i)}, superstep.Options{Threads: 2, Delivery: superstep.Mirrored})
+			res, err := superstep.Run(t.Context(), g, levels{Source: pregel.VertexID(i)}, superstep.Options{Threads: 2, Delivery: superstep.Mirrored})
 			if err == nil && res.Value(pregel.VertexID(i)) != 0 {
 				err = errWrong
 			}

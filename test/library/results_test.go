@@ -1,4 +1,4 @@
-package superstep_test
+package library_test
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -93,7 +94,7 @@ func TestTop(t *testing.T) {
 
 // TestTopOfNumbers needs no function of one's own.
 func TestTopOfNumbers(t *testing.T) {
-	res, err := superstep.Run(t.Context(), grid(t), Levels{})
+	res, err := superstep.Run(t.Context(), grid(t), algorithms.BFSLevels{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +143,7 @@ func TestColumn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	levels, err := superstep.Run(t.Context(), grid(t), Levels{})
+	levels, err := superstep.Run(t.Context(), grid(t), algorithms.BFSLevels{})
 	if err != nil {
 		t.Fatal(err)
 	}
