@@ -34,7 +34,7 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	for _, given := range own {
 		p, ok := registered(given)
 		if !ok {
-			problems = append(problems, errors.New("a program must come from superstep.Register"))
+			problems = append(problems, errors.New("a program must come from pregel.Register"))
 			continue
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }

@@ -67,7 +67,7 @@ func exports(f *ast.File) (names []string) {
 func TestPublicTypesAreReal(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || slices.ContainsFunc(strings.Split(f.pkg(), "/"), func(dir string) bool {
-			return dir == "internal" || dir == "lab" || dir == "test"
+			return dir == "internal" || dir == "test"
 		}) {
 			continue
 		}
