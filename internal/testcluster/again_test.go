@@ -114,7 +114,8 @@ func TestJobBeginsAgain(t *testing.T) {
 
 // TestCancelBetweenAttempts cancels a job that waits to begin again: it does not.
 func TestCancelBetweenAttempts(t *testing.T) {
-	c := Start(t, 1, master.Config{Options: master.Options{Retries: 2}}, programs()...)
+	t.Parallel()
+	c := Start(t, 1, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}}, programs()...)
 	lost := false
 	j, _ := c.watch(t, c.submitSpec(t, endless()).Id, func(e *control.JobEvent) {
 		switch {
