@@ -134,6 +134,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 // TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again on the others, and a job that was under way on it
 // has the same result.
 func TestGraphIsLoadedAgain(t *testing.T) {
+	t.Parallel()
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
 		append(programs(), engine.Register("summing", summing{at}))...)
