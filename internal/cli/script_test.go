@@ -75,7 +75,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut, "same": same,
-			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "ended": endedProcess, "crash": crashProcess, "restart": restartMaster, "standby": standsBy, "until": untilJob, "freeport": freePort,
+			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "ended": endedProcess, "crash": crashProcess, "restart": restartMaster, "standby": standsBy, "until": untilJob, "appears": appears, "freeport": freePort,
 		},
 	})
 }

@@ -34,9 +34,9 @@ type toy[V, M any] struct {
 	instance    pregel.Instance
 	lane        pregel.Lane
 	state       *kernel.State // the lane's
-	messages    []M  // of the vertex that runs
-	one         M    // these, combined
-	all         [2]M // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
+	messages    []M           // of the vertex that runs
+	one         M             // these, combined
+	all         [2]M          // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
 	engine      pregel.Engine
 	out, in     []uint32               // whole words
 	lists       *kernel.EdgeLists      // of arcs
@@ -215,7 +215,7 @@ func (t *toy[V, M]) combiner() pregel.Combiner[M] {
 
 // place gives the instance the vertices and edges that there are.
 func (t *toy[V, M]) place() {
-	p := pregel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
+	p := kernel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
 	p.Capacity = p.Size
 	if err := t.instance.Place(&p); err != nil {
 		panic(err)

@@ -311,10 +311,7 @@ func FuzzParquet(f *testing.F) {
 
 // TestParquetFaults changes one byte or a few of whole files, many times: the outcome is a graph or an error.
 func TestParquetFaults(t *testing.T) {
-	rounds := 300
-	if testing.Short() {
-		rounds = 50
-	}
+	const rounds = 80 // FuzzParquet goes on
 	path := filepath.Join(t.TempDir(), "a.parquet")
 	for i, seed := range parquetSeeds(t) {
 		rng := rand.New(rand.NewPCG(uint64(i), 7))

@@ -25,14 +25,14 @@ var layers = [...][]string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/names", "internal/statefile", "internal/figure", "internal/buildinfo",
 		"internal/invariants", "internal/faults", "internal/lint", "internal/store", "internal/store/s3", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
 	},
-	{"internal/kernel", "pregel", "internal/edges", "internal/trace", "internal/transport"},
+	{"internal/kernel", "pregel", "internal/plans", "plan", "internal/laws", "internal/edges", "internal/trace", "internal/transport"},
 	{
 		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio", "internal/graphio/parquet", "drivers/s3", "drivers/parquet",
 		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/snapshot", "internal/load", "internal/transport/pack", "internal/transport/mesh",
 		"internal/control", "internal/membership", "internal/objects",
 	},
 	{
-		"internal/delivery", "internal/bsp", "internal/engine", "plan", "algorithms/reference", "algorithms/verify", "algorithms",
+		"internal/delivery", "internal/bsp", "internal/engine", "algorithms/reference", "algorithms/verify", "algorithms/internal/mode", "algorithms",
 		"internal/backend", "internal/ranks", "internal/netbench", "internal/resultlines",
 	},
 	{
