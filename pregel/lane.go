@@ -52,7 +52,7 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 
 func (l *lane[V, M]) Worker() *Worker      { return &l.own }
 func (l *lane[V, M]) State() *kernel.State { return &l.own.state }
-func (l *lane[V, M]) Batch() *Batch        { return &l.batch }
+func (l *lane[V, M]) Batch() *kernel.Batch { return &l.batch }
 
 func (l *lane[V, M]) Equip() {
 	l.bins = nil
