@@ -34,9 +34,9 @@ type toy[V, M any] struct {
 	instance    pregel.Instance
 	lane        pregel.Lane
 	state       *kernel.State // the lane's
-	messages    []M  // of the vertex that runs
-	one         M    // these, combined
-	all         [2]M // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
+	messages    []M           // of the vertex that runs
+	one         M             // these, combined
+	all         [2]M          // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
 	engine      pregel.Engine
 	out, in     []uint32               // whole words
 	lists       *kernel.EdgeLists      // of arcs
