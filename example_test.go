@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"os"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
@@ -104,4 +105,39 @@ func ExampleFromEdges_names() {
 	// 0.409 errors
 	// 0.236 io
 	// 0.128 net
+}
+
+// A run keeps checkpoints in a directory, and a later one, of another process maybe, goes on from there.
+func ExampleRun_checkpoints() {
+	dir, err := os.MkdirTemp("", "checkpoints")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	g, err := superstep.Load(ctx, "kronecker:scale=10")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	p := algorithms.PageRank{Iterations: 30}
+	o := superstep.Options{MaxSupersteps: 12, Checkpoints: dir, CheckpointEvery: 5}
+	res, err := superstep.Run(ctx, g, p, o)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+
+	o.MaxSupersteps, o.Resume = 0, true
+	if res, err = superstep.Run(ctx, g, p, o); err != nil { // from the checkpoint before superstep 10
+		fmt.Println(err)
+		return
+	}
+	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+	// Output:
+	// supersteps: 12 done: false
+	// supersteps: 31 done: true
 }

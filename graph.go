@@ -11,7 +11,8 @@
 // aggregators ended with: total.Value(res). A program's vertex columns begin with what [From] and [FromFile] give them: an earlier result,
 // a function of input ids, the values in a file.
 //
-// [Main] gives a program of one's own the whole command line of superstep.
+// Package command gives a program of one's own the whole command line of superstep, package cluster graphs on a cluster, on which Run works too.
+// Packages of drivers add what costs a program that does not need it: S3, Parquet, tracing.
 package superstep
 
 import (
@@ -21,6 +22,7 @@ import (
 	"runtime"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -78,15 +80,12 @@ const (
 // String returns what the command line calls it: keep, first, min, sum or error.
 func (d Duplicates) String() string { return graph.Duplicates(d).String() }
 
-// Graph is a loaded graph, in this process or, of a [Connection], on a cluster: then the input ids of its vertices are here. It is
+// Graph is a loaded graph, in this process or, of a cluster.Connection, on a cluster: then the input ids of its vertices are here. It is
 // safe for use by several goroutines.
 type Graph struct {
-	g    *graph.Graph
-	conn *Connection // to the cluster whose workers have the partitions, or nil
-	load string      // which load of it the cluster has
-	// named reports that the cluster has names for its vertices.
-	named bool
-	refs  *mem.Refs // of the runs and calls that read it: Close frees it when the last of them has returned
+	g         *graph.Graph
+	elsewhere backend.Graph // where its partitions are, nil of this process
+	refs      *mem.Refs     // of the runs and calls that read it: Close frees it when the last of them has returned
 	// Account says, for people, what was understood of the input.
 	Account []string
 	// Skipped says of each malformed line that was left out of the input, in order, where it is and what is wrong with it.
@@ -178,14 +177,14 @@ func (g *Graph) derived(changed *graph.Graph) *Graph {
 }
 
 // one returns the options given, or none.
-func one[T interface{ validate() error }](options []T) (o T, err error) {
+func one[T interface{ Validate() error }](options []T) (o T, err error) {
 	if len(options) > 1 {
 		return o, errors.New("superstep: at most one options struct")
 	}
 	if len(options) == 1 {
 		o = options[0]
 	}
-	return o, o.validate()
+	return o, o.Validate()
 }
 
 func validThreads(of string, threads int) error {
@@ -223,18 +222,13 @@ func (g *Graph) Named(name string) (pregel.VertexID, bool) {
 		return pregel.None, false
 	}
 	defer g.refs.Release()
-	if g.named {
-		for _, one := range g.conn.namesOf(g, []string{name}, nil) {
-			if one.Name == name {
-				return g.g.Find(one.Label)
-			}
-		}
-		return pregel.None, false
+	label, ok := uint64(0), false
+	switch {
+	case g.elsewhere != nil:
+		label, ok = g.elsewhere.Find(name)
+	case g.g.Names != nil:
+		label, ok = g.g.Names.Find(name)
 	}
-	if g.g.Names == nil {
-		return pregel.None, false
-	}
-	label, ok := g.g.Names.Find(name)
 	if !ok {
 		return pregel.None, false
 	}
@@ -249,11 +243,9 @@ func (g *Graph) Name(id pregel.VertexID) string {
 		panic(errClosed)
 	}
 	defer g.refs.Release()
-	if g.named {
-		for _, one := range g.conn.namesOf(g, nil, []uint64{label}) {
-			if one.Label == label {
-				return one.Name
-			}
+	if g.elsewhere != nil {
+		if name, ok := g.elsewhere.Name(label); ok {
+			return name
 		}
 	}
 	return string(g.g.AppendName(nil, label))
@@ -301,11 +293,11 @@ func (g *Graph) Grid() Grid { return Grid(g.g.Options.Grid) }
 
 // Close frees the graph, as soon as no run uses it; it is idempotent. A closed graph has no vertices: Run and Repartition
 // refuse it, runs that have begun go on, and results can no longer name theirs. A graph in this process that is forgotten frees
-// itself; one that [Connection.Load] has put on a cluster is dropped there when it, or the connection, is closed.
+// itself; one that cluster.Connection.Load has put on a cluster is dropped there when it, or the connection, is closed.
 func (g *Graph) Close() {
 	g.refs.Close()
-	if g.conn != nil {
-		g.conn.forget(g)
+	if g.elsewhere != nil {
+		g.elsewhere.Closed()
 	}
 }
 
@@ -317,10 +309,10 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 		return nil, errClosed
 	}
 	defer g.refs.Release()
-	if err := o.validate(); err != nil {
+	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	if g.conn != nil {
+	if g.elsewhere != nil {
 		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
 	}
 	if o.Kind != AsInput {
@@ -334,4 +326,37 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	in := g.g.Input()
 	defer in.Close()
 	return store(ctx, in, o, team)
+}
+
+// Apply makes a second graph of this one with vertices and edges removed and added. It takes a fraction of the time of loading: lists
+// that change are copied, lists that do not are shared, and the graph's vertices keep their handles. New ones get the next handles, so
+// they are not in the order of degree: after large changes [Graph.Repartition] makes a graph that is faster to run on. A vertex that
+// is removed keeps its handle, which no other gets, and is in no result.
+//
+// Both graphs may be used, and are closed on their own. Errors of a delta name the input id.
+func (g *Graph) Apply(ctx context.Context, d pregel.Delta) (_ *Graph, err error) {
+	defer mem.Recover(&err)
+	if !g.refs.Acquire() {
+		return nil, errClosed
+	}
+	keep := false
+	defer func() {
+		if !keep {
+			g.refs.Release()
+		}
+	}()
+	if g.elsewhere != nil {
+		return nil, errors.New("superstep: Graph.Apply: a graph on a cluster stays as it was loaded: apply the delta to its input, and load that")
+	}
+	team := newTeam(0)
+	defer team.Close()
+	next, shares, err := g.g.Apply(ctx, d, team)
+	if err != nil {
+		return nil, fmt.Errorf("superstep: Graph.Apply: %w", err)
+	}
+	keep = shares
+	if !shares {
+		return &Graph{g: next, Account: slices.Clone(g.Account), refs: mem.NewRefs(next.Close)}, nil
+	}
+	return g.derived(next), nil
 }

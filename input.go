@@ -4,27 +4,32 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"reflect"
 
+	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // Input is what a run begins with in a column of its program. Make it with [From] or [FromFile].
 type Input struct {
 	column kernel.Property
-	// result reports that the values are an earlier result's, of a job on the cluster of conn; both are empty of a run in this process.
+	// result reports that the values are an earlier result's, of a job on a cluster; both are empty of a run in this process.
 	result  bool
 	job     string
-	conn    *Connection
+	cluster any
 	changed bool  // the job's program has changed the graph
 	wrong   error // with the source
 	fill    func(ctx context.Context, g *Graph, p *engine.Prefilled) error
-	// send sends the values to the cluster of a graph; nil of a result, which is there.
-	send func(ctx context.Context, g *Graph, program string) (*control.ColumnData, error)
+	file    string
+	// send says how values are sent to where a graph is; nil of a result, which is there, and of a file.
+	send func(g *Graph, program string, to *backend.Input) error
 }
 
 // From gives a vertex column of a program values, for [Options]: Init and Compute read them from superstep 0 on. They are those of an
@@ -48,16 +53,17 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 			in.wrong = fmt.Errorf("superstep: column %s: found a Result that is nil or empty, expected one that superstep.Run has returned", in.column.Name)
 			break
 		}
-		in.result, in.job, in.conn, in.changed = true, source.job, source.graph.conn, source.changed
+		in.result, in.job, in.changed = true, source.job, source.changed
+		if source.graph.elsewhere != nil {
+			in.cluster = source.graph.elsewhere.Cluster()
+		}
 		in.fill = func(_ context.Context, g *Graph, p *engine.Prefilled) error { return prefill(g, p, source) }
 	case func(id uint64) T:
 		if source == nil {
 			in.wrong = fmt.Errorf("superstep: column %s: the function is nil", in.column.Name)
 		}
 		in.fill = func(ctx context.Context, g *Graph, p *engine.Prefilled) error { return prefillBy(ctx, g, p, source) }
-		in.send = func(ctx context.Context, g *Graph, program string) (*control.ColumnData, error) {
-			return sendBy(ctx, g, program, in.column.Name, source)
-		}
+		in.send = func(g *Graph, program string, to *backend.Input) error { return sendBy(g, program, to, source) }
 	}
 	return in
 }
@@ -76,9 +82,7 @@ func FromFile(column pregel.Column, path string) Input {
 	property := pregel.Engine{}.Property(column)
 	return Input{
 		column: property,
-		send: func(ctx context.Context, g *Graph, _ string) (*control.ColumnData, error) {
-			return sendFile(ctx, g, property, path)
-		},
+		file:   path,
 		fill: func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
 			file, at, err := graphio.SplitColumn(path)
 			if err == nil {
@@ -98,6 +102,42 @@ func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value 
 		if err := callFor(ctx, g, p.Program, p.Name, partition, 0, storage.([]T), value); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// sendBlock is how many values of a function are made and sent at a time.
+const sendBlock = 16 << 10
+
+// sendBy has what a function returns for the vertices of a graph sent to where that is.
+func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id uint64) T) error {
+	column := to.Column.Name
+	t := reflect.TypeFor[T]()
+	encoding, err := pack.NewValues(t, mem.PointerFreeType(t))
+	if err != nil {
+		return fmt.Errorf("superstep: column %s: %w", column, err)
+	}
+	to.Type = encoding.Type()
+	to.Write = func(ctx context.Context, w io.Writer) error {
+		values, block, partitions := make([]T, sendBlock), []byte(nil), len(g.g.Parts)
+		var packed kernel.Packed
+		for p := range min(partitions, g.g.N) {
+			owned := (g.g.N - p + partitions - 1) / partitions
+			for first := 0; first < owned; first += sendBlock {
+				some := values[:min(sendBlock, owned-first)]
+				if err := callFor(ctx, g, program, column, p, first, some, value); err != nil {
+					return err
+				}
+				(&kernel.Vec[T]{Data: some}).Pack(&packed)
+				if block, err = encoding.AppendBlock(block[:0], p, first, packed.N, packed.Raw, packed.Ref); err != nil {
+					return fmt.Errorf("superstep: column %s: %w", column, err)
+				}
+				if _, err := w.Write(block); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
 	}
 	return nil
 }

@@ -75,7 +75,8 @@ type Options struct {
 	Log func(line string)
 }
 
-func (o Options) validate() error {
+// Validate returns what is wrong with the options, as Run does.
+func (o Options) Validate() error {
 	return errors.Join(validThreads("Options", o.Threads), o.validateCheckpoints())
 }
 
@@ -114,9 +115,9 @@ type Result[V any] struct {
 }
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
-// and when the program does not fit the graph. On a graph of a [Connection] the cluster runs it, under the name by which it is
+// and when the program does not fit the graph. On a graph of a cluster.Connection the cluster runs it, under the name by which it is
 // registered: its fields that are no parameters must be as they were registered.
-func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (_ *Result[V], err error) {
+func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], options ...Options) (r *Result[V], err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
 	if err != nil {
@@ -131,15 +132,26 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 			g.refs.Release()
 		}
 	}()
-	if g.conn != nil {
-		return runOnCluster(ctx, g, p, o)
+	if g.elsewhere != nil {
+		return runElsewhere[V](ctx, g, pregel.Erase(p), o)
 	}
+	err = o.run(ctx, g, pregel.Erase(p), func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord) {
+		r = result[V](g, job, out, records)
+		held = r.graph == g
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// run runs a program in this process, and passes on what it leaves.
+func (o *Options) run(
+	ctx context.Context, g *Graph, p pregel.Erased, done func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord),
+) (err error) {
 	team := newTeam(o.Threads)
 	defer team.Close()
 	sink := &recorder{keep: o.KeepTrace}
-	if o.Trace != nil {
-		sink.writer = trace.NewWriter(o.Trace)
-	}
 	eo := engine.Options{
 		Team: team, Delivery: delivery.Choice(o.Delivery), Deterministic: o.Deterministic, Seed: o.Seed,
 		MaxSupersteps: o.MaxSupersteps, SuperstepTimeout: o.SuperstepTimeout, Log: o.Log,
@@ -151,39 +163,38 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	}
 	switch {
 	case o.Trace != nil:
-		eo.Trace = journal{sink.writer, sink}
+		eo.Trace = trace.Both{Writer: trace.NewWriter(o.Trace), To: sink}
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
-	program, err := engine.NewProgram(pregel.Erase(p))
+	program, err := engine.NewProgram(p)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if err := program.Ready(ctx, g.g, team); err != nil {
-		return nil, err
+		return err
 	}
 	keeping, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	done := false
-	defer func() { err = errors.Join(err, keeping.end(done)) }()
-	job, err := engine.NewJob(ctx, g.g, pregel.Erase(p), eo)
+	converged := false
+	defer func() { err = errors.Join(err, keeping.end(converged)) }()
+	job, err := engine.NewJob(ctx, g.g, p, eo)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer job.Close()
 	if err := prefillAll(ctx, g, job, o.Columns); err != nil {
-		return nil, err
+		return err
 	}
 	outcome, err := job.Run(ctx)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	done = outcome.Converged
-	r := result[V](g, job, outcome, sink.records)
-	held = r.graph == g
-	return r, nil
+	converged = outcome.Converged
+	done(job, outcome, sink.records)
+	return nil
 }
 
 func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
@@ -192,13 +203,10 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []Superste
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
 	r.aggregates(job.Aggregates(), job.Totals())
-	parts := make([][]V, len(job.Graph().Parts))
-	for k := range parts {
-		parts[k] = kernel.Elements[V](job.Values(k))[:job.Owned(k)]
-	}
-	for k, part := range parts {
-		for i, v := range part {
-			r.values[k+i*len(parts)] = v
+	of := len(job.Graph().Parts)
+	for part := range of {
+		for i, v := range kernel.Elements[V](job.Values(part))[:job.Owned(part)] {
+			r.values[part+i*of] = v
 		}
 	}
 	if changed := job.TakeGraph(); changed != nil {
@@ -253,9 +261,8 @@ func (r *Result[V]) Graph() *Graph {
 	return r.graph
 }
 
-// recorder holds records, or passes them on, or both.
+// recorder holds records, if they are to be kept.
 type recorder struct {
-	writer  *trace.Writer
 	keep    bool
 	records []SuperstepRecord
 }
@@ -264,16 +271,5 @@ func (k *recorder) Record(s *trace.Superstep) error {
 	if k.keep {
 		k.records = append(k.records, recordOf(s))
 	}
-	if k.writer != nil {
-		return k.writer.Record(s)
-	}
 	return nil
 }
-
-// journal writes what begins and ends a run, and gives its records to a recorder.
-type journal struct {
-	*trace.Writer
-	recorder *recorder
-}
-
-func (j journal) Record(s *trace.Superstep) error { return j.recorder.Record(s) }

@@ -2,9 +2,8 @@ package algorithms
 
 import (
 	"fmt"
-	"slices"
-	"sync"
 
+	"github.com/superstep-go/superstep/algorithms/internal/mode"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -16,7 +15,7 @@ import (
 // All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite ones: hence the limit of iterations.
 // A run ends before it when no label changes, for then none ever will. An iteration is one superstep of a message along every edge.
 //
-// Labels are counted without sorting where there are many: see [mode]. It is a program of lists: pass it as pregel.List(CDLP{}).
+// Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists: pass it as pregel.List(CDLP{}).
 type CDLP struct {
 	Iterations int `param:"iterations" default:"10" zero:"refused" help:"how many iterations at most"` // 0 means 10
 }
@@ -64,7 +63,7 @@ func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 	case v.Superstep() == 0:
 		v.Set(v.Label())
 	case len(labels) > 0:
-		if label := mode(labels); label != v.Value() {
+		if label := mode.Of(labels); label != v.Value() {
 			v.Set(label)
 			relabelled.Add(v, 1)
 		}
@@ -76,160 +75,3 @@ func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 
 // Resend sends the label again, when a run goes on from a checkpoint.
 func (CDLP) Resend(v *pregel.Vertex[uint64, uint64]) { v.SendToAllNeighbors(v.Value()) }
-
-// mode returns the label that is most frequent among some, of equals the least. It may reorder them.
-//
-// Neighbours soon agree: a label that more than half have is found in two passes (Boyer and Moore 1981), which then no other
-// label equals. If there is none, few labels are sorted, and many are counted in a table.
-func mode(labels []uint64) uint64 {
-	most, lead := labels[0], 0
-	for _, l := range labels {
-		switch {
-		case l == most:
-			lead++
-		case lead == 0:
-			most, lead = l, 1
-		default:
-			lead--
-		}
-	}
-	n := 0
-	for _, l := range labels {
-		if l == most {
-			n++
-		}
-	}
-	switch {
-	case 2*n > len(labels):
-		return most
-	case len(labels) <= sortedLabels:
-		return sortedMode(labels)
-	}
-	t := tallies.Get().(*tally)
-	most = t.mode(labels)
-	tallies.Put(t)
-	return most
-}
-
-// sortedLabels is up to how many labels are sorted: a table of more is faster by measurement.
-const sortedLabels = 32
-
-// sortedMode is mode of few labels.
-func sortedMode(labels []uint64) (most uint64) {
-	slices.Sort(labels)
-	for best := 0; len(labels) > 0; {
-		n := 1
-		for n < len(labels) && labels[n] == labels[0] {
-			n++
-		}
-		if n > best {
-			best, most = n, labels[0]
-		}
-		labels = labels[n:]
-	}
-	return most
-}
-
-// tally counts labels: a hash table with open addressing, empty where a count is 0.
-type tally struct {
-	slots []labelCount
-	best  labelCount
-}
-
-type labelCount struct {
-	label uint64
-	n     int
-}
-
-// take has c be the best if more labels are c's, or as many and c's is less.
-func (t *tally) take(c labelCount) {
-	if c.n > t.best.n || c.n == t.best.n && c.label < t.best.label {
-		t.best = c
-	}
-}
-
-var tallies = sync.Pool{New: func() any { return new(tally) }}
-
-// tableLabels is up to how many labels one table counts: it stays in a cache, and a hub's memory is that of its labels.
-const tableLabels = 1 << 16
-
-// scramble mixes the bits of a label, so that no two labels become equal: Knuth's multiplicative hashing.
-func scramble(label uint64) uint64 { return label * 0x9e3779b97f4a7c15 }
-
-// mode is mode of many labels.
-func (t *tally) mode(labels []uint64) uint64 {
-	t.best = labelCount{}
-	t.count(labels, 56)
-	return t.best.label
-}
-
-// count counts labels that are equal above bit shift+8 of what scramble makes of them; more than a table has are dealt by the 8 bits above
-// shift, where they are.
-func (t *tally) count(labels []uint64, shift int) {
-	switch {
-	case len(labels) <= tableLabels:
-		t.table(labels, max(56-shift, 0))
-		return
-	case shift < 0: // scramble gives no two labels one word
-		t.take(labelCount{labels[0], len(labels)})
-		return
-	}
-	ends := deal(labels, shift)
-	at := 0
-	for _, end := range ends {
-		if end > at {
-			t.count(labels[at:end], shift-8)
-		}
-		at = end
-	}
-}
-
-// deal sorts labels by 8 bits of what scramble makes of them, in place (McIlroy, Bostic and McIlroy 1993), and returns where each value ends.
-func deal(labels []uint64, shift int) (ends [256]int) {
-	for _, l := range labels {
-		ends[scramble(l)>>shift&255]++
-	}
-	var next [256]int
-	at := 0
-	for i, n := range ends {
-		next[i] = at
-		at += n
-		ends[i] = at
-	}
-	for i := range next {
-		for next[i] < ends[i] {
-			l := labels[next[i]]
-			for k := scramble(l) >> shift & 255; int(k) != i; k = scramble(l) >> shift & 255 {
-				l, labels[next[k]] = labels[next[k]], l
-				next[k]++
-			}
-			labels[next[i]] = l
-			next[i]++
-		}
-	}
-	return ends
-}
-
-// table counts labels that are equal in the given number of upper bits of what scramble makes of them.
-func (t *tally) table(labels []uint64, equal int) {
-	shift := 64
-	for 1<<(64-shift) < 2*len(labels) {
-		shift--
-	}
-	size := 1 << (64 - shift)
-	if len(t.slots) < size {
-		t.slots = make([]labelCount, size)
-	}
-	slots := t.slots[:size]
-	clear(slots)
-	for _, l := range labels {
-		i := int(scramble(l) << equal >> shift)
-		for slots[i].n > 0 && slots[i].label != l {
-			i = (i + 1) & (size - 1)
-		}
-		s := &slots[i]
-		s.label = l
-		s.n++
-		t.take(*s)
-	}
-}

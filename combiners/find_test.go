@@ -1,4 +1,4 @@
-package combiners
+package combiners_test
 
 import (
 	"fmt"
@@ -6,11 +6,16 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
+// dense is how many rows that are needed make a pull look at all 64 of a full word.
+const dense = 20
+
 // findTwin walks every list from its beginning.
-func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]uint32) {
+func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots [64]pregel.VertexID) {
 	for i := range 64 {
 		if need>>i&1 == 0 {
 			continue
@@ -20,7 +25,7 @@ func findTwin(p *kernel.Pull, w int, need uint64) (hit uint64, walked int, slots
 			walked++
 			if p.Present[s>>6]>>(s&63)&1 != 0 {
 				hit |= 1 << i
-				slots[i] = s
+				slots[i] = pregel.VertexID(s)
 				break
 			}
 		}
@@ -55,7 +60,7 @@ func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length
 	return l
 }
 
-// TestFind compares find with a walk of every list: full words and sparse ones, rows of one length, of two, of more and of several, many rows
+// TestFind compares the search of Sender's pulls with a walk of every list, by the slots of one partition and of two: full words and sparse ones, rows of one length, of two, of more and of several, many rows
 // needed and few, senders rare and common, with and without what tells of rows of one length.
 func TestFind(t *testing.T) {
 	const words, sources = 24, 700
@@ -70,6 +75,14 @@ func TestFind(t *testing.T) {
 		"1": func(int) int { return 1 }, "2": func(int) int { return 2 }, "3": func(int) int { return 3 }, "40": func(int) int { return 40 },
 		"by word": func(w int) int { return 1 + w%5 },
 		"mixed":   func(int) int { return 1 + rng.IntN(9) },
+	}
+	var kernels [2]kernel.Kernel[pregel.VertexID] // a slot's vertex is the slot, and twice the slot
+	for i := range kernels {
+		ids := &kernel.Slots{Stride: uint64(1 + i), Ghost: 1 << 20}
+		var err error
+		if kernels[i], err = combiners.Sender().Kernel(kernel.Binding{Sources: ids, Capacity: 1 << 20}); err != nil {
+			t.Fatal(err)
+		}
 	}
 	cases, hits, dense64 := 0, 0, 0
 	for rowsName, rows := range masks {
@@ -89,21 +102,24 @@ func TestFind(t *testing.T) {
 						for w := range words {
 							wanted := need(w)
 							wantHit, wantWalked, wantSlots := findTwin(p, w, wanted)
-							var slots [64]uint32
-							hit, walked := find(p, w, wanted, &slots)
-							for i := range slots {
-								if hit>>i&1 == 0 {
-									slots[i] = 0 // says nothing
+							where := fmt.Sprintf("rows %s of length %s, need %s, senders 1/%d, word %d", rowsName, lengthName, needName, 1<<shift, w)
+							for stride, k := range kernels {
+								var slots [64]pregel.VertexID
+								hit, walked := k.Pull(p, w, wanted, 0, &slots)
+								for i := range slots {
+									slots[i] /= pregel.VertexID(1 + stride)
+									if hit>>i&1 == 0 {
+										slots[i] = 0 // says nothing
+									}
+								}
+								if hit != wantHit || walked != wantWalked {
+									t.Fatalf("%s: found %x after %d edges, expected %x after %d", where, hit, walked, wantHit, wantWalked)
+								}
+								if slots != wantSlots {
+									t.Fatalf("%s: found senders %d, expected %d", where, slots, wantSlots)
 								}
 							}
-							where := fmt.Sprintf("rows %s of length %s, need %s, senders 1/%d, word %d", rowsName, lengthName, needName, 1<<shift, w)
-							if hit != wantHit || walked != wantWalked {
-								t.Fatalf("%s: found %x after %d edges, expected %x after %d", where, hit, walked, wantHit, wantWalked)
-							}
-							if slots != wantSlots {
-								t.Fatalf("%s: found senders %d, expected %d", where, slots, wantSlots)
-							}
-							cases, hits = cases+1, hits+bits.OnesCount64(hit)
+							cases, hits = cases+1, hits+bits.OnesCount64(wantHit)
 							if rows, n := p.Bits[w], bits.OnesCount64(wanted&p.Bits[w]); rows == ^uint64(0) && n > dense && n < 64 {
 								dense64++
 							}

@@ -5,19 +5,28 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/laws"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
 )
 
-// laws checks the combiners of one type of number, on values that add without rounding, least and greatest among them;
-// terminal are the least and the greatest of all.
-func laws[T pregel.Number](t *testing.T, least, greatest T, values ...T) {
-	pregeltest.CheckCombiner(t, combiners.Sum[T](), values...)
-	pregeltest.CheckCombiner(t, combiners.Count[T](), values...)
+// combine checks the laws of a combiner through its Combine.
+func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
+	t.Helper()
+	if err := laws.Check(c, values); err != nil {
+		t.Errorf("%s: %v", c, err)
+	}
+}
+
+// numberLaws checks the combiners of one type of number, on values that add without rounding, least and greatest among them;
+// terminal are the least and the greatest of all. try is combine, or CheckCombiner, which runs the engine too.
+func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combiner[T], ...T), least, greatest T, values ...T) {
+	try(t, combiners.Sum[T](), values...)
+	try(t, combiners.Count[T](), values...)
 	extremes := append(values, least, greatest)
 	low, high := combiners.Min[T](), combiners.Max[T]()
-	pregeltest.CheckCombiner(t, low, extremes...)
-	pregeltest.CheckCombiner(t, high, extremes...)
+	try(t, low, extremes...)
+	try(t, high, extremes...)
 	if low.Identity() != greatest || high.Identity() != least {
 		t.Errorf("%v begins at %v, %v at %v", low, low.Identity(), high, high.Identity())
 	}
@@ -35,10 +44,10 @@ func terminal[M comparable](t *testing.T, c pregel.Combiner[M], end, x M) {
 	}
 }
 
-func bitLaws[T combiners.Bits](t *testing.T) {
+func bitLaws[T combiners.Bits](t *testing.T, try func(testing.TB, pregel.Combiner[T], ...T)) {
 	values := []T{0, 1, 2, 3, 0x55, ^T(0), ^T(1)}
-	pregeltest.CheckCombiner(t, combiners.OrBits[T](), values...)
-	pregeltest.CheckCombiner(t, combiners.AndBits[T](), values...)
+	try(t, combiners.OrBits[T](), values...)
+	try(t, combiners.AndBits[T](), values...)
 	for _, x := range values {
 		terminal(t, combiners.OrBits[T](), ^T(0), x)
 		terminal(t, combiners.AndBits[T](), 0, x)
@@ -47,44 +56,45 @@ func bitLaws[T combiners.Bits](t *testing.T) {
 
 func semiringLaws[W combiners.Weight](t *testing.T) {
 	values := []W{0, 1, 0.5, -2, 8, W(math.Inf(1))}
-	pregeltest.CheckCombiner(t, combiners.MinPlus[W](), values...)
-	pregeltest.CheckCombiner(t, combiners.MaxMin[W](), values...)
-	pregeltest.CheckCombiner(t, combiners.SumTimes[W](), values...)
+	combine(t, combiners.MinPlus[W](), values...)
+	combine(t, combiners.MaxMin[W](), values...)
+	combine(t, combiners.SumTimes[W](), values...)
 	type arrival = combiners.Arrival[W]
-	pregeltest.CheckCombiner(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9}, arrival{W(math.Inf(1)), 0})
+	combine(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9}, arrival{W(math.Inf(1)), 0})
 }
 
+// TestLawsOfNumbers: four types run through the engine, of which the kinds of numbers are. A loop has one source for all.
 func TestLawsOfNumbers(t *testing.T) {
-	laws(t, math.MinInt, math.MaxInt, 0, 1, -1, 12)
-	laws[int8](t, math.MinInt8, math.MaxInt8, 0, 1, -1, 100)
-	laws[int16](t, math.MinInt16, math.MaxInt16, 0, 1, -1)
-	laws[int32](t, math.MinInt32, math.MaxInt32, 0, 1, -1)
-	laws[int64](t, math.MinInt64, math.MaxInt64, 0, 1, -1)
-	laws[uint](t, 0, math.MaxUint, 1, 2, 77)
-	laws[uint8](t, 0, math.MaxUint8, 1, 2, 77)
-	laws[uint16](t, 0, math.MaxUint16, 1, 2, 77)
-	laws[uint32](t, 0, math.MaxUint32, 1, 2, 77)
-	laws[uint64](t, 0, math.MaxUint64, 1, 2, 77)
-	laws[uintptr](t, 0, math.MaxUint64, 1, 2, 77)
-	laws(t, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5, 64)
-	laws(t, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
+	numberLaws(t, combine, math.MinInt, math.MaxInt, 0, 1, -1, 12)
+	numberLaws(t, combine[int8], math.MinInt8, math.MaxInt8, 0, 1, -1, 100)
+	numberLaws(t, combine[int16], math.MinInt16, math.MaxInt16, 0, 1, -1)
+	numberLaws(t, combine[int32], math.MinInt32, math.MaxInt32, 0, 1, -1)
+	numberLaws(t, pregeltest.CheckCombiner[int64], math.MinInt64, math.MaxInt64, 0, 1, -1)
+	numberLaws(t, combine[uint], 0, math.MaxUint, 1, 2, 77)
+	numberLaws(t, pregeltest.CheckCombiner[uint8], 0, math.MaxUint8, 1, 2, 77)
+	numberLaws(t, combine[uint16], 0, math.MaxUint16, 1, 2, 77)
+	numberLaws(t, combine[uint32], 0, math.MaxUint32, 1, 2, 77)
+	numberLaws(t, combine[uint64], 0, math.MaxUint64, 1, 2, 77)
+	numberLaws(t, combine[uintptr], 0, math.MaxUint64, 1, 2, 77)
+	numberLaws(t, pregeltest.CheckCombiner, float32(math.Inf(-1)), float32(math.Inf(1)), 0, 1, -0.5, 64)
+	numberLaws(t, pregeltest.CheckCombiner, math.Inf(-1), math.Inf(1), 0, 1, -0.5, 64)
 	pregeltest.CheckCombiner(t, combiners.NarrowSum(), 0, 1, -0.5, 64)
 	type grade int16 // a user's own
-	laws[grade](t, math.MinInt16, math.MaxInt16, 0, 1, -1)
-	laws[pregel.VertexID](t, 0, pregel.None, 1, 2, 77)
+	numberLaws(t, combine[grade], math.MinInt16, math.MaxInt16, 0, 1, -1)
+	numberLaws(t, combine[pregel.VertexID], 0, pregel.None, 1, 2, 77)
 }
 
 func TestLawsOfBits(t *testing.T) {
-	bitLaws[uint](t)
-	bitLaws[uint8](t)
-	bitLaws[uint16](t)
-	bitLaws[uint32](t)
-	bitLaws[uint64](t)
+	bitLaws(t, combine[uint])
+	bitLaws(t, pregeltest.CheckCombiner[uint8])
+	bitLaws(t, combine[uint16])
+	bitLaws(t, combine[uint32])
+	bitLaws(t, combine[uint64])
 }
 
 func TestLawsOfTruth(t *testing.T) {
-	pregeltest.CheckCombiner(t, combiners.Or(), true, false, true)
-	pregeltest.CheckCombiner(t, combiners.And(), true, false, true)
+	combine(t, combiners.Or(), true, false, true)
+	combine(t, combiners.And(), true, false, true)
 	for _, x := range []bool{false, true} {
 		terminal(t, combiners.Or(), true, x)
 		terminal(t, combiners.And(), false, x)
@@ -97,7 +107,7 @@ func TestLawsOfSemirings(t *testing.T) {
 }
 
 func TestLawsOfSender(t *testing.T) {
-	pregeltest.CheckCombiner(t, combiners.Sender(), 0, 5, 7, 1<<40)
+	combine(t, combiners.Sender(), 0, 5, 7, 1<<40)
 }
 
 // First has no identity and does not commute: any message is as good. It is associative, and one of the two.

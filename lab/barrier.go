@@ -21,8 +21,8 @@ func barrierCmd() *cobra.Command {
 		Short: "Time supersteps with nothing to do between worker processes",
 		Long: `Time supersteps in which nothing is to be done and nothing is sent, on clusters of worker processes on this machine, of one thread each,
 one after the other: what is left is the barrier between supersteps. The clusters are started and ended.`,
-		Example: `  go run ./lab barrier
-  go run ./lab barrier --workers 1,2,4,8 --supersteps 1000 --json barrier.json`,
+		Example: `  go -C lab run . barrier
+  go -C lab run . barrier --workers 1,2,4,8 --supersteps 1000 --json barrier.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if supersteps < 10 || supersteps > mostIdle {

@@ -18,7 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/lab/between"
 	"github.com/superstep-go/superstep/lab/cluster"
-	"github.com/superstep-go/superstep/lab/netns"
+	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
 // betweenCommand is `lab between`.
@@ -50,9 +50,9 @@ combine=on|off, overlap=on|off. The results of all ways must be equal, numbers w
 
 Phases are means of the partitions, medians of the rounds. Bytes are those of frames; on the wire are those that the workers' cables have
 carried, with all headers and what is said to the master, which loopback does not tell. What was sent ahead of a superstep counts in it.`,
-		Example: `  go run ./lab between pagerank --graph kronecker:scale=18 -p iterations=10 --delay 1ms --way overlap=on --way overlap=off
-  go run ./lab between bfs --graph kronecker:scale=18 -p source=1 -p output=level --rate 100mbit --way delivery=auto --way delivery=naive
-  go run ./lab between pagerank --graph rmat:scale=20,a=0.45,b=0.15,c=0.15 -p iterations=10 --workers 4 \
+		Example: `  go -C lab run . between pagerank --graph kronecker:scale=18 -p iterations=10 --delay 1ms --way overlap=on --way overlap=off
+  go -C lab run . between bfs --graph kronecker:scale=18 -p source=1 -p output=level --rate 100mbit --way delivery=auto --way delivery=naive
+  go -C lab run . between pagerank --graph rmat:scale=20,a=0.45,b=0.15,c=0.15 -p iterations=10 --workers 4 \
     --way delivery=naive,combine=off --way delivery=pull,encoding=bitmap --way delivery=mirrored`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {

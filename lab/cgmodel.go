@@ -20,9 +20,9 @@ gradients, and measure it. Alpha and beta are measured first, for each pair of r
 allgather of the direction and three allreduces of a number, or in a grid an allgather in the columns and an alltoall in the rows. Both collectives are also
 compared by all algorithms, so that one sees from which number of ranks on another one wins. Then CG of the NAS Parallel Benchmarks runs, and
 its ranks note how long they are in collectives. With --delay or --bandwidth ranks are at two sites, by halves.`,
-		Example: `  go run ./lab cg-model --class S
-  go run ./lab cg-model --class A --ranks 2,4,8 --processes
-  go run ./lab cg-model --class W --ranks 4,8 --delay 1ms --json model.json`,
+		Example: `  go -C lab run . cg-model --class S
+  go -C lab run . cg-model --class A --ranks 2,4,8 --processes
+  go -C lab run . cg-model --class W --ranks 4,8 --delay 1ms --json model.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			class, at, err := r.check()

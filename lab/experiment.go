@@ -46,9 +46,9 @@ Ratios of times (gain, over_best and the like) are medians of the ratios within 
 other, and so not the ratios of the medians in the table.
 
 --output DIR writes every table of an experiment as NAME.csv and NAME-TABLE.csv, all of it as NAME.json, and the figure as NAME.svg.`,
-		Example: `  go run ./lab experiment switch
-  go run ./lab experiment messages --scale 20 --csv messages.csv --svg messages.svg
-  go run ./lab experiment all --output figures`,
+		Example: `  go -C lab run . experiment switch
+  go -C lab run . experiment messages --scale 20 --csv messages.csv --svg messages.svg
+  go -C lab run . experiment all --output figures`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the name of one experiment: %s", strings.Join(experimentNames(), ", "))

@@ -2,12 +2,12 @@
 // programs with switches that only comparisons need, in this process or between namespaces of the network, the NAS Parallel Benchmarks, and the barrier between supersteps alone. It is not part of the product: nothing
 // imports it.
 //
-//	go run ./lab experiment switch
-//	go run ./lab model --scale 40 --grid 320x288
-//	go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
-//	go run ./lab between pagerank --graph kronecker:scale=18 --delay 1ms
-//	go run ./lab nas-cg --class A
-//	go run ./lab nas-is --class A --ranks 4
+//	go -C lab run . experiment switch
+//	go -C lab run . model --scale 40 --grid 320x288
+//	go -C lab run . run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+//	go -C lab run . between pagerank --graph kronecker:scale=18 --delay 1ms
+//	go -C lab run . nas-cg --class A
+//	go -C lab run . nas-is --class A --ranks 4
 package main
 
 import (
@@ -39,12 +39,12 @@ func run(args []string) int {
 	root := &cobra.Command{
 		Use:   "lab",
 		Short: "Experiments of the papers, predictions, and runs with switches for comparisons",
-		Example: `  go run ./lab experiment switch
-  go run ./lab model --scale 40 --grid 320x288
-  go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --overlap off
-  go run ./lab between pagerank --graph kronecker:scale=18 --delay 1ms
-  go run ./lab nas-cg --class A
-  go run ./lab nas-is --class A --ranks 4`,
+		Example: `  go -C lab run . experiment switch
+  go -C lab run . model --scale 40 --grid 320x288
+  go -C lab run . run bfs --graph kronecker:scale=18 -p source=1 --overlap off
+  go -C lab run . between pagerank --graph kronecker:scale=18 --delay 1ms
+  go -C lab run . nas-cg --class A
+  go -C lab run . nas-is --class A --ranks 4`,
 		SilenceUsage: true, SilenceErrors: true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}

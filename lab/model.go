@@ -37,10 +37,10 @@ the grid, and times from what the kernels take on this machine, measured now, an
 
 --check runs searches of a small SCALE in this process, as many partitions as the grid has, and compares every byte that is
 sent with the prediction. --published predicts the runs that the papers report.`,
-		Example: `  go run ./lab model --scale 40 --grid 320x288 --network tofu-d --threads 48
-  go run ./lab model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
-  go run ./lab model --scale 16 --grid 8x4 --check
-  go run ./lab model --published`,
+		Example: `  go -C lab run . model --scale 40 --grid 320x288 --network tofu-d --threads 48
+  go -C lab run . model --scale 30 --grid 8x8 --network bandwidth=12.5e9,latency=5e-6 --threads 16
+  go -C lab run . model --scale 16 --grid 8x4 --check
+  go -C lab run . model --published`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
 	}

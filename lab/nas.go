@@ -57,10 +57,10 @@ along weighted edges, dot products are aggregators. Zeta must be the published o
 formula; making the matrix and a first iteration are not timed, as in NPB.
 
 With --workers it runs on a cluster of so many processes on this machine, which are started and ended; with --delay (Linux alone) these are at two sites.`,
-		Example: `  go run ./lab nas-cg --class A
-  go run ./lab nas-cg --class S --grid 2x2 --threads 2
-  go run ./lab nas-cg --class W --workers 2 --threads 1 --json cg.json
-  go run ./lab nas-cg --workers 4 --grid 2x2 --delay 1ms`,
+		Example: `  go -C lab run . nas-cg --class A
+  go -C lab run . nas-cg --class S --grid 2x2 --threads 2
+  go -C lab run . nas-cg --class W --workers 2 --threads 1 --json cg.json
+  go -C lab run . nas-cg --workers 4 --grid 2x2 --delay 1ms`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if n.workers > 0 && !cmd.Flags().Changed("threads") {

@@ -59,9 +59,9 @@ group by alltoall. In each iteration the ranks of five keys must be the publishe
 status is 1. Mop/s are keys ranked; making the keys and a first iteration are not timed, as in NPB.
 
 Ranks meet by TCP over loopback. What messages take between them is measured first, and the alltoall chosen by that.`,
-		Example: `  go run ./lab nas-is --class A
-  go run ./lab nas-is --class S --ranks 5
-  go run ./lab nas-is --class W --ranks 2 --processes --json is.json`,
+		Example: `  go -C lab run . nas-is --class A
+  go -C lab run . nas-is --class S --ranks 5
+  go -C lab run . nas-is --class W --ranks 2 --processes --json is.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			class, at, err := r.check()

@@ -39,9 +39,9 @@ between the sites take a delay longer, and share a bandwidth. Algorithms are cho
 network, by what messages between the ranks have been measured to take, or also by which ranks are at one site. Ranks are at the sites by halves or by
 turns. CG is here that of Matsumoto15, figure 7: ranks have rows of the matrix, and tell each other the direction by allgather. The first round does not
 count. A result that is not the published one makes the status 1.`,
-		Example: `  go run ./lab nas-sites --class S
-  go run ./lab nas-sites --class W --ranks 8 --delay 1ms --bandwidth 12.5e6
-  go run ./lab nas-sites --ranks 6 --processes --repeat 5 --json sites.json`,
+		Example: `  go -C lab run . nas-sites --class S
+  go -C lab run . nas-sites --class W --ranks 8 --delay 1ms --bandwidth 12.5e6
+  go -C lab run . nas-sites --ranks 6 --processes --repeat 5 --json sites.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			class, at, err := r.check()

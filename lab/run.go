@@ -64,9 +64,9 @@ how columns say which vertices sent (--encoding), combining before messages are 
 messages on their way while others are made (--overlap off, Ueno11 4.2), vertices numbered by falling degree (--numbering
 input, Nakao20 3.2), and the model's choice of a direction (--delivery beamer, Beamer 2012). The result is that of superstep
 run; it is not written.`,
-		Example: `  go run ./lab run bfs --graph kronecker:scale=18 -p source=1 --grid 2x2 --overlap off
-  go run ./lab run pagerank --graph kronecker:scale=18 -p iterations=10 --grid 4x1 --encoding bitmap
-  go run ./lab run wcc --graph rmat:scale=16 --grid 4x1 --combine off`,
+		Example: `  go -C lab run . run bfs --graph kronecker:scale=18 -p source=1 --grid 2x2 --overlap off
+  go -C lab run . run pagerank --graph kronecker:scale=18 -p iterations=10 --grid 4x1 --encoding bitmap
+  go -C lab run . run wcc --graph rmat:scale=16 --grid 4x1 --combine off`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usagef("expected the name of one program: %s", strings.Join(programNames(), ", "))

@@ -22,9 +22,9 @@ were measured to take, or also by which workers are at one site. Workers are at 
 
 Then PageRank is loaded and run on two clusters of worker processes with the same delay, without a bound of the bandwidth, by turns: the workers of one say at which site they
 are. The clusters are started and ended.`,
-		Example: `  go run ./lab sites
-  go run ./lab sites --workers 4 --delay 10ms --bandwidth 125e6 --svg sites.svg
-  go run ./lab sites --graph kronecker:scale=18 --repeat 3 --json sites.json`,
+		Example: `  go -C lab run . sites
+  go -C lab run . sites --workers 4 --delay 10ms --bandwidth 125e6 --svg sites.svg
+  go -C lab run . sites --graph kronecker:scale=18 --repeat 3 --json sites.json`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := n.check(false); err != nil {

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
@@ -57,7 +58,7 @@ func ExampleRun() {
 			}
 		})
 	}
-	programs := []pregel.Registered{superstep.Register("hops", Hops{})}
+	programs := []pregel.Registered{pregel.Register("hops", Hops{})}
 	ready := make(chan string, 3)
 	isReady := func(address string) { ready <- address }
 	await := func() string {
@@ -91,12 +92,12 @@ func ExampleRun() {
 
 // hops runs the program on the cluster.
 func hops(ctx context.Context, address string, programs []pregel.Registered) error {
-	cluster, err := superstep.Connect(ctx, address, superstep.ConnectOptions{Programs: programs})
+	connection, err := cluster.Connect(ctx, address, cluster.Options{Programs: programs})
 	if err != nil {
 		return err
 	}
-	defer cluster.Close()
-	g, err := cluster.Load(ctx, "path:vertices=4")
+	defer connection.Close()
+	g, err := connection.Load(ctx, "path:vertices=4")
 	if err != nil {
 		return err
 	}

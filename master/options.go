@@ -18,9 +18,9 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/objects"
-	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -38,7 +38,7 @@ type Options struct {
 	TLSCert, TLSKey, TLSCA string
 	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. Workers have the same, of the
+	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them. Workers have the same, of the
 	// same build.
 	Programs []pregel.Registered
 	// AuditLog is the file to which a line is added for each change that someone made, and for who was refused; none by default.
@@ -120,7 +120,7 @@ type Config struct {
 	Group         membership.Group
 	GossipAddress string
 	// Spans gets traces of jobs, or is nil. It is closed at the end.
-	Spans *otlp.Exporter
+	Spans trace.Exporter
 	// Metrics answers at /metrics, or is nil.
 	Metrics http.Handler
 	// Page, if not nil, makes what answers at all other addresses: the page and its API. It is called once, by Serve.

@@ -31,7 +31,9 @@
 package plan
 
 import (
-	"github.com/superstep-go/superstep/internal/engine"
+	"errors"
+
+	"github.com/superstep-go/superstep/internal/plans"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -46,36 +48,44 @@ type Round struct {
 }
 
 // Phase is a plan that runs a program to its end.
-func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan { return made(engine.Phase(pregel.Erase(p))) }
+func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan {
+	return made(plans.Step{Kind: plans.Phase, Phase: pregel.Erase(p)})
+}
 
 // Sequence runs plans one after the other.
-func Sequence(plans ...pregel.Plan) pregel.Plan { return made(engine.Sequence(steps(plans)...)) }
+func Sequence(all ...pregel.Plan) pregel.Plan { return made(plans.Step{Plans: steps(all)}) }
 
 // Repeat runs plans one after the other, again and again, until the condition holds at the end of a round. It is asked where the
 // run is driven, on a cluster by the master, and the run waits for it: it should not block.
-func Repeat(until func(r *Round) bool, plans ...pregel.Plan) pregel.Plan {
-	return made(engine.Repeat(condition(until), steps(plans)...))
+func Repeat(until func(r *Round) bool, all ...pregel.Plan) pregel.Plan {
+	p := plans.Step{Kind: plans.Repeat, Test: condition(until), Plans: steps(all)}
+	if until == nil {
+		p.Err = errors.New("plan.Repeat: the condition is nil")
+	} else if p.Count() == 0 {
+		p.Err = errors.New("plan.Repeat: there is no phase to repeat")
+	}
+	return made(p)
 }
 
 // Choose runs one of two plans, by a condition on the phase that ran last.
 func Choose(holds func(r *Round) bool, then, otherwise pregel.Plan) pregel.Plan {
-	both := steps([]pregel.Plan{then, otherwise})
-	return made(engine.Choose(condition(holds), both[0], both[1]))
+	p := plans.Step{Kind: plans.Choose, Test: condition(holds), Plans: steps([]pregel.Plan{then, otherwise})}
+	if holds == nil {
+		p.Err = errors.New("plan.Choose: the condition is nil")
+	}
+	return made(p)
 }
 
-func condition(f func(r *Round) bool) func(*engine.Round) bool {
-	if f == nil {
-		return nil
-	}
-	return func(r *engine.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
+func condition(f func(r *Round) bool) func(*plans.Round) bool {
+	return func(r *plans.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
 }
 
-func made(p engine.Plan) pregel.Plan { return pregel.Engine{}.NewPlan(p) }
+func made(p plans.Step) pregel.Plan { return pregel.Engine{}.NewPlan(p) }
 
-func steps(plans []pregel.Plan) []engine.Plan {
-	all := make([]engine.Plan, len(plans))
-	for i, p := range plans {
-		all[i] = engine.PlanOf(p)
+func steps(all []pregel.Plan) []plans.Step {
+	list := make([]plans.Step, len(all))
+	for i, p := range all {
+		list[i], _ = pregel.Engine{}.Steps(p).(plans.Step)
 	}
-	return all
+	return list
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/testcluster"
@@ -81,13 +82,13 @@ func wantPhases(t *testing.T, records []superstep.SuperstepRecord, sources int) 
 
 // TestOnACluster runs plans there, twice, and wants the same.
 func TestOnACluster(t *testing.T) {
-	registered := []pregel.Registered{superstep.Register("halving", halving{}), superstep.Register("adding", adding{})}
+	registered := []pregel.Registered{pregel.Register("halving", halving{}), pregel.Register("adding", adding{})}
 	programs, wrong := builtin.With(registered)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
 	}
 	c := testcluster.Start(t, 2, master.Config{}, programs...)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: registered})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: registered})
 	if err != nil {
 		t.Fatal(err)
 	}

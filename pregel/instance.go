@@ -31,7 +31,7 @@ type instance[V, M any] struct {
 	oldValues []V
 	oldInbox  kernel.Inbox[M]
 
-	pulls     []Pull
+	pulls     []kernel.ColumnPull
 	takeInbox bool
 	tiled     []uint64 // the receivers of sums by tiles; nil if tiles are not used
 	apart     bool     // sums by tiles do not lie in the column being written
@@ -48,7 +48,7 @@ type way[M any] struct {
 	adder   kernel.Adder[M]   // the kernel, if it is one
 }
 
-func (i *instance[V, M]) Place(p *Placement) error {
+func (i *instance[V, M]) Place(p *kernel.Placement) error {
 	i.oldValues, i.oldInbox = i.values.Data, i.inbox
 	i.ways = i.ways[:0]
 	for range p.Ways {
@@ -184,7 +184,7 @@ func (i *instance[V, M]) Gather(p *kernel.Pull, way, owned int, finished []uint6
 	return walked
 }
 
-func (i *instance[V, M]) SetPulls(pulls []Pull, inbox bool, tiled []uint64) {
+func (i *instance[V, M]) SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64) {
 	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
 }
 

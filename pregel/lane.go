@@ -14,7 +14,7 @@ type lane[V, M any] struct {
 	of      *instance[V, M]
 	own     Worker // what Block.Worker points to
 	cursor  Vertex[V, M]
-	batch   Batch
+	batch   kernel.Batch
 	outbox  *kernel.Outbox[M]
 	bins    *kernel.Bins[M]
 	in, out [64]M
@@ -52,7 +52,7 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 
 func (l *lane[V, M]) Worker() *Worker      { return &l.own }
 func (l *lane[V, M]) State() *kernel.State { return &l.own.state }
-func (l *lane[V, M]) Batch() *Batch        { return &l.batch }
+func (l *lane[V, M]) Batch() *kernel.Batch { return &l.batch }
 
 func (l *lane[V, M]) Equip() {
 	l.bins = nil
@@ -255,7 +255,7 @@ func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	return walked
 }
 
-func (l *lane[V, M]) PullInto(p Pull, w int, need uint64) (walked int) {
+func (l *lane[V, M]) PullInto(p kernel.ColumnPull, w int, need uint64) (walked int) {
 	i := l.of
 	has := i.inbox.Has.Words[w]
 	found, walked := i.ways[p.Way].kernel.Pull(p.Pull, w, need, has, (*[64]M)(i.inbox.Msg[w<<6:]))

@@ -6,8 +6,33 @@ type Program[V, M any] interface {
 	Compute(v *Vertex[V, M], msg M)
 }
 
-// Registered is a program with the name by which it is asked for: what superstep.Register returns, and nothing else.
+// Registered is a program with the name by which it is asked for: what [Register] returns, and
+// nothing else.
 type Registered interface{ ProgramName() string }
+
+// Register gives a program a name on the command line and in a cluster, of letters, digits, _ . and
+// -, that no other program has, a built-in one included. Its parameters are its exported fields
+// with a param tag:
+//
+//	Source pregel.VertexID `param:"source" help:"where to start"`
+//	Limit  int             `param:"limit" default:"10" help:"how far to go"`
+//
+// The package comment says which types they may have. Parameters have different names, of the same
+// characters. A command line refuses what does not hold to this, with exit status 2.
+func Register[V, M any](name string, p Program[V, M]) Registered { return registered{name, Erase(p)} }
+
+type registered struct {
+	name    string
+	program Erased
+}
+
+func (r registered) ProgramName() string { return r.name }
+
+// Registered returns the program of what Register returned.
+func (Engine) Registered(r Registered) (program Erased, ok bool) {
+	own, ok := r.(registered)
+	return own.program, ok
+}
 
 // ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an
 // edge costs about twice as much. It is passed as [List](p). msgs is only valid during the call.

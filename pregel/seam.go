@@ -1,8 +1,6 @@
 package pregel
 
 import (
-	"sync/atomic"
-
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -13,27 +11,12 @@ import (
 // for up to 64 words, for a chunk, for a bin or for a frame, and never for an edge
 // (docs/design/erasure.md).
 
-// Placement describes the partition that an Instance is made for.
-type Placement struct {
-	kernel.Binding
-	// Ways is how many columns of messages to all neighbours there are: 2 for Either.
-	Ways int
-	// Size is the number of owned vertices, rounded up to whole words.
-	Size                  int
-	Partition, Partitions int
-	OutDegrees, InDegrees []uint32
-	// Store is where messages that are kept one by one lie.
-	Store *mem.Arena
-	// Hub is set to 1 more than the last vertex with so many messages that they want room.
-	Hub *atomic.Uint64
-}
-
 // Instance holds what a partition has of types V and M: the vertices' values, the columns of
 // messages, and the messages that came.
 type Instance interface {
 	// Place makes values, columns and inbox for a partition, as they are before superstep 0.
 	// Carry then takes the values and the inbox of so many words from those that Place replaced.
-	Place(p *Placement) error
+	Place(p *kernel.Placement) error
 	Carry(words int)
 	// Rebind replaces the program by another one of the same type.
 	Rebind(m *Methods)
@@ -69,7 +52,7 @@ type Instance interface {
 
 	// SetPulls says what Lane.PullOne and Lane.Pull go through: lists, and the column that is
 	// delivered through each; and whether they take the inbox, or the sums of tiles.
-	SetPulls(pulls []Pull, inbox bool, tiled []uint64)
+	SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64)
 	// Tiles reports whether pulls of all messages can go by tiles. ApartBytes is how many bytes
 	// their sums take. MakeSums makes them in an arena, or, with nil, forgets them. ClearSums
 	// makes the sums of words [lo, hi) zero.
@@ -90,23 +73,6 @@ type Instance interface {
 	// Resolve calls the program's Resolve. Values are elements of a column; the one that Resolve
 	// returns is appended to it.
 	Resolve(id VertexID, exists, remove bool, value int, add []int, of kernel.Column) (exist bool)
-}
-
-// Pull is a traversal, and the column whose messages cross it.
-type Pull struct {
-	*kernel.Pull
-	Way int
-}
-
-// Batch is up to 64 words of vertices that a Lane sweeps, and what came of each.
-type Batch struct {
-	// Words are their numbers; Run the vertices to run, Received those with a message, and
-	// Active those awake.
-	Words                 [64]int32
-	Run, Received, Active [64]uint64
-	// Sent are the vertices that sent to all neighbours, Back those that sent to in-neighbours
-	// apart; Halted voted to halt, and Finished finished.
-	Sent, Back, Halted, Finished [64]uint64
 }
 
 // Lane is one goroutine's share of an Instance.
@@ -138,12 +104,12 @@ type Lane interface {
 	Store(w int, sent, back uint64)
 	// Sweep runs n words of the batch, whose messages are in the inbox.
 	Sweep(n int)
-	Batch() *Batch
+	Batch() *kernel.Batch
 
 	// TryPull pulls for vertices of a word, and drops the result.
 	TryPull(p *kernel.Pull, w int) (walked int)
 	// PullInto pulls into the inbox. If any one message is enough, no vertex of need has one.
-	PullInto(p Pull, w int, need uint64) (walked int)
+	PullInto(p kernel.ColumnPull, w int, need uint64) (walked int)
 	// Push pushes the messages of the senders of some words from base on into the inbox.
 	Push(p *kernel.Push, way, base int, words uint64) (walked int)
 	// Claim and Emit push the messages of the senders of words [lo, hi): to receivers that have

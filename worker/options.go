@@ -33,7 +33,7 @@ type Options struct {
 	TLSCert, TLSKey, TLSCA string
 	// InsecureToken lets the token, and all data, travel in the clear where others can reach what listens.
 	InsecureToken bool
-	// Programs are those of this binary beside the built-in ones, as superstep.Register returns them. The master has the same, of
+	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them. The master has the same, of
 	// the same build.
 	Programs []pregel.Registered
 	// DataRoots are the directories below which the files are that jobs may name; none: any that the process can read.

@@ -1,6 +1,6 @@
 // Command superstep runs vertex programs on graphs, and the Graph500 benchmark.
 package main
 
-import "github.com/superstep-go/superstep"
+import "github.com/superstep-go/superstep/command"
 
-func main() { superstep.Main() }
+func main() { command.Main() }

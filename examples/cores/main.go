@@ -10,8 +10,8 @@ package main
 import (
 	"fmt"
 
-	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/command"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -75,4 +75,4 @@ func (p Cores) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-func main() { superstep.Main(superstep.Register("cores", Cores{})) }
+func main() { command.Main(pregel.Register("cores", Cores{})) }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/worker"
@@ -72,13 +73,13 @@ func TestCores(t *testing.T) {
 // TestOnACluster runs the program on a master and two workers that this module starts.
 func TestOnACluster(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
-	var cluster sync.WaitGroup
+	var daemons sync.WaitGroup
 	t.Cleanup(func() {
 		stop()
-		cluster.Wait()
+		daemons.Wait()
 	})
 	start := func(run func() error) {
-		cluster.Go(func() {
+		daemons.Go(func() {
 			if err := run(); err != nil {
 				t.Error(err)
 				stop()
@@ -96,7 +97,7 @@ func TestOnACluster(t *testing.T) {
 			return ""
 		}
 	}
-	programs := []pregel.Registered{superstep.Register("cores", Cores{})}
+	programs := []pregel.Registered{pregel.Register("cores", Cores{})}
 	dir := t.TempDir()
 	start(func() error {
 		return master.Run(ctx, master.Options{Listen: "127.0.0.1:0", Data: dir, Programs: programs, Ready: isReady})
@@ -109,7 +110,7 @@ func TestOnACluster(t *testing.T) {
 	}
 	await()
 	await()
-	connection, err := superstep.Connect(ctx, address, superstep.ConnectOptions{Programs: programs})
+	connection, err := cluster.Connect(ctx, address, cluster.Options{Programs: programs})
 	if err != nil {
 		t.Fatal(err)
 	}

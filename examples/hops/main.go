@@ -4,8 +4,8 @@ package main
 import (
 	"math"
 
-	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/command"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -35,4 +35,4 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 	v.VoteToHalt()
 }
 
-func main() { superstep.Main(superstep.Register("hops", Hops{})) }
+func main() { command.Main(pregel.Register("hops", Hops{})) }

@@ -32,9 +32,9 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 		taken[p.Name] = "a built-in program has this name"
 	}
 	for _, given := range own {
-		p, ok := given.(engine.Registered)
+		p, ok := registered(given)
 		if !ok {
-			problems = append(problems, errors.New("a program must come from superstep.Register"))
+			problems = append(problems, errors.New("a program must come from pregel.Register"))
 			continue
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
@@ -59,3 +59,15 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 }
 
 var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+
+// registered returns the entry of a program that was registered.
+func registered(given pregel.Registered) (engine.Registered, bool) {
+	if p, ok := given.(engine.Registered); ok {
+		return p, true
+	}
+	p, ok := pregel.Engine{}.Registered(given)
+	if !ok {
+		return engine.Registered{}, false
+	}
+	return engine.Register(given.ProgramName(), p), true
+}

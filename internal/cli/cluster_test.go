@@ -313,6 +313,18 @@ func standsBy(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("SUPERSTEP_MASTER", c.address)
 }
 
+// appears GLOB waits for a file of such a name, and ! appears for there to be none.
+func appears(ts *testscript.TestScript, neg bool, args []string) {
+	so := func() bool {
+		names, err := filepath.Glob(ts.MkAbs(args[0]))
+		ts.Check(err)
+		return (len(names) > 0) != neg
+	}
+	if !soon(so) {
+		ts.Fatalf("waited for %s, %t", args[0], !neg)
+	}
+}
+
 // untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
 func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 	c := ts.Value(clusterKey{}).(*processes)

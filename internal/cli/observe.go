@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/metrics"
-	"github.com/superstep-go/superstep/internal/otlp"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -24,8 +24,8 @@ func (f *metricsFlags) define(cmd *cobra.Command) {
 }
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
-func (a *app) spans(ctx context.Context, service, root string) (*otlp.Exporter, error) {
-	e, err := otlp.New(ctx, otlp.Options{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
+func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, error) {
+	e, err := trace.Export(ctx, trace.ExportOptions{Service: service, Version: buildinfo.Revision(), Root: root, Log: a.logger()})
 	if err != nil {
 		return nil, usageError{err}
 	}

@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
@@ -19,13 +18,13 @@ import (
 // own are the programs of a user's binary.
 func own() []pregel.Registered {
 	return []pregel.Registered{
-		superstep.Register("hops", Hops{}), superstep.Register("forever", Forever{}), superstep.Register("broken", Broken{}),
-		superstep.Register("count", pregel.List(Received{})), superstep.Register("stuck", Stuck{}),
-		superstep.Register("deep", Deep{}), superstep.Register("racing", Racing{}), superstep.Register("dice", Dice{}),
-		superstep.Register("marks", Marks{}), superstep.Register("ends", pregel.List(Ends{})),
-		superstep.Register("adds", Adds{}), superstep.Register("prune", Prune{}),
-		superstep.Register("tolls", Tolls{}), superstep.Register("churn", Churn{}), superstep.Register("ages", Ages{}),
-		superstep.Register("hungry", pregel.List(Hungry{})), superstep.Register("everywhere", pregel.List(Everywhere{})),
+		pregel.Register("hops", Hops{}), pregel.Register("forever", Forever{}), pregel.Register("broken", Broken{}),
+		pregel.Register("count", pregel.List(Received{})), pregel.Register("stuck", Stuck{}),
+		pregel.Register("deep", Deep{}), pregel.Register("racing", Racing{}), pregel.Register("dice", Dice{}),
+		pregel.Register("marks", Marks{}), pregel.Register("ends", pregel.List(Ends{})),
+		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}),
+		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}), pregel.Register("ages", Ages{}),
+		pregel.Register("hungry", pregel.List(Hungry{})), pregel.Register("everywhere", pregel.List(Everywhere{})),
 	}
 }
 

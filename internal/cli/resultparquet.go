@@ -51,7 +51,10 @@ func columnType(f engine.Field) graphio.ColumnType {
 func saveParquet(form resultlines.Form, fill filler) filler {
 	return func(ctx context.Context, w io.Writer) error {
 		columns := columnTypes(form)
-		p := graphio.NewParquetWriter(w, columns)
+		p, err := graphio.NewParquetWriter(w, columns)
+		if err != nil {
+			return err
+		}
 		out := &table{form: form, row: func(vertex string, values []string) error {
 			if err := addText(p, 0, columns[0].Type, vertex); err != nil {
 				return err
@@ -71,7 +74,7 @@ func saveParquet(form resultlines.Form, fill filler) filler {
 }
 
 // addText adds a value, by its text in a line of a result, to a column.
-func addText(p *graphio.ParquetWriter, column int, t graphio.ColumnType, text string) error {
+func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text string) error {
 	var err error
 	switch t {
 	case graphio.IntColumn:

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/command"
 	"github.com/superstep-go/superstep/internal/cli"
 	"github.com/superstep-go/superstep/internal/engine"
 )
@@ -26,8 +26,8 @@ import (
 // TestMain lets the scripts run this binary as superstep, as a user's own binary, and as one whose results are wrong.
 func TestMain(m *testing.M) {
 	testscript.Main(ownCache{m}, map[string]func(){
-		"superstep": func() { superstep.Main() },
-		"own":       func() { superstep.Main(own()...) },
+		"superstep": func() { command.Main() },
+		"own":       func() { command.Main(own()...) },
 		"spoiled":   func() { os.Exit(cli.RunSpoiled(os.Args[1:])) },
 		"misled": func() {
 			os.Exit(cli.RunReplaced(os.Args[1:], engine.Register("bfs", pregel.Erase(Misled{}))))
@@ -75,7 +75,7 @@ func runScripts(t *testing.T, dir string) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exits": exits, "match": match, "jsonkeys": jsonKeys, "json": jsonValue, "jsonlines": jsonLines, "bytes": writeBytes, "only": only, "fields": fields, "fails": fails, "cut": cut, "same": same,
-			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "ended": endedProcess, "crash": crashProcess, "restart": restartMaster, "standby": standsBy, "until": untilJob, "freeport": freePort,
+			"cluster": startCluster, "worker": startWorker, "stop": stopProcess, "ended": endedProcess, "crash": crashProcess, "restart": restartMaster, "standby": standsBy, "until": untilJob, "appears": appears, "freeport": freePort,
 		},
 	})
 }

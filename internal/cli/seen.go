@@ -17,7 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
-	"github.com/superstep-go/superstep/internal/otlp"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
@@ -76,7 +75,7 @@ type observer struct {
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
-	spans  *otlp.Exporter // nil if nobody collects them
+	spans  trace.Exporter // nil if nobody collects them
 	last   []func()       // done when the page has ended
 }
 

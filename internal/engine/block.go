@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
@@ -129,7 +129,7 @@ func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
 	if need == 0 {
 		return 0
 	}
-	return t.PullInto(pregel.Pull{Pull: &p.Pull, Way: p.from.way}, w, need)
+	return t.PullInto(kernel.ColumnPull{Pull: &p.Pull, Way: p.from.way}, w, need)
 }
 
 // announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.

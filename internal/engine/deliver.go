@@ -10,7 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the vertices that are awake.
@@ -169,7 +168,7 @@ func (r *runner) pullTask(worker int) {
 func (r *runner) setPulls(inbox bool) {
 	r.passed = r.passed[:0]
 	for _, p := range r.pulling {
-		r.passed = append(r.passed, pregel.Pull{Pull: &p.Pull, Way: p.from.way})
+		r.passed = append(r.passed, kernel.ColumnPull{Pull: &p.Pull, Way: p.from.way})
 	}
 	var tiled []uint64
 	if r.tiling.on {

@@ -69,7 +69,7 @@ func (r *runner) bind(size int) error {
 		r.pulls = append(r.pulls, pull{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
-	err := r.instance.Place(&pregel.Placement{
+	err := r.instance.Place(&kernel.Placement{
 		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index, Partitions: r.part.Of,
 		OutDegrees: r.outDegrees, InDegrees: r.inDegrees, Store: r.store, Hub: &r.hub,
 	})

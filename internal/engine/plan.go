@@ -7,76 +7,42 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/plans"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Plan is what a pregel.Plan holds: a phase, or a composition of plans.
+// Plan is a plan whose phases are programs that the engine knows.
 type Plan struct {
-	kind  planKind
-	phase Program // of a phase; nil if err says what is wrong with it
-	err   error
-	test  func(r *Round) bool
+	plans.Step
+	phase Program // of a phase; nil if Err says what is wrong with it
 	plans []Plan
-}
-
-type planKind uint8
-
-const (
-	planSequence planKind = iota
-	planPhase
-	planRepeat
-	planChoose
-)
-
-// Round is plan.Round.
-type Round struct {
-	Number     int
-	Supersteps int
-	pregel.Totals
 }
 
 // PlanOf returns the steps of a plan.
 func PlanOf(p pregel.Plan) Plan {
-	steps, _ := pregel.Engine{}.Steps(p).(Plan)
-	return steps
+	step, _ := pregel.Engine{}.Steps(p).(plans.Step)
+	return planOf(step)
 }
 
-// Phase is plan.Phase.
-func Phase(p pregel.Erased) Plan {
-	if _, ok := p.Program.(Planned); ok { // whose Plan is not called: it may be that which makes this phase
-		return Plan{kind: planPhase, err: fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", Name(p.Program))}
+func planOf(step plans.Step) Plan {
+	p := Plan{Step: step}
+	if step.Kind == plans.Phase {
+		if _, ok := step.Phase.Program.(Planned); ok { // whose Plan is not called: it may be that which makes this phase
+			p.Err = fmt.Errorf("%s: a phase has no plan of its own: use plan.Sequence", Name(step.Phase.Program))
+		} else {
+			p.phase, p.Err = NewProgram(step.Phase)
+		}
 	}
-	program, err := NewProgram(p)
-	return Plan{kind: planPhase, phase: program, err: err}
-}
-
-// Sequence is plan.Sequence.
-func Sequence(plans ...Plan) Plan { return Plan{plans: plans} }
-
-// Repeat is plan.Repeat.
-func Repeat(until func(r *Round) bool, plans ...Plan) Plan {
-	p := Plan{kind: planRepeat, test: until, plans: plans}
-	if until == nil {
-		p.err = errors.New("plan.Repeat: the condition is nil")
-	} else if p.count() == 0 {
-		p.err = errors.New("plan.Repeat: there is no phase to repeat")
-	}
-	return p
-}
-
-// Choose is plan.Choose.
-func Choose(condition func(r *Round) bool, then, otherwise Plan) Plan {
-	p := Plan{kind: planChoose, test: condition, plans: []Plan{then, otherwise}}
-	if condition == nil {
-		p.err = errors.New("plan.Choose: the condition is nil")
+	for _, inner := range step.Plans {
+		p.plans = append(p.plans, planOf(inner))
 	}
 	return p
 }
 
 // Phases returns the phases in the order in which the plan names them, and what is wrong with any.
 func (p *Plan) Phases() (all []Program, err error) {
-	errs := []error{p.err}
-	if p.kind == planPhase && p.err == nil {
+	errs := []error{p.Err}
+	if p.Kind == plans.Phase && p.Err == nil {
 		all = append(all, p.phase)
 	}
 	for i := range p.plans {
@@ -109,17 +75,17 @@ type walk struct {
 	run     func(phase int, before bsp.Outcome) (*Ran, error)
 	sum     bsp.Outcome
 	phases  int // that ran
-	last    Round
+	last    plans.Round
 }
 
 // plan runs a plan whose first phase has the number first.
 func (w *walk) plan(p *Plan, first int) error {
-	switch p.kind {
-	case planPhase:
+	switch p.Kind {
+	case plans.Phase:
 		return w.phase(first)
-	case planRepeat:
+	case plans.Repeat:
 		return w.repeat(p, first)
-	case planChoose:
+	case plans.Choose:
 		then, err := w.holds(p, "plan.Choose")
 		switch {
 		case err != nil:
@@ -127,7 +93,7 @@ func (w *walk) plan(p *Plan, first int) error {
 		case then:
 			return w.plan(&p.plans[0], first)
 		}
-		return w.plan(&p.plans[1], first+p.plans[0].count())
+		return w.plan(&p.plans[1], first+p.plans[0].Count())
 	default:
 		return w.sequence(p.plans, first)
 	}
@@ -160,7 +126,7 @@ func (w *walk) holds(p *Plan, of string) (holds bool, err error) {
 			err = e
 		}
 	}()
-	return p.test(&w.last), context.Cause(w.ctx)
+	return p.Test(&w.last), context.Cause(w.ctx)
 }
 
 func (w *walk) sequence(plans []Plan, first int) error {
@@ -171,7 +137,7 @@ func (w *walk) sequence(plans []Plan, first int) error {
 		if err := w.plan(&plans[i], first); err != nil {
 			return err
 		}
-		first += plans[i].count()
+		first += plans[i].Count()
 	}
 	return nil
 }
@@ -191,23 +157,11 @@ func (w *walk) phase(i int) error {
 
 // certain reports whether the plan begins with the first of its phases, whatever its conditions say.
 func (p *Plan) certain() bool {
-	for p.kind != planPhase {
-		if p.kind == planChoose || len(p.plans) == 0 {
+	for p.Kind != plans.Phase {
+		if p.Kind == plans.Choose || len(p.plans) == 0 {
 			return false
 		}
 		p = &p.plans[0]
 	}
 	return true
-}
-
-// count returns the number of phases.
-func (p *Plan) count() int {
-	n := 0
-	if p.kind == planPhase {
-		n = 1
-	}
-	for i := range p.plans {
-		n += p.plans[i].count()
-	}
-	return n
 }

@@ -43,6 +43,14 @@ type (
 	ScoreNaming  interface{ ScoreName() string }
 )
 
+// untyped are these as types.
+var untyped = []reflect.Type{
+	reflect.TypeFor[Validating](), reflect.TypeFor[Judging](), reflect.TypeFor[Monotonic](), reflect.TypeFor[NonNegative](),
+	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
+	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
+	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](),
+}
+
 // methods are a program's optional methods, found once per job.
 type methods struct {
 	*pregel.Methods
@@ -87,27 +95,25 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 			misnamed(value, name, m.Wanted[name], &errs)
 		}
 	}
-	find(value, "Validate", &m.validating, &errs)
-	find(value, "ValidateGraph", &m.judging, &errs)
-	find(value, "MaxSupersteps", &m.bounded, &errs)
-	find(value, "Sources", &m.sources, &errs)
-	find(value, "Coordinate", &m.coordinate, &errs)
-	find(value, "Mutations", &m.mutations, &errs)
-	find(value, "ScoreName", &m.scoreName, &errs)
-	var planned Planned
-	find(value, "Plan", &planned, &errs)
-	var directed Directed
-	var aggregating Aggregating
-	var columnar Columnar
-	var monotonic Monotonic
-	var nonNegative NonNegative
-	var asynchronous Asynchronous
-	find(value, "Direction", &directed, &errs)
-	find(value, "Aggregators", &aggregating, &errs)
-	find(value, "Columns", &columnar, &errs)
-	find(value, "Monotone", &monotonic, &errs)
-	find(value, "NonNegative", &nonNegative, &errs)
-	find(value, "Asynchronous", &asynchronous, &errs)
+	for _, t := range untyped {
+		if !reflect.TypeOf(value).Implements(t) {
+			misnamed(value, t.Method(0).Name, t.Method(0).Type, &errs)
+		}
+	}
+	m.validating, _ = value.(Validating)
+	m.judging, _ = value.(Judging)
+	m.bounded, _ = value.(Bounded)
+	m.sources, _ = value.(Sourced)
+	m.coordinate, _ = value.(Coordinating)
+	m.mutations, _ = value.(Mutating)
+	m.scoreName, _ = value.(ScoreNaming)
+	planned, _ := value.(Planned)
+	directed, _ := value.(Directed)
+	aggregating, _ := value.(Aggregating)
+	columnar, _ := value.(Columnar)
+	monotonic, _ := value.(Monotonic)
+	nonNegative, _ := value.(NonNegative)
+	asynchronous, _ := value.(Asynchronous)
 	m.monotone, m.nonNegative, m.asynchronous = monotonic != nil, nonNegative != nil, asynchronous != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -267,17 +273,7 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	return err
 }
 
-// find sets into to value if value implements the interface. A method of that name with another signature is an error, since
-// it would be ignored.
-func find[T any](value any, name string, into *T, errs *[]error) {
-	if t, ok := value.(T); ok {
-		*into = t
-		return
-	}
-	misnamed(value, name, reflect.TypeFor[T]().Method(0).Type, errs)
-}
-
-// misnamed adds an error if value has a method of a name with another signature than is wanted.
+// misnamed adds an error, since the method would be ignored, if value has a method of a name with another signature than is wanted.
 func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	t := reflect.TypeOf(value)
 	if method, ok := t.MethodByName(name); ok {

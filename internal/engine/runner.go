@@ -42,10 +42,10 @@ type runner struct {
 	grids    grids
 	early    early
 
-	layout     graph.Layout  // of the program's direction
-	pulls      []pull        // by block
-	pulling    []*pull       // those of this superstep
-	passed     []pregel.Pull // these, as the instance has them
+	layout     graph.Layout        // of the program's direction
+	pulls      []pull              // by block
+	pulling    []*pull             // those of this superstep
+	passed     []kernel.ColumnPull // these, as the instance has them
 	tiling     tiling
 	light      lightest
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
@@ -97,7 +97,7 @@ type tasks struct {
 // thread is the state of one worker of a partition's team.
 type thread struct {
 	pregel.Lane
-	batch    *pregel.Batch
+	batch    *kernel.Batch
 	requests *kernel.Requests // nil if the program changes no graph
 	push     kernel.Push      // the worker's range of a push
 	count    counts

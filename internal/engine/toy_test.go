@@ -215,7 +215,7 @@ func (t *toy[V, M]) combiner() pregel.Combiner[M] {
 
 // place gives the instance the vertices and edges that there are.
 func (t *toy[V, M]) place() {
-	p := pregel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
+	p := kernel.Placement{Ways: 2, Size: len(t.out), Partitions: 1, OutDegrees: t.out, InDegrees: t.in}
 	p.Capacity = p.Size
 	if err := t.instance.Place(&p); err != nil {
 		panic(err)

@@ -46,7 +46,7 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 			if err != nil {
 				t.Error(err)
 			}
-			return Found{Parent: job.Value}
+			return Found{Parent: func(id pregel.VertexID) pregel.VertexID { return job.Any(id).(pregel.VertexID) }}
 		}
 		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.SSSPTree[float32]{Source: root}), engine.Options{})
 		if err == nil {
@@ -56,8 +56,8 @@ func searched(t *testing.T, c LocalConfig, partitions int) func(sssp bool, root 
 			t.Error(err)
 		}
 		return Found{
-			Parent: func(id pregel.VertexID) pregel.VertexID { return job.Value(id).From },
-			Dist:   func(id pregel.VertexID) float32 { return job.Value(id).Dist },
+			Parent: func(id pregel.VertexID) pregel.VertexID { return job.Any(id).(algorithms.Hop[float32]).From },
+			Dist:   func(id pregel.VertexID) float32 { return job.Any(id).(algorithms.Hop[float32]).Dist },
 		}
 	}
 }

@@ -10,8 +10,6 @@ import (
 	"sync/atomic"
 	"unicode/utf8"
 
-	"github.com/parquet-go/parquet-go/format"
-
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/names"
 )
@@ -23,13 +21,14 @@ const parquetBatch = 1 << 16
 type parquetTable struct {
 	r        *reader
 	f        *file
-	meta     *format.FileMetaData
-	columns  [3]*parquetColumn // the source, the target and the weight, if there is one
-	names    *names.Table      // nil of numbers
-	ends     int               // columns of ids: 2, or 1 of a table of vertices
-	lo, hi   int               // the row groups of this rank
-	firsts   []int             // the first batch of each of them
-	rows     []int64           // the first row of each row group, and after the last
+	table    ParquetFile
+	columns  [3]*StoredColumn // the source, the target and the weight, if there is one
+	at       [3]int           // their places, -1 if there is none
+	names    *names.Table     // nil of numbers
+	ends     int              // columns of ids: 2, or 1 of a table of vertices
+	lo, hi   int              // the row groups of this rank
+	firsts   []int            // the first batch of each of them
+	rows     []int64          // the first row of each row group, and after the last
 	weighted bool
 }
 
@@ -51,19 +50,18 @@ func (r *reader) readParquet(ctx context.Context, f *file) (*edges.RankInput, er
 
 // openParquet reads what a file says of its columns and rows, and shares out the row groups.
 func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, err error) {
-	meta, columns, err := r.readFooter(f)
-	if err != nil {
+	p = &parquetTable{r: r, f: f}
+	if p.table, err = r.readFooter(f); err != nil {
 		return nil, "", err
 	}
-	p = &parquetTable{r: r, f: f, meta: meta}
-	if said, err = p.understand(columns, &o); err != nil {
+	if said, err = p.understand(p.table.Columns(), &o); err != nil {
 		return nil, "", inFile(err, f.path)
 	}
-	p.lo, p.hi = edges.Part(len(meta.RowGroups), r.rank, r.ranks)
-	p.firsts, p.rows = make([]int, len(meta.RowGroups)), make([]int64, len(meta.RowGroups)+1)
+	groups := p.table.Rows()
+	p.lo, p.hi = edges.Part(len(groups), r.rank, r.ranks)
+	p.firsts, p.rows = make([]int, len(groups)), make([]int64, len(groups)+1)
 	batch := 0
-	for i := range meta.RowGroups {
-		n := meta.RowGroups[i].NumRows
+	for i, n := range groups {
 		if p.rows[i+1] = p.rows[i] + n; i >= p.lo && i < p.hi {
 			p.firsts[i] = batch
 			batch += int((n + parquetBatch - 1) / parquetBatch)
@@ -75,13 +73,13 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 }
 
 // understand finds the columns of edges, or of a table of vertices that of these.
-func (p *parquetTable) understand(columns []parquetColumn, o *Columns) (string, error) {
+func (p *parquetTable) understand(columns []StoredColumn, o *Columns) (string, error) {
 	if o.Header != nil || o.Delimiter != "" {
 		return "", &fault{found: "--header or --delimiter", expected: "neither: columns of Parquet have names and no delimiter"}
 	}
 	c := &csvGrammar{at: [3]int{-1, -1, -1}, columns: len(columns)}
 	for i := range columns {
-		c.titles = append(c.titles, columns[i].name)
+		c.titles = append(c.titles, columns[i].Name)
 	}
 	if len(columns) < 2 && !o.ofVertices || len(columns) == 0 {
 		return "", &fault{found: counted(len(columns), "column", "columns"), expected: "2 or more"}
@@ -93,6 +91,7 @@ func (p *parquetTable) understand(columns []parquetColumn, o *Columns) (string, 
 		}
 		return "", err
 	}
+	p.at = c.at
 	for i, at := range c.at {
 		if at < 0 {
 			continue
@@ -107,7 +106,7 @@ func (p *parquetTable) understand(columns []parquetColumn, o *Columns) (string, 
 		return c.say(Parquet, true), nil
 	}
 	p.weighted = p.columns[2] != nil
-	text := func(c *parquetColumn) bool { return c.kind == format.ByteArray }
+	text := func(c *StoredColumn) bool { return c.Type == TextColumn }
 	if o.IDs == "name" || o.IDs == "" && (text(p.columns[0]) || text(p.columns[1])) {
 		p.names = names.NewTable()
 	}
@@ -115,19 +114,15 @@ func (p *parquetTable) understand(columns []parquetColumn, o *Columns) (string, 
 }
 
 // usable refuses a column that has no vertices, or weights.
-func (c *parquetColumn) usable(weight bool) *fault {
-	bad := &fault{found: fmt.Sprintf("the column %q of type %s", c.name, c.kind), expected: "whole numbers or text"}
+func (c *StoredColumn) usable(weight bool) *fault {
+	bad := &fault{found: fmt.Sprintf("the column %q of type %s", c.Name, c.Of), expected: "whole numbers or text"}
 	if weight {
 		bad.expected = "numbers"
 	}
-	switch {
-	case c.leaf < 0:
-		bad.found = fmt.Sprintf("the column %q of lists or groups", c.name)
-	case c.other != "":
-		bad.found = fmt.Sprintf("the column %q of %s", c.name, c.other)
-	case c.kind == format.Int32 || c.kind == format.Int64,
-		weight && (c.kind == format.Float || c.kind == format.Double),
-		!weight && c.kind == format.ByteArray:
+	switch t := c.Type; {
+	case c.Other != "":
+		bad.found = fmt.Sprintf("the column %q of %s", c.Name, c.Other)
+	case t == IntColumn || t == UintColumn, weight && t == FloatColumn, !weight && t == TextColumn:
 		return nil
 	}
 	return bad
@@ -184,7 +179,7 @@ func (p *parquetTable) read(ctx context.Context) (*table, error) {
 type rowGroup struct {
 	*parquetTable
 	number  int
-	columns [3]*pages
+	columns [3]ParquetPages
 	row     int64 // the first of the batch, in the file
 	ids     [2][]uint64
 	weights []float64
@@ -202,11 +197,10 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 			err = g.fault(at, fmt.Errorf("%v", x))
 		}
 	}()
-	meta := &p.meta.RowGroups[number]
 	for i, c := range p.columns {
 		if c != nil && (i < 2 || t.weighted) {
-			g.columns[i] = p.r.pagesOf(p.f, c, meta)
-			defer g.columns[i].close()
+			g.columns[i] = p.table.Pages(p.at[i], number)
+			defer g.columns[i].Close()
 		}
 	}
 	for index := p.firsts[number]; g.row < p.rows[number+1]; index++ {
@@ -259,18 +253,16 @@ func (e *rowError) Error() string { return e.found }
 
 // fault says where an error of a column is.
 func (g *rowGroup) fault(column int, err error) error {
-	name := g.parquetTable.columns[column].name
+	name := g.parquetTable.columns[column].Name
 	var value *rowError
-	var null errNull
+	var null *MissingValue
 	var read *readError
 	var bad *fault
 	switch {
 	case errors.As(err, &value):
 		return fileFault(g.f.path, fmt.Sprintf("%s in %q, row %d", value.found, name, g.row+int64(value.row)+1), value.expected)
 	case errors.As(err, &null):
-		c := g.columns[column]
-		row := g.rows[g.number+1] - c.rows - int64(c.counted) + int64(null.before)
-		return fileFault(g.f.path, fmt.Sprintf("nothing in %q, row %d", name, row+1), "a value in every row")
+		return fileFault(g.f.path, fmt.Sprintf("nothing in %q, row %d", name, g.rows[g.number]+null.Row+1), "a value in every row")
 	case errors.As(err, &read), errors.As(err, &bad), errors.Is(err, context.Canceled):
 		return err
 	default:
@@ -280,16 +272,16 @@ func (g *rowGroup) fault(column int, err error) error {
 
 // readIDs reads the vertices of n rows: into ids, or names into the batch.
 func (g *rowGroup) readIDs(at, n int) error {
-	c := g.columns[at]
-	if c.column.kind == format.ByteArray {
+	c := g.parquetTable.columns[at].Type
+	if c == TextColumn {
 		return g.readTexts(at, n)
 	}
 	g.ids[at] = growWords(g.ids[at], n)
-	if err := c.takeWords(g.ids[at]); err != nil {
+	if err := g.columns[at].Words(g.ids[at]); err != nil {
 		return err
 	}
-	if g.names == nil || c.column.unsigned {
-		if err := checkIDs(g.ids[at], c.column.unsigned); err != nil {
+	if g.names == nil || c == UintColumn {
+		if err := checkIDs(g.ids[at], c == UintColumn); err != nil {
 			return err
 		}
 	}
@@ -299,7 +291,7 @@ func (g *rowGroup) readIDs(at, n int) error {
 	text := make([]byte, 0, 20*n)
 	for _, id := range g.ids[at] {
 		from := len(text)
-		if c.column.unsigned {
+		if c == UintColumn {
 			text = strconv.AppendUint(text, id, 10)
 		} else {
 			text = strconv.AppendInt(text, int64(id), 10)
@@ -335,7 +327,7 @@ func (g *rowGroup) readTexts(at, n int) error {
 		g.ids[at] = growWords(g.ids[at], n)[:0]
 	}
 	row := 0
-	return g.columns[at].takeTexts(n, func(text []byte) error {
+	return g.columns[at].Texts(n, func(text []byte) error {
 		row++
 		switch {
 		case len(text) == 0:
@@ -359,9 +351,9 @@ func (g *rowGroup) readTexts(at, n int) error {
 
 // readWeights reads the weights of n rows.
 func (g *rowGroup) readWeights(n int) error {
-	c := g.columns[2]
+	c := g.parquetTable.columns[2].Type
 	g.bits = growWords(g.bits, n)
-	if err := c.takeWords(g.bits); err != nil {
+	if err := g.columns[2].Words(g.bits); err != nil {
 		return err
 	}
 	if cap(g.weights) < n {
@@ -372,9 +364,9 @@ func (g *rowGroup) readWeights(n int) error {
 	for i, x := range g.bits {
 		var w float64
 		switch {
-		case c.column.kind == format.Float || c.column.kind == format.Double:
+		case c == FloatColumn:
 			w = math.Float64frombits(x)
-		case c.column.unsigned:
+		case c == UintColumn:
 			w = float64(x)
 		default:
 			w = float64(int64(x))

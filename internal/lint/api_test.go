@@ -12,7 +12,9 @@ import (
 var apiLimits = map[string]int{"": 45, "pregel": 50, "combiners": 20, "plan": 10}
 
 // doorways are the exported names that only the engine uses: they are not counted.
-var doorways = map[string]bool{"pregel.Engine": true}
+var doorways = map[string]bool{
+	"pregel.Engine": true, "pregel.Erased": true, "pregel.Erase": true, "pregel.Instance": true, "pregel.Lane": true, "pregel.Methods": true,
+}
 
 func TestThePublicAPIIsSmall(t *testing.T) {
 	exported := map[string][]string{}
@@ -67,7 +69,7 @@ func exports(f *ast.File) (names []string) {
 func TestPublicTypesAreReal(t *testing.T) {
 	for _, f := range all(t) {
 		if f.test || slices.ContainsFunc(strings.Split(f.pkg(), "/"), func(dir string) bool {
-			return dir == "internal" || dir == "lab" || dir == "test"
+			return dir == "internal" || dir == "test"
 		}) {
 			continue
 		}

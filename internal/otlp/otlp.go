@@ -9,7 +9,6 @@ package otlp
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
 	"time"
@@ -20,6 +19,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	oteltrace "go.opentelemetry.io/otel/trace"
+
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // Exporter sends spans. Close it when the last run has ended.
@@ -40,19 +41,8 @@ const (
 	closingTime = 5 * time.Second
 )
 
-// Options say who sends spans.
-type Options struct {
-	// Service is what the process is called unless OTEL_SERVICE_NAME says otherwise.
-	Service, Version string
-	// Root, if not empty, names a span for the life of the exporter, in which all others are. It is in the span that
-	// TRACEPARENT names.
-	Root string
-	// Log is told now and then what could not be sent; or nil.
-	Log *slog.Logger
-}
-
 // New makes an exporter, or returns nil if the environment names no collector.
-func New(ctx context.Context, o Options) (*Exporter, error) {
+func New(ctx context.Context, o trace.ExportOptions) (trace.Exporter, error) {
 	to, err := fromEnvironment(os.Getenv)
 	if err != nil || to == nil {
 		return nil, err

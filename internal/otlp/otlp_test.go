@@ -81,14 +81,14 @@ func newCollector(t *testing.T) *collector {
 	return c
 }
 
-func newExporter(t *testing.T, o Options) *Exporter {
+func newExporter(t *testing.T, o trace.ExportOptions) *Exporter {
 	t.Helper()
 	o.Service, o.Version = "superstep", "v1"
 	e, err := New(t.Context(), o)
 	if err != nil || e == nil {
 		t.Fatal(e, err)
 	}
-	return e
+	return e.(*Exporter)
 }
 
 // tell tells a journal of a run of two partitions.
@@ -142,7 +142,7 @@ func TestSpans(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_HEADERS", "x-key=a%20secret,other=1")
 	t.Setenv("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip")
 	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
-	e := newExporter(t, Options{Root: "superstep run"})
+	e := newExporter(t, trace.ExportOptions{Root: "superstep run"})
 	j := e.Journal()
 	tell(j, "bfs", 2, trace.Converged)
 	tell(j, "bfs"+trace.WarmUp, 2, trace.Converged)
@@ -198,7 +198,7 @@ func TestSpans(t *testing.T) {
 // TestManySupersteps: a run of many has spans for the first ones alone, and says how many have none.
 func TestManySupersteps(t *testing.T) {
 	c := newCollector(t)
-	e := newExporter(t, Options{})
+	e := newExporter(t, trace.ExportOptions{})
 	tell(e.Journal(), "long", maxSupersteps+7, trace.Limit)
 	e.Close()
 	supersteps := 0
@@ -226,7 +226,7 @@ func TestNothingWithoutAnEndpoint(t *testing.T) {
 		for _, name := range []string{"OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_SDK_DISABLED", "OTEL_TRACES_EXPORTER"} {
 			t.Setenv(name, set[name])
 		}
-		e, err := New(t.Context(), Options{})
+		e, err := New(t.Context(), trace.ExportOptions{})
 		if e != nil || err != nil {
 			t.Errorf("%v: found %v, %v", set, e, err)
 		}
@@ -250,7 +250,7 @@ func TestCollectorInTrouble(t *testing.T) {
 			c := newCollector(t)
 			c.answers = k.answers
 			var log bytes.Buffer
-			e := newExporter(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+			e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 			tell(e.Journal(), "one", 1, trace.Converged)
 			e.Close()
 			if c.posts != k.posts || (len(c.spans) > 0) != k.spans || !strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
@@ -261,7 +261,7 @@ func TestCollectorInTrouble(t *testing.T) {
 	t.Run("nobody there", func(t *testing.T) {
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 		var log bytes.Buffer
-		e := newExporter(t, Options{Log: slog.New(slog.NewTextHandler(&log, nil))})
+		e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
 		tell(e.Journal(), "one", 1, trace.Converged)
 		e.Close()
 		if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "spans were lost") {
@@ -319,7 +319,7 @@ func TestRunDoesNotWait(t *testing.T) {
 	defer close(release)
 	t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", s.URL)
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
-	e := newExporter(t, Options{})
+	e := newExporter(t, trace.ExportOptions{})
 	for i := range 20 {
 		tell(e.Journal(), fmt.Sprint(i), maxSupersteps, trace.Converged)
 	}
@@ -335,7 +335,7 @@ func TestRunDoesNotWait(t *testing.T) {
 // TestSpansOfWhatIsNoText: a graph's name and an error that are not UTF-8 do not lose the spans.
 func TestSpansOfWhatIsNoText(t *testing.T) {
 	c := newCollector(t)
-	e := newExporter(t, Options{})
+	e := newExporter(t, trace.ExportOptions{})
 	j := e.Journal()
 	_ = j.Begin(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
 	_ = j.End(&trace.End{Job: "bfs", Outcome: trace.Failed, Error: "no \xff"})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/testcluster"
 	"github.com/superstep-go/superstep/master"
@@ -14,14 +15,14 @@ import (
 )
 
 // Cluster returns a connection to a cluster of workers that has the built-in programs and others. It ends with the test.
-func Cluster(t testing.TB, workers int, others ...pregel.Registered) *superstep.Connection {
+func Cluster(t testing.TB, workers int, others ...pregel.Registered) *cluster.Connection {
 	t.Helper()
 	programs, refused := builtin.With(others)
 	if len(refused) > 0 {
 		t.Fatal(refused)
 	}
 	c := testcluster.Start(t, workers, master.Config{}, programs...)
-	conn, err := superstep.Connect(t.Context(), c.Address, superstep.ConnectOptions{Programs: others})
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: others})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -31,7 +32,7 @@ func Cluster(t testing.TB, workers int, others ...pregel.Registered) *superstep.
 
 // Load loads a graph here, in one partition, and on a cluster, in five unless the options say how many, so that workers have unlike
 // numbers of them. Both are closed when the test ends.
-func Load(t testing.TB, conn *superstep.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
+func Load(t testing.TB, conn *cluster.Connection, name string, options ...superstep.LoadOptions) (here, there *superstep.Graph) {
 	t.Helper()
 	o := append(options, superstep.LoadOptions{})[0]
 	far := o

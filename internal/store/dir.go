@@ -98,12 +98,12 @@ func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 
 // write writes a new file, which place then gives its name.
 func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64, place func(temp, name string) error) error {
-	if err := named(d, name); err != nil {
+	if err := Named(d, name); err != nil {
 		return err
 	}
 	dir := path.Dir(name)
 	if err := d.root.MkdirAll(dir, 0o777); err != nil {
-		return failed("write", d, name, err)
+		return Failed("write", d, name, err)
 	}
 	d.sweep(dir)
 	temp := path.Join(dir, temporary+rand.Text())
@@ -113,11 +113,11 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	}
 	if err == nil {
 		if err = place(temp, name); err == nil {
-			return failed("write", d, name, d.sync(dir))
+			return Failed("write", d, name, d.sync(dir))
 		}
 	}
 	_ = d.root.Remove(temp)
-	return failed("write", d, name, err)
+	return Failed("write", d, name, err)
 }
 
 // fill writes a file of so many bytes, to the disk.
@@ -165,13 +165,13 @@ func (d *Dir) sync(dir string) error {
 
 // GetRange is Store.GetRange.
 func (d *Dir) GetRange(ctx context.Context, o Object, off int64, p []byte) error {
-	if err := named(d, o.Name); err != nil {
+	if err := Named(d, o.Name); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return failed("read", d, o.Name, d.read(o, off, p))
+	return Failed("read", d, o.Name, d.read(o, off, p))
 }
 
 func (d *Dir) read(o Object, off int64, p []byte) (err error) {
@@ -232,7 +232,7 @@ func (d *Dir) List(ctx context.Context, prefix string) iter.Seq2[Object, error] 
 			return err
 		})
 		if err != nil {
-			yield(Object{}, failed("list", d, prefix, err))
+			yield(Object{}, Failed("list", d, prefix, err))
 			return
 		}
 		slices.SortFunc(found, func(a, b Object) int { return strings.Compare(a.Name, b.Name) })
@@ -255,14 +255,14 @@ func (d *Dir) RemoveEmpty(dir string) {
 
 // Delete is Store.Delete.
 func (d *Dir) Delete(ctx context.Context, name string) error {
-	if err := named(d, name); err != nil {
+	if err := Named(d, name); err != nil {
 		return err
 	}
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err := d.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return failed("delete", d, name, err)
+		return Failed("delete", d, name, err)
 	}
 	return nil
 }

@@ -15,19 +15,19 @@ type Filer interface {
 
 // File is Filer.File.
 func (d *Dir) File(name string) (*os.File, error) {
-	if err := named(d, name); err != nil {
+	if err := Named(d, name); err != nil {
 		return nil, err
 	}
 	f, err := d.root.Open(name)
 	if err != nil {
-		return nil, failed("open", d, name, err)
+		return nil, Failed("open", d, name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && !info.Mode().IsRegular() {
 		err = fmt.Errorf("found no regular file: %w", fs.ErrInvalid)
 	}
 	if err != nil {
-		return nil, failed("open", d, name, errors.Join(err, f.Close()))
+		return nil, Failed("open", d, name, errors.Join(err, f.Close()))
 	}
 	return f, nil
 }

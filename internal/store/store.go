@@ -51,14 +51,32 @@ var ErrChanged = errors.New("it has changed since")
 // ErrNoBucket says that the bucket of a place is not there.
 var ErrNoBucket = fmt.Errorf("there is no such bucket: %w", fs.ErrNotExist)
 
+// S3 begins the names of places in S3.
+const S3 = "s3://"
+
+// IsS3 reports whether a place is in S3.
+func IsS3(place string) bool { return strings.HasPrefix(place, S3) }
+
+// SplitS3 cuts s3://BUCKET/NAME into the store of the bucket and the name of an object in it.
+func SplitS3(place string) (bucket, name string) {
+	bucket, name, _ = strings.Cut(strings.TrimPrefix(place, S3), "/")
+	return S3 + bucket, name
+}
+
+// drivers open places, by what their names begin with.
+var drivers = map[string]func(place string) (Store, error){}
+
+// Register has places whose names begin so opened by a driver. It is for init functions.
+func Register(scheme string, open func(place string) (Store, error)) { drivers[scheme] = open }
+
 // Open returns the store of a place: s3://BUCKET or s3://BUCKET/PREFIX, or else a directory, which is made if there is none.
 func Open(place string) (Store, error) {
 	if IsS3(place) {
-		s, err := openS3(place)
-		if err != nil {
-			return nil, err
+		open := drivers[S3]
+		if open == nil {
+			return nil, fmt.Errorf("%s: this program has no driver for S3: import _ %q", place, "github.com/superstep-go/superstep/drivers/s3")
 		}
-		return s, nil
+		return open(place)
 	}
 	d, err := OpenDir(place)
 	if err != nil {
@@ -99,7 +117,7 @@ func Stat(ctx context.Context, s Store, name string) (Object, error) {
 		}
 		break // it would have come first
 	}
-	return Object{}, failed("stat", s, name, fs.ErrNotExist)
+	return Object{}, Failed("stat", s, name, fs.ErrNotExist)
 }
 
 // Get returns a whole object, of at most so many bytes.
@@ -109,7 +127,7 @@ func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) 
 		return nil, err
 	}
 	if o.Size > most {
-		return nil, failed("read", s, name, fmt.Errorf("found %d bytes, expected at most %d", o.Size, most))
+		return nil, Failed("read", s, name, fmt.Errorf("found %d bytes, expected at most %d", o.Size, most))
 	}
 	data := make([]byte, o.Size)
 	if err := s.GetRange(ctx, o, 0, data); err != nil {
@@ -118,8 +136,8 @@ func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) 
 	return data, nil
 }
 
-// failed is an error about an object of a store, or nil.
-func failed(what string, s Store, name string, err error) error {
+// Failed is an error about an object of a store, or nil.
+func Failed(what string, s Store, name string, err error) error {
 	if err == nil {
 		return nil
 	}
@@ -127,12 +145,9 @@ func failed(what string, s Store, name string, err error) error {
 }
 
 // Named returns an error if no object of a store can have this name.
-func Named(s Store, name string) error { return named(s, name) }
-
-// named returns an error if no object can have this name.
-func named(s Store, name string) error {
+func Named(s Store, name string) error {
 	if !fs.ValidPath(name) || name == "." || strings.Contains(name, "\\") || len(name) > 900 {
-		return failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name, fs.ErrInvalid))
+		return Failed("store", s, name, fmt.Errorf("%q cannot name an object: %w", name, fs.ErrInvalid))
 	}
 	return nil
 }

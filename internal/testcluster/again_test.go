@@ -114,7 +114,8 @@ func TestJobBeginsAgain(t *testing.T) {
 
 // TestCancelBetweenAttempts cancels a job that waits to begin again: it does not.
 func TestCancelBetweenAttempts(t *testing.T) {
-	c := Start(t, 1, master.Config{Options: master.Options{Retries: 2}}, programs()...)
+	t.Parallel()
+	c := Start(t, 1, master.Config{Options: master.Options{Lease: control.Lease, Retries: 2}}, programs()...)
 	lost := false
 	j, _ := c.watch(t, c.submitSpec(t, endless()).Id, func(e *control.JobEvent) {
 		switch {
@@ -133,6 +134,7 @@ func TestCancelBetweenAttempts(t *testing.T) {
 // TestGraphIsLoadedAgain loses workers that hold shares of the catalog's graph: it is loaded again on the others, and a job that was under way on it
 // has the same result.
 func TestGraphIsLoadedAgain(t *testing.T) {
+	t.Parallel()
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
 		append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)

@@ -14,11 +14,9 @@ import (
 // learns why, the workers stop, and the name is free.
 func TestDropWhileLoading(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Config{}, programs()...)
-	c.Rate = 32 << 10
-	c.StartWorker("w0")
-	c.StartWorker("w1")
-	c.Await(2)
+	c := Start(t, 2, master.Config{}, programs()...)
+	c.load(t, "small", small(), 0, 0) // the network is measured
+	c.Slow(32 << 10)
 	load := func(input string) error {
 		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "web", Source: &control.GraphSource{Input: input}}))
 		return err
@@ -27,7 +25,7 @@ func TestDropWhileLoading(t *testing.T) {
 	go func() { failed <- load("kronecker:scale=16") }()
 	c.Until("the graph to be loading", func() bool {
 		r, err := c.Client.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
-		return err == nil && len(r.Msg.Graphs) == 1
+		return err == nil && len(r.Msg.Graphs) == 2
 	})
 	if _, err := c.Client.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); err != nil {
 		t.Fatal(err)
@@ -39,7 +37,7 @@ func TestDropWhileLoading(t *testing.T) {
 	if err := load("path:vertices=100"); err != nil {
 		t.Error(err)
 	}
-	c.holdsOnly(t, 1)
+	c.holdsOnly(t, 2)
 }
 
 // TestSubmitAgain submits a job twice under one key.

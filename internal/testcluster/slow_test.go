@@ -125,19 +125,15 @@ func TestDiskThatIsFull(t *testing.T) {
 // TestResultOverASlowLink sends a result that takes a lease and a half on the way from the workers: heartbeats pass it.
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
-	c := Start(t, 0, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
-	c.Rate = 48 << 10
-	c.StartWorker("w0")
-	c.StartWorker("w1")
-	c.Await(2)
-	j := c.submitSpec(t, &control.JobSpec{
-		Program: "census", Source: &control.GraphSource{Input: "kronecker:scale=11,edgefactor=1"}, KeepResult: true,
-	})
-	j, _ = c.watch(t, j.Id, nil)
+	c := Start(t, 2, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
+	c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=11,edgefactor=1"}, 0, 0)
+	const rate = 48 << 10
+	c.Slow(rate)
+	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}
-	if j.ResultBytes < 6*uint64(c.Rate) || len(c.result(t, j.Id)) != 1<<11 {
+	if j.ResultBytes < 6*rate || len(c.result(t, j.Id)) != 1<<11 {
 		t.Errorf("the result has %d bytes", j.ResultBytes)
 	}
 	c.after(t, 0, 2)
@@ -149,7 +145,8 @@ func TestLongMessageOverASlowLink(t *testing.T) {
 	t.Parallel()
 	const lease = 2 * time.Second
 	c := Start(t, 0, master.Config{Options: master.Options{Lease: lease}})
-	wires := &wires{link: link{rate: 64 << 10}}
+	wires := &wires{}
+	wires.link.rate.Store(64 << 10)
 	connection, err := control.Connect(c.Address, control.Credentials{}, wires.dial)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,6 @@ type Cluster struct {
 	// Master and Worker are what each is started with.
 	Master master.Config
 	Worker worker.Config
-	// Rate, if it is not 0, is how many bytes a second go from each worker to others, over all its connections.
-	Rate int
 
 	connection *control.Connection
 	master     *Process
@@ -138,7 +136,7 @@ func (c *Cluster) StartWorker(name string) *Process {
 	if err != nil {
 		c.T.Fatal(err)
 	}
-	wires := &wires{link: link{rate: c.Rate}}
+	wires := &wires{}
 	o := c.Worker
 	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial, &wiredListener{l.(*net.TCPListener), wires}
 	w, err := worker.New(o)
@@ -168,6 +166,13 @@ func (c *Cluster) Break(name string) { c.workers[name].wires.close() }
 
 // Kill ends a worker's connections, as the end of its process does.
 func (c *Cluster) Kill(name string) { c.workers[name].wires.cut(true) }
+
+// Slow lets so many bytes a second go from each worker that there is to others, over all its connections.
+func (c *Cluster) Slow(rate int64) {
+	for _, p := range c.workers {
+		p.wires.link.rate.Store(rate)
+	}
+}
 
 // Process returns a worker's.
 func (c *Cluster) Process(name string) *Process { return c.workers[name] }

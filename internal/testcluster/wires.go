@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -123,7 +124,7 @@ func (w *wire) Write(p []byte) (int, error) {
 
 // link is what all connections of a process share: bytes pass one after the other, if rate is not 0, so many a second.
 type link struct {
-	rate int
+	rate atomic.Int64
 	mu   sync.Mutex
 }
 
@@ -131,7 +132,7 @@ type link struct {
 const turn = 4 << 10
 
 func (l *link) write(to io.Writer, p []byte) (done int, err error) {
-	if l.rate == 0 {
+	if l.rate.Load() == 0 {
 		return to.Write(p)
 	}
 	for len(p) > done && err == nil {
@@ -145,7 +146,9 @@ func (l *link) write(to io.Writer, p []byte) (done int, err error) {
 func (l *link) pass(to io.Writer, p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	<-time.After(time.Duration(len(p)) * time.Second / time.Duration(l.rate))
+	if rate := l.rate.Load(); rate > 0 {
+		<-time.After(time.Duration(len(p)) * time.Second / time.Duration(rate))
+	}
 	return to.Write(p)
 }
 

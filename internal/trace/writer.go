@@ -82,6 +82,15 @@ func (w *Writer) Log(l *Log) error {
 	}{head{Version, kindLog}, l})
 }
 
+// Both is a Journal that writes, and passes supersteps on.
+type Both struct {
+	*Writer
+	To Sink
+}
+
+// Record passes a superstep on, and writes it.
+func (b Both) Record(s *Superstep) error { return errors.Join(b.To.Record(s), b.Writer.Record(s)) }
+
 // Tee is a Journal that passes everything on to several.
 type Tee []Journal
 

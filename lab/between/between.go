@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/lab/netns"
+	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
 // Way is a way to run the program.

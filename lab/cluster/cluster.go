@@ -16,12 +16,12 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/lab/netem"
-	"github.com/superstep-go/superstep/lab/netns"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/test/hosts/netns"
 	"github.com/superstep-go/superstep/worker"
 )
 
@@ -219,9 +219,9 @@ func (c Cluster) start(ctx context.Context, all *processes, i int, a arguments, 
 }
 
 // Connected makes a function for Run of one that wants a connection.
-func (c Cluster) Connected(do func(ctx context.Context, conn *superstep.Connection) error) func(ctx context.Context, address string, token control.Token) error {
+func (c Cluster) Connected(do func(ctx context.Context, conn *cluster.Connection) error) func(ctx context.Context, address string, token control.Token) error {
 	return func(ctx context.Context, address string, _ control.Token) error {
-		conn, err := superstep.Connect(ctx, address, superstep.ConnectOptions{RetryFor: startWithin, Programs: c.Programs})
+		conn, err := cluster.Connect(ctx, address, cluster.Options{RetryFor: startWithin, Programs: c.Programs})
 		if err != nil {
 			return err
 		}

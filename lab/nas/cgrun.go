@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep"
+	link "github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/lab/cluster"
 )
 
@@ -77,7 +78,7 @@ func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error
 	o.Format = "wel"
 	c := *at.Cluster
 	c.Programs = Programs()
-	return r, c.Run(ctx, c.Connected(func(ctx context.Context, conn *superstep.Connection) error {
+	return r, c.Run(ctx, c.Connected(func(ctx context.Context, conn *link.Connection) error {
 		g, err := conn.Load(ctx, file, o)
 		if err != nil {
 			return err

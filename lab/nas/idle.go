@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep"
+	link "github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/pregel"
@@ -14,7 +15,7 @@ import (
 
 // Programs are those of the benchmarks, which a cluster has beside the built-in ones.
 func Programs() []pregel.Registered {
-	return []pregel.Registered{superstep.Register("nas-cg", CG{}), superstep.Register("idle", Idle{})}
+	return []pregel.Registered{pregel.Register("nas-cg", CG{}), pregel.Register("idle", Idle{})}
 }
 
 // Idle is a vertex program with nothing to do for so many supersteps: one vertex is awake, and nobody sends. What a superstep of it takes
@@ -53,7 +54,7 @@ type Barrier struct {
 func RunIdle(ctx context.Context, c cluster.Cluster, supersteps int) (*Barrier, error) {
 	b := &Barrier{Workers: c.Workers, Supersteps: supersteps}
 	c.Programs = Programs()
-	return b, c.Run(ctx, c.Connected(func(ctx context.Context, conn *superstep.Connection) error {
+	return b, c.Run(ctx, c.Connected(func(ctx context.Context, conn *link.Connection) error {
 		g, err := conn.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{})
 		if err != nil {
 			return err

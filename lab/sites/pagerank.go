@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
+	link "github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/lab/experiment"
@@ -22,10 +23,10 @@ func pageRank(ctx context.Context, o Options) (*experiment.Table, error) {
 	c := cluster.Cluster{Workers: o.Workers, Threads: 1, Delay: o.Delay, Command: o.Command}
 	unlabelled := c
 	unlabelled.Unlabelled = true
-	err := unlabelled.Run(ctx, unlabelled.Connected(func(ctx context.Context, plain *superstep.Connection) error {
-		return c.Run(ctx, c.Connected(func(ctx context.Context, labelled *superstep.Connection) error {
+	err := unlabelled.Run(ctx, unlabelled.Connected(func(ctx context.Context, plain *link.Connection) error {
+		return c.Run(ctx, c.Connected(func(ctx context.Context, labelled *link.Connection) error {
 			for round := range o.Repeat + 1 {
-				for i, conn := range []*superstep.Connection{plain, labelled} {
+				for i, conn := range []*link.Connection{plain, labelled} {
 					if err := found[i].round(ctx, conn, o, round > 0); err != nil {
 						return err
 					}
@@ -50,7 +51,7 @@ func pageRank(ctx context.Context, o Options) (*experiment.Table, error) {
 	return t, nil
 }
 
-func (r *ranking) round(ctx context.Context, conn *superstep.Connection, o Options, counts bool) error {
+func (r *ranking) round(ctx context.Context, conn *link.Connection, o Options, counts bool) error {
 	began := time.Now()
 	g, err := conn.Load(ctx, o.Graph, superstep.LoadOptions{})
 	if err != nil {

@@ -2,13 +2,13 @@ package pregeltest
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/laws"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -21,7 +21,7 @@ func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	if len(values) < 3 {
 		t.Fatalf("pregeltest.CheckCombiner: %d values; give three or more, no two alike", len(values))
 	}
-	if err := checkAlgebra(c, values); err != nil {
+	if err := laws.Check(c, values); err != nil {
 		t.Fatalf("pregeltest.CheckCombiner: %s: %v", c, err)
 	}
 	plain, err := sendsAsGiven(c)
@@ -31,40 +31,6 @@ func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	if plain {
 		checkLoops(t, c, values)
 	}
-}
-
-func checkAlgebra[M any](c pregel.Combiner[M], values []M) error {
-	identity := c.Identity()
-	values = append(values[:len(values):len(values)], identity)
-	for _, a := range values {
-		if x := c.Combine(a, identity); !exactly(x, a) {
-			return fmt.Errorf("the identity is not neutral: Combine(%s, %s) is %s", show(a), show(identity), show(x))
-		}
-		for _, b := range values {
-			before := show(a) + " " + show(b)
-			x, y := c.Combine(a, b), c.Combine(b, a)
-			if after := show(a) + " " + show(b); after != before {
-				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s", before, after)
-			}
-			if !exactly(x, y) {
-				return fmt.Errorf("not commutative: Combine(%s, %s) is %s, the other way round %s", show(a), show(b), show(x), show(y))
-			}
-		}
-	}
-	rng := rand.New(rand.NewPCG(1, 1))
-	pick := func() M { return values[rng.IntN(len(values))] }
-	n := len(values)
-	for i := range min(n*n*n, 20_000) {
-		a, b, d := values[i%n], values[i/n%n], values[i/n/n%n]
-		if n*n*n > 20_000 {
-			a, b, d = pick(), pick(), pick()
-		}
-		if x, y := c.Combine(c.Combine(a, b), d), c.Combine(a, c.Combine(b, d)); !exactly(x, y) {
-			return fmt.Errorf("not associative: (%s, %s), %s combine to %s, and %[1]s, (%s, %s) to %[5]s",
-				show(a), show(b), show(d), show(x), show(y))
-		}
-	}
-	return nil
 }
 
 // sendsAsGiven reports whether messages arrive as they were sent.
@@ -136,7 +102,7 @@ func checkLoops[M any](t testing.TB, c pregel.Combiner[M], values []M) {
 		return a.Any == b.Any && (!a.Any || reflect.DeepEqual(a.Message, b.Message))
 	})
 	for v, got := range Values(res) {
-		if w := want[v]; got.Any != w.Any || w.Any && !exactly(got.Message, w.Message) {
+		if w := want[v]; got.Any != w.Any || w.Any && !laws.Same(got.Message, w.Message) {
 			t.Fatalf("pregeltest.CheckCombiner: %s: messages combine to %s by its loops, and to %s by Combine", c, show(got.Message), show(w.Message))
 		}
 	}

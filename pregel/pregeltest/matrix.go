@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"reflect"
 	"testing"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/laws"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -27,7 +27,7 @@ import (
 // Resend sends other messages than were sent, in any superstep.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
-	m := matrix[V, M]{g: g, p: p, same: exactly[V], counts: len(same) == 0}
+	m := matrix[V, M]{g: g, p: p, same: laws.Same[V], counts: len(same) == 0}
 	if len(same) > 0 {
 		m.same = same[0]
 	}
@@ -50,14 +50,6 @@ func Within[F ~float32 | ~float64](tolerance float64) func(a, b F) bool {
 		size := max(1, math.Abs(x), math.Abs(y))
 		return !math.IsInf(size, 0) && math.Abs(x-y) <= tolerance*size
 	}
-}
-
-func exactly[V any](a, b V) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	return x.IsValid() && x.CanFloat() && math.IsNaN(x.Float()) && math.IsNaN(y.Float())
 }
 
 // way is one way to run a program.
@@ -143,7 +135,7 @@ func (m *matrix[V, M]) run(w way) error {
 	if m.exact == nil {
 		m.exact, m.plainD = res, w
 	}
-	return m.compare(m.exact, m.plainD, res, w, exactly[V])
+	return m.compare(m.exact, m.plainD, res, w, laws.Same[V])
 }
 
 func (m *matrix[V, M]) compare(want *superstep.Result[V], plain way, got *superstep.Result[V], w way, same func(a, b V) bool) error {

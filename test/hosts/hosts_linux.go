@@ -18,7 +18,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/superstep-go/superstep/lab/netns"
+	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
 // Required is the environment variable that turns the skip of tests that cannot have hosts into a failure.

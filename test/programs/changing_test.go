@@ -56,7 +56,7 @@ func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 
 // TestChangingOnACluster: typed results from a cluster have the vertices that a program has left there, and their values.
 func TestChangingOnACluster(t *testing.T) {
-	conn := cluster(t)
+	conn := connect(t)
 	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64, Kind: superstep.Undirected})
 	programtest.Same(t, here, there, pregel.List(Contract{}), superstep.Options{Deterministic: true})
 	core, left := values(t, here, algorithms.KCore{K: 7}), map[uint64]bool{}
@@ -91,7 +91,7 @@ func TestChangingOnACluster(t *testing.T) {
 
 // A result from a cluster of a program that changes the graph has no graph, and no job there begins with it; one here does.
 func TestResultWithoutItsGraph(t *testing.T) {
-	here, there := programtest.Load(t, cluster(t), "kronecker:scale=6", superstep.LoadOptions{Kind: superstep.Undirected})
+	here, there := programtest.Load(t, connect(t), "kronecker:scale=6", superstep.LoadOptions{Kind: superstep.Undirected})
 	pruned, err := superstep.Run(t.Context(), there, Prune{K: 3})
 	if err != nil {
 		t.Fatal(err)

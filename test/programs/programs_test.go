@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/cluster"
 	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -15,15 +16,15 @@ type id = pregel.VertexID
 // all are the programs.
 func all() []pregel.Registered {
 	return []pregel.Registered{
-		superstep.Register("walk", Walk{}),
-		superstep.Register("widest", Widest{}),
-		superstep.Register("contract", pregel.List(Contract{})), superstep.Register("prune", Prune{}), superstep.Register("shadow", Shadow{}),
-		superstep.Register("few-degrees", Degrees{}),
+		pregel.Register("walk", Walk{}),
+		pregel.Register("widest", Widest{}),
+		pregel.Register("contract", pregel.List(Contract{})), pregel.Register("prune", Prune{}), pregel.Register("shadow", Shadow{}),
+		pregel.Register("few-degrees", Degrees{}),
 	}
 }
 
 // cluster returns a connection to a cluster of two workers that has the programs.
-func cluster(t *testing.T) *superstep.Connection { return programtest.Cluster(t, 2, all()...) }
+func connect(t *testing.T) *cluster.Connection { return programtest.Cluster(t, 2, all()...) }
 
 // edges is a program whose values are the vertices' out-edges.
 type edges struct{}

@@ -35,7 +35,7 @@ func (p Walk) Compute(v *pregel.Vertex[uint32, uint32], walkers uint32) {
 }
 
 func TestWalk(t *testing.T) {
-	conn := cluster(t)
+	conn := connect(t)
 	for _, name := range []string{"kronecker:scale=8", "star:vertices=70", "uniform:vertices=500,degree=5"} {
 		here, there := programtest.Load(t, conn, name)
 		walkers, ends := func(o superstep.Options) (sum uint64, ends []uint32) {

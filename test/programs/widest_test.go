@@ -52,7 +52,7 @@ func (p Widest) Compute(v *pregel.Vertex[float64, float64], width float64) {
 // paths that Bellman and Ford would find.
 func TestWidest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
-	conn := cluster(t)
+	conn := connect(t)
 	for _, kind := range []superstep.Kind{superstep.Directed, superstep.Undirected} {
 		const n = 60
 		type road struct {

@@ -1,0 +1,265 @@
+// Package cluster runs programs on graphs of a cluster: [Connect] returns a connection, whose graphs superstep.Run takes as it does those in
+// this process.
+//
+//	conn, err := cluster.Connect(ctx, "10.0.0.1:7700", cluster.Options{TokenFile: "token"})
+//	g, err := conn.Load(ctx, "/data/web.el")
+//	res, err := superstep.Run(ctx, g, algorithms.PageRank{})
+package cluster
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/internal/backend"
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/client"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Options say how a cluster is reached. The zero value is for one without a token that runs the built-in programs.
+type Options struct {
+	// TokenFile is the file with the cluster's token.
+	TokenFile string
+	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS. TLSCert and TLSKey are the files of this
+	// program's own certificate and its key; the token will do in their place.
+	TLSCert, TLSKey, TLSCA string
+	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
+	RetryFor time.Duration
+	// Programs are those that the cluster has beside the built-in ones (algorithms.BFS, BFSLevels, SSSP, PageRank and WCC), under the
+	// names by which its binary registers them. It is the cluster's code that runs: a program whose fields, values registered or message
+	// type differ there is refused, other code is not noticed.
+	Programs []pregel.Registered
+	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines may call it.
+	Log func(line string)
+}
+
+// Connection is a cluster as a program uses it. It is safe for use by several goroutines.
+type Connection struct {
+	client   *client.Client
+	programs engine.Registry
+	log      func(line string)
+	refs     *mem.Refs // of the calls that use it
+	idle     chan struct{}
+	closed   context.Context
+	end      context.CancelCauseFunc
+
+	mu     sync.Mutex
+	graphs map[*remote]*superstep.Graph
+}
+
+var (
+	errConnectionClosed = errors.New("cluster: the connection is closed")
+	errOptions          = errors.New("cluster: at most one options struct")
+)
+
+// Connect connects to a cluster by the address of its master, HOST:PORT.
+func Connect(ctx context.Context, address string, options ...Options) (*Connection, error) {
+	var o Options
+	if len(options) > 0 {
+		o = options[0]
+	}
+	switch {
+	case len(options) > 1:
+		return nil, errOptions
+	case o.RetryFor < 0:
+		return nil, fmt.Errorf("cluster: Options.RetryFor: found %v, expected 0, for a minute, or more", o.RetryFor)
+	}
+	token, err := control.ReadToken(o.TokenFile)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: Options.TokenFile: %w", err)
+	}
+	files, err := control.LoadTLS(nil, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, nil)
+	if err != nil {
+		return nil, fmt.Errorf("cluster: Options: %w", err)
+	}
+	programs, problems := builtin.With(o.Programs)
+	if err := errors.Join(problems...); err != nil {
+		return nil, fmt.Errorf("cluster: Options.Programs: %w", err)
+	}
+	log := o.Log
+	if log == nil {
+		log = func(string) {}
+	}
+	c, err := client.New(client.Options{Address: address, Credentials: control.Credentials{Token: token, TLS: files}, Patience: o.RetryFor, Log: log})
+	if err != nil {
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	if err := c.Reach(ctx); err != nil {
+		c.Close()
+		return nil, fmt.Errorf("cluster: %w", err)
+	}
+	conn := &Connection{client: c, programs: programs, log: log, idle: make(chan struct{}), graphs: map[*remote]*superstep.Graph{}}
+	conn.refs = mem.NewRefs(func() { close(conn.idle) })
+	conn.closed, conn.end = context.WithCancelCause(context.Background())
+	return conn, nil
+}
+
+// closeWait bounds how long Close waits for what runs: Run itself waits up to half a minute for a job to end that it has cancelled.
+const closeWait = 40 * time.Second
+
+// Close cancels what runs on the connection, waits until that has returned, at most 40 s, and drops the graphs that Load has put on
+// the cluster. It is idempotent. A function that Run calls, such as Options.Progress, must not call it: it would wait for itself.
+func (c *Connection) Close() {
+	c.end(errConnectionClosed)
+	c.refs.Close()
+	select {
+	case <-c.idle:
+	case <-time.After(closeWait):
+		c.log(fmt.Sprintf("closing the connection: what runs on it has not returned in %v", closeWait))
+	}
+	c.mu.Lock()
+	graphs := c.graphs
+	c.graphs = nil
+	c.mu.Unlock()
+	for _, g := range graphs {
+		g.Close()
+	}
+	c.client.Close()
+}
+
+// use returns a context that ends with the connection, too, and is to be released.
+func (c *Connection) use(ctx context.Context) (_ context.Context, release func(), err error) {
+	if !c.refs.Acquire() {
+		return nil, nil, errConnectionClosed
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(c.closed, func() { cancel(errConnectionClosed) })
+	return ctx, func() {
+		stop()
+		cancel(nil)
+		c.refs.Release()
+	}, nil
+}
+
+// Load puts a graph on the cluster, dealt to its workers, for as long as it is not closed. It is the workers that read a file: they
+// must see it under the same name. With neither Partitions nor Grid each worker has a partition.
+func (c *Connection) Load(ctx context.Context, name string, options ...superstep.LoadOptions) (*superstep.Graph, error) {
+	if len(options) > 1 {
+		return nil, errOptions
+	}
+	o := append(options, superstep.LoadOptions{})[0]
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	request, err := requestOf(o, name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, release, err := c.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	about, err := c.client.LoadGraph(ctx, request, progressOf(o))
+	if err == nil {
+		var g *superstep.Graph
+		if g, err = c.graph(ctx, about, o, true); err == nil {
+			return g, nil
+		}
+	}
+	c.drop(request.Name)
+	return nil, err
+}
+
+// drop frees a graph on the cluster, if it is there.
+func (c *Connection) drop(name string) {
+	if err := c.client.DropGraph(context.Background(), name); err != nil {
+		c.log(fmt.Sprintf("graph %s could not be dropped: %v", name, err))
+	}
+}
+
+// Graph returns a graph that is on the cluster already: one of those that "superstep graphs list" shows. To close it leaves it there.
+func (c *Connection) Graph(ctx context.Context, name string) (*superstep.Graph, error) {
+	ctx, release, err := c.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	about, err := c.client.Graph(ctx, strings.TrimPrefix(name, control.CatalogPrefix))
+	if err != nil {
+		return nil, err
+	}
+	return c.graph(ctx, about, superstep.LoadOptions{}, false)
+}
+
+// graph makes a Graph of one that is on the cluster, of which this process keeps the input ids of vertices.
+func (c *Connection) graph(ctx context.Context, about *control.Graph, o superstep.LoadOptions, own bool) (*superstep.Graph, error) {
+	if about.State != control.GraphState_GRAPH_STATE_READY {
+		return nil, fmt.Errorf("cluster: graph %s is not there: it is %s: %s", about.Name, about.State.Word(), about.Reason)
+	}
+	labels, err := c.client.Vertices(ctx, about, progressOf(o))
+	if err != nil {
+		return nil, err
+	}
+	grid := graph.Grid{Rows: int(about.Rows), Columns: int(about.Columns)}
+	far := &remote{conn: c, g: graph.Elsewhere(about.Name, labels, about.Arcs, about.Directed, grid), load: about.Load, named: about.Named}
+	free := func() {
+		far.g.Close()
+		if own {
+			c.drop(about.Name)
+		}
+	}
+	account := []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.graphs[far] = g
+	return g, nil
+}
+
+// requestOf is what a cluster is told to load.
+func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest, error) {
+	switch {
+	case o.Vertices != nil:
+		return nil, errors.New("cluster: LoadOptions.Vertices are for superstep.FromEdges: other graphs name their vertices themselves")
+	case o.Threads != 0:
+		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
+	}
+	var directed *bool
+	if o.Kind != superstep.AsInput {
+		directed = new(bool)
+		*directed = o.Kind == superstep.Directed
+	}
+	source := &control.GraphSource{
+		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
+		SkipBad: uint32(o.SkipBad),
+		Weights: [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
+	}
+	if !generate.IsGenerator(name) {
+		var err error
+		if source.Input, err = graphio.Absolute(name); err != nil {
+			return nil, fmt.Errorf("cluster: %w", err)
+		}
+	}
+	grid := graph.Grid(o.Grid)
+	if grid == (graph.Grid{}) && o.Partitions > 0 {
+		grid = graph.Of(o.Partitions)
+	}
+	if n := grid.Partitions(); grid.Rows < 0 || grid.Columns < 0 || grid.Rows > math.MaxUint32 || grid.Columns > math.MaxUint32 || o.Partitions > 0 && n != o.Partitions {
+		return nil, fmt.Errorf("cluster: found a grid of %v for %d partitions", grid, o.Partitions)
+	}
+	return &control.LoadGraphRequest{
+		Name: "go-" + strings.ToLower(rand.Text()), Source: source, Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
+	}, nil
+}
+
+func progressOf(o superstep.LoadOptions) func(stage string, done, total int64) {
+	if o.Progress == nil {
+		return func(string, int64, int64) {}
+	}
+	return o.Progress
+}

@@ -1,0 +1,306 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/backend"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/jobtrace"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// remote is a graph whose partitions the workers have.
+type remote struct {
+	conn  *Connection
+	g     *graph.Graph // the figures and the input ids of its vertices
+	load  string       // which load of it the cluster has
+	named bool         // the cluster has names for its vertices
+}
+
+// Cluster is the connection.
+func (r *remote) Cluster() any { return r.conn }
+
+// Closed is called when the graph is closed.
+func (r *remote) Closed() {
+	r.conn.mu.Lock()
+	defer r.conn.mu.Unlock()
+	delete(r.conn.graphs, r)
+}
+
+// Find asks the cluster for the vertex of a name.
+func (r *remote) Find(name string) (uint64, bool) {
+	for _, one := range r.names([]string{name}, nil) {
+		if one.Name == name {
+			return one.Label, true
+		}
+	}
+	return 0, false
+}
+
+// Name asks the cluster for the name of a vertex.
+func (r *remote) Name(label uint64) (string, bool) {
+	for _, one := range r.names(nil, []uint64{label}) {
+		if one.Label == label {
+			return one.Name, true
+		}
+	}
+	return "", false
+}
+
+// names asks for names of vertices, or for the input ids of names. What the cluster has none for, and what it cannot tell, is left out.
+func (r *remote) names(names []string, labels []uint64) []*control.Name {
+	if !r.named {
+		return nil
+	}
+	ctx, release, err := r.conn.use(context.Background())
+	if err != nil {
+		return nil
+	}
+	defer release()
+	found, err := r.conn.client.Names(ctx, r.g.Name, names, labels)
+	if err != nil {
+		r.conn.log(fmt.Sprintf("graph %s: the names of vertices: %v", r.g.Name, err))
+	}
+	return found
+}
+
+// Run runs a program on the cluster, as a job.
+func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, error) {
+	ctx, release, err := r.conn.use(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
+	spec, err := r.spec(to)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.addInputs(ctx, spec, to.Inputs); err != nil {
+		return nil, err
+	}
+	w := &watched{job: to, seconds: map[int]float64{}}
+	w.trace.New = func() trace.Journal {
+		return &jobtrace.Late{To: &trace.Named{To: w.sink(), Name: engine.Name(to.Given)}}
+	}
+	job, err := r.conn.client.Run(ctx, spec, w.event)
+	if err != nil {
+		return nil, err
+	}
+	if job.State != control.JobState_JOB_STATE_DONE {
+		return nil, jobError(job)
+	}
+	if lost := int(job.Supersteps) - len(w.seconds); lost > 0 && to.Complete {
+		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
+	}
+	out := &backend.Outcome{
+		Job: job.Id, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
+		BytesSent: int(job.BytesSent), Seconds: w.times(int(job.Supersteps)),
+	}
+	if out.Left, err = r.fetch(ctx, job, to); err != nil {
+		return nil, err
+	}
+	out.Totals, err = totalsOf(job, to.Program.Aggregates(to.Deterministic))
+	return out, err
+}
+
+// fetch fetches the values of a job's vertices, and returns the size of the graph that the program has left, if it has changed it.
+func (r *remote) fetch(ctx context.Context, job *control.Job, to *backend.Job) (*backend.Size, error) {
+	ids, vertices, size := r.g.N, r.g.N, job.GraphLeft
+	var left *backend.Size
+	if size != nil {
+		if size.Ids > graph.MaxVertices || size.Ids < uint64(r.g.N) || size.Vertices > size.Ids {
+			return nil, fmt.Errorf("cluster: job %s has left %d vertices with ids below %d", job.Id, size.Vertices, size.Ids)
+		}
+		ids, vertices = int(size.Ids), int(size.Vertices)
+		left = &backend.Size{IDs: ids, Vertices: vertices, Arcs: size.Arcs}
+	}
+	column := to.NewColumn(ids, size != nil)
+	if _, err := r.conn.client.Result(ctx, job.Id, column); err != nil {
+		return nil, err
+	}
+	if err := column.Whole(vertices); err != nil {
+		return nil, fmt.Errorf("cluster: the result of job %s: %w", job.Id, err)
+	}
+	return left, nil
+}
+
+// totalsOf are the values of a job's aggregators. One that was too large to travel, which the log said, has none.
+func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error) {
+	cells, told := aggregates.Cells(), map[string][]byte{}
+	for _, a := range job.Aggregators {
+		told[a.Name] = a.Value
+	}
+	for _, a := range aggregates.All {
+		if len(told[a.Name]) == 0 {
+			cells[a.Number] = nil
+			continue
+		}
+		if err := cells[a.Number].Decode(told[a.Name], pack.IntoValue); err != nil {
+			return nil, fmt.Errorf("cluster: job %s: aggregator %s: %w", job.Id, a.Name, err)
+		}
+	}
+	return cells, nil
+}
+
+// spec is a program as a cluster is told of it.
+func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
+	label := func(id pregel.VertexID) (uint64, bool) {
+		if uint64(id) >= uint64(r.g.N) {
+			return 0, false
+		}
+		return r.g.Label(id), true
+	}
+	var when *control.KeepWhen
+	if to.Checkpoints != (checkpoint.Policy{}) {
+		when = jobspec.KeepWhen(to.Checkpoints)
+	}
+	var refused error
+	for _, e := range r.conn.programs {
+		switch values, ok, err := e.Given(to.Given, label); {
+		case err != nil:
+			refused = fmt.Errorf("cluster: %w", err)
+		case ok:
+			return &control.JobSpec{
+				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(), KeepWhen: when,
+				Values: to.Values, Options: &control.RunOptions{
+					Delivery: to.Delivery, Deterministic: to.Deterministic, MaxSupersteps: uint32(to.MaxSupersteps),
+					SuperstepTimeout: int64(to.SuperstepTimeout), Trace: to.Trace != nil, Seed: to.Seed,
+				},
+			}, nil
+		}
+	}
+	if refused != nil {
+		return nil, refused
+	}
+	return nil, fmt.Errorf("cluster: program %s is none of the cluster's: give Options.Programs what pregel.Register returns for it, "+
+		"with the name under which the cluster's binary registers it", engine.Name(to.Given))
+}
+
+// addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what is sent for it now.
+func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []backend.Input) error {
+	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*control.ColumnData{}
+	for _, in := range all {
+		if in.Job != "" {
+			spec.Inputs[in.Column.Name] = in.Job
+			continue
+		}
+		data := &control.ColumnData{Values: in.Type, Load: r.load}
+		write, file, at := in.Write, "", graphio.Column{}
+		var err error
+		if write == nil {
+			if file, at, err = graphio.SplitColumn(in.File); err != nil {
+				return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
+			}
+			data = &control.ColumnData{File: file, Named: r.named && !in.Column.OfEdges}
+			write = func(ctx context.Context, w io.Writer) (err error) {
+				if data.Named {
+					_, err = engine.CopyNamedLines(ctx, w, &in.Column, file, at, false)
+				} else {
+					_, err = engine.CopyLines(ctx, w, &in.Column, file, at)
+				}
+				if err != nil {
+					return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
+				}
+				return nil
+			}
+		}
+		if data.Id, err = r.conn.client.SendColumn(ctx, func(w io.Writer) error { return write(ctx, w) }); err != nil {
+			return err
+		}
+		spec.ColumnData[in.Column.Name] = data
+	}
+	return nil
+}
+
+// watched is a job as its events are heard of.
+type watched struct {
+	job     *backend.Job
+	trace   jobtrace.Observer
+	out     sticky
+	seconds map[int]float64 // of each superstep that was heard of
+}
+
+// sink gets the records: the file, too, if there is one.
+func (w *watched) sink() trace.Sink {
+	if w.job.Trace == nil {
+		return w.job.Record
+	}
+	w.out.w = w.job.Trace
+	return trace.Both{Writer: trace.NewWriter(&w.out), To: w.job.Record}
+}
+
+// times returns the seconds of each superstep, NaN of those that were not heard of.
+func (w *watched) times(supersteps int) []float64 {
+	times := make([]float64, supersteps)
+	for i := range times {
+		seconds, ok := w.seconds[i]
+		if times[i] = seconds; !ok {
+			times[i] = math.NaN()
+		}
+	}
+	return times
+}
+
+func (w *watched) event(e *control.JobEvent) error {
+	w.trace.Event("", e)
+	switch body := e.Body.(type) {
+	case *control.JobEvent_Log:
+		if w.job.Log != nil {
+			w.job.Log(body.Log.Text)
+		}
+	case *control.JobEvent_Record:
+		r := body.Record
+		at := backend.Progress{Superstep: int(r.Superstep), Scheme: r.Scheme, Seconds: r.Seconds}
+		computed := uint64(0)
+		for _, p := range r.Partitions {
+			computed += p.Computed
+			at.Active += int(p.Active)
+			at.Senders += int(p.Senders)
+		}
+		if computed == 0 {
+			break // nobody ran: it was none
+		}
+		w.seconds[at.Superstep] = r.Seconds
+		if w.job.Progress != nil {
+			w.job.Progress(at)
+		}
+	}
+	return w.out.err
+}
+
+// sticky remembers that something could not be written.
+type sticky struct {
+	w   io.Writer
+	err error
+}
+
+func (s *sticky) Write(p []byte) (int, error) {
+	n, err := s.w.Write(p)
+	s.err = cmp.Or(s.err, err)
+	return n, err
+}
+
+// jobError is why a job is not done.
+func jobError(job *control.Job) error {
+	switch {
+	case job.Panic != nil:
+		return job.Panic.Err()
+	case job.State == control.JobState_JOB_STATE_CANCELLED:
+		return fmt.Errorf("cluster: job %s was cancelled: %s", job.Id, job.Reason)
+	default:
+		return fmt.Errorf("cluster: job %s: %s", job.Id, job.Reason)
+	}
+}

@@ -1,0 +1,119 @@
+package superstep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep/internal/backend"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+func init() {
+	backend.New = func(g *graph.Graph, elsewhere backend.Graph, free func(), account, skipped []string) any {
+		return &Graph{g: g, elsewhere: elsewhere, refs: mem.NewRefs(free), Account: account, Skipped: skipped}
+	}
+}
+
+// jobOf is a program as what runs it elsewhere is told of it, but for what depends on the type of its values.
+func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recorder) (*backend.Job, error) {
+	switch {
+	case o.Threads != 0:
+		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
+	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume:
+		return nil, errors.New("superstep: Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process: on a cluster the master says where jobs keep theirs")
+	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
+		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
+	case !delivery.Choice(o.Delivery).Valid():
+		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
+	}
+	job := &backend.Job{
+		Given: given, Program: program, Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
+		SuperstepTimeout: o.SuperstepTimeout, Seed: o.Seed, Checkpoints: o.checkpointPolicy(), Trace: o.Trace, Record: sink,
+		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
+	}
+	if o.Progress != nil {
+		job.Progress = func(p backend.Progress) { o.Progress(Progress(p)) }
+	}
+	taken := map[string]bool{}
+	for i := range o.Columns {
+		in, err := o.Columns[i].elsewhere(g, program, taken)
+		if err != nil {
+			return nil, err
+		}
+		job.Inputs = append(job.Inputs, in)
+	}
+	return job, nil
+}
+
+// elsewhere is an input of a program on a graph elsewhere. Nothing is sent yet.
+func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bool) (to backend.Input, err error) {
+	if err := in.valid(given); err != nil {
+		return to, err
+	}
+	switch column, err := program.Column(in.column.Name); {
+	case err != nil:
+		return to, err
+	case column.Number != in.column.Number:
+		return to, in.another()
+	case in.result && in.changed:
+		return to, fmt.Errorf("superstep: column %s: the result is of a program that has changed the graph on the cluster, where the graph of this run has other vertices: "+
+			"give superstep.From a function that reads it by Result.At", in.column.Name)
+	case in.result && (in.job == "" || in.cluster != g.elsewhere.Cluster()):
+		return to, fmt.Errorf("superstep: column %s: the result is not of a run on this connection's cluster", in.column.Name)
+	}
+	to = backend.Input{Column: in.column, Job: in.job, File: in.file}
+	if in.send != nil {
+		err = in.send(g, program.Name(), &to)
+	}
+	return to, err
+}
+
+// runElsewhere runs a program where its graph is.
+func runElsewhere[V any](ctx context.Context, g *Graph, p pregel.Erased, o Options) (*Result[V], error) {
+	given := p.Program
+	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", engine.Name(given), err)
+	}
+	program, err := engine.NewProgram(p)
+	if err != nil {
+		return nil, err
+	}
+	sink := &recorder{keep: o.KeepTrace}
+	job, err := o.jobOf(g, given, program, sink)
+	if err != nil {
+		return nil, err
+	}
+	var column *pack.Column[V]
+	job.Values = encoding.Type()
+	job.NewColumn = func(ids int, gaps bool) backend.Column {
+		if gaps {
+			column, _ = pack.NewGappedColumn[V](ids, len(g.g.Parts)) // NewValues has refused the type if it would
+		} else {
+			column, _ = pack.NewColumn[V](ids, len(g.g.Parts))
+		}
+		return column
+	}
+	out, err := g.elsewhere.Run(ctx, job)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result[V]{
+		graph: g, job: out.Job, values: column.Values, Supersteps: out.Supersteps, Converged: out.Converged, Messages: out.Messages,
+		MessagesSent: out.MessagesSent, BytesSent: out.BytesSent, Seconds: out.Seconds, Trace: sink.records,
+	}
+	if size := out.Left; size != nil { // which is closed with g
+		r.changed = true
+		r.graph = &Graph{g: g.g.WithVertices(size.IDs, size.Arcs, column.Has), elsewhere: g.elsewhere, refs: g.refs}
+	}
+	r.NumVertices, r.NumEdges = r.graph.g.Vertices(), r.graph.g.Arcs
+	r.aggregates(program.Aggregates(o.Deterministic), out.Totals)
+	return r, nil
+}

@@ -1,0 +1,3 @@
+package graphio_test
+
+import _ "github.com/superstep-go/superstep/drivers/parquet" // for all tests of this binary

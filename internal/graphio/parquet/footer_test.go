@@ -1,0 +1,48 @@
+package parquet
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+// TestThriftLength: the struct that the library reads ends where it is said to end, and no part of it is one.
+func TestThriftLength(t *testing.T) {
+	for _, kind := range []graphio.ColumnType{graphio.IntColumn, graphio.TextColumn} {
+		var file bytes.Buffer
+		w := Create(&file, []graphio.ParquetColumn{{Name: "u", Type: kind}, {Name: "v", Type: graphio.IntColumn}})
+		for i := range int64(40) {
+			if kind == graphio.TextColumn {
+				w.Text(0, fmt.Append(nil, i))
+			} else {
+				w.Int(0, i)
+			}
+			w.Int(1, i)
+			if err := w.Row(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		seed := file.Bytes()
+		footer := seed[len(seed)-8-int(uint32(seed[len(seed)-8])|uint32(seed[len(seed)-7])<<8) : len(seed)-8]
+		if n, err := thriftLength(append(bytes.Clone(footer), "more"...)); err != nil || n != len(footer) {
+			t.Fatalf("%d of %d bytes, %v", n, len(footer), err)
+		}
+		for cut := range footer {
+			if _, err := thriftLength(footer[:cut]); err == nil {
+				t.Fatalf("%d of %d bytes are a struct", cut, len(footer))
+			}
+		}
+	}
+	if _, err := thriftLength(bytes.Repeat([]byte{0x1c}, 1000)); err == nil {
+		t.Error("structs within structs without end")
+	}
+	empty := append([]byte{0x19, 0xfc, 0xe8, 0x07}, make([]byte, 1001)...) // a list of a thousand structs of nothing
+	if _, err := thriftLength(empty); err == nil {
+		t.Error("structs of nothing")
+	}
+}

@@ -1,0 +1,124 @@
+package parquet
+
+import (
+	"io"
+
+	"github.com/parquet-go/parquet-go"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+const (
+	// groupRows is how many rows a row group that is written has, of which each can be read by another thread or process.
+	groupRows = 1 << 20
+	// buffered is how many values of a column are handed over at a time.
+	buffered = 1 << 12
+)
+
+// writer writes a table: pages of plain values, compressed by Snappy. Each row is a value for each column, in order, and Row.
+type writer struct {
+	w       *parquet.GenericWriter[any]
+	columns []*parquet.ColumnWriter
+	values  [][]parquet.Value
+	rows    int
+}
+
+// orderedGroup is a schema whose columns keep their order: those of parquet.Group are sorted by name.
+type orderedGroup struct {
+	parquet.Group
+	fields []parquet.Field
+}
+
+func (g orderedGroup) Fields() []parquet.Field { return g.fields }
+
+// Create begins a table.
+func Create(w io.Writer, columns []graphio.ParquetColumn) graphio.ParquetWriter {
+	group := parquet.Group{}
+	for _, c := range columns {
+		group[c.Name] = parquet.Encoded(nodeOf(c.Type), &parquet.Plain)
+		if c.Type == graphio.BoolColumn {
+			group[c.Name] = nodeOf(c.Type)
+		}
+	}
+	schema := orderedGroup{Group: group}
+	for _, c := range columns {
+		for _, f := range group.Fields() {
+			if f.Name() == c.Name {
+				schema.fields = append(schema.fields, f)
+			}
+		}
+	}
+	p := &writer{values: make([][]parquet.Value, len(columns))}
+	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("superstep", schema), parquet.Compression(&parquet.Snappy),
+		parquet.DataPageStatistics(false), parquet.PageBufferSize(1<<20), parquet.CreatedBy("superstep", "", ""))
+	p.columns = p.w.ColumnWriters()
+	return p
+}
+
+func nodeOf(t graphio.ColumnType) parquet.Node {
+	switch t {
+	case graphio.IntColumn:
+		return parquet.Int(64)
+	case graphio.UintColumn:
+		return parquet.Uint(64)
+	case graphio.FloatColumn:
+		return parquet.Leaf(parquet.DoubleType)
+	case graphio.BoolColumn:
+		return parquet.Leaf(parquet.BooleanType)
+	default:
+		return parquet.String()
+	}
+}
+
+func (p *writer) add(column int, v parquet.Value) {
+	p.values[column] = append(p.values[column], v.Level(0, 0, column))
+}
+
+// Int adds a value to a column of type IntColumn.
+func (p *writer) Int(column int, x int64) { p.add(column, parquet.Int64Value(x)) }
+
+// Uint adds a value to a column of type UintColumn.
+func (p *writer) Uint(column int, x uint64) { p.add(column, parquet.Int64Value(int64(x))) }
+
+// Float adds a value to a column of type FloatColumn.
+func (p *writer) Float(column int, x float64) { p.add(column, parquet.DoubleValue(x)) }
+
+// Bool adds a value to a column of type BoolColumn.
+func (p *writer) Bool(column int, x bool) { p.add(column, parquet.BooleanValue(x)) }
+
+// Text adds a value to a column of type TextColumn. Its bytes must not change before some more rows have been written, as many as 4096.
+func (p *writer) Text(column int, x []byte) { p.add(column, parquet.ByteArrayValue(x)) }
+
+// Row ends a row.
+func (p *writer) Row() error {
+	p.rows++
+	if p.rows%buffered == 0 {
+		if err := p.handOver(); err != nil {
+			return err
+		}
+	}
+	if p.rows%groupRows == 0 {
+		return p.w.Flush()
+	}
+	return nil
+}
+
+// handOver gives the library what has been added.
+func (p *writer) handOver() error {
+	for i, values := range p.values {
+		if _, err := p.columns[i].WriteRowValues(values); err != nil {
+			return err
+		}
+		clear(values)
+		p.values[i] = values[:0]
+	}
+	return nil
+}
+
+// Close ends the table.
+func (p *writer) Close() error {
+	if err := p.handOver(); err != nil {
+		return err
+	}
+	return p.w.Close()
+}

@@ -1,0 +1,59 @@
+// Package laws checks the algebra that a combiner claims, by its Combine alone: no graph, no engine.
+package laws
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Check returns an error unless a combiner is commutative and associative on values, with an identity
+// that changes nothing, and leaves its arguments as they are.
+func Check[M any](c pregel.Combiner[M], values []M) error {
+	identity := c.Identity()
+	values = append(values[:len(values):len(values)], identity)
+	for _, a := range values {
+		if x := c.Combine(a, identity); !Same(x, a) {
+			return fmt.Errorf("the identity is not neutral: Combine(%+v, %+v) is %+v", a, identity, x)
+		}
+		for _, b := range values {
+			before := fmt.Sprintf("%+v %+v", a, b)
+			x, y := c.Combine(a, b), c.Combine(b, a)
+			if after := fmt.Sprintf("%+v %+v", a, b); after != before {
+				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s",
+					before, after)
+			}
+			if !Same(x, y) {
+				return fmt.Errorf("not commutative: Combine(%+v, %+v) is %+v, the other way round %+v",
+					a, b, x, y)
+			}
+		}
+	}
+	rng := rand.New(rand.NewPCG(1, 1))
+	pick := func() M { return values[rng.IntN(len(values))] }
+	n := len(values)
+	for i := range min(n*n*n, 20_000) {
+		a, b, d := values[i%n], values[i/n%n], values[i/n/n%n]
+		if n*n*n > 20_000 {
+			a, b, d = pick(), pick(), pick()
+		}
+		if x, y := c.Combine(c.Combine(a, b), d), c.Combine(a, c.Combine(b, d)); !Same(x, y) {
+			return fmt.Errorf(
+				"not associative: (%+v, %+v), %+v combine to %+v, and %[1]v, (%+[2]v, %+[3]v) to %+[5]v",
+				a, b, d, x, y)
+		}
+	}
+	return nil
+}
+
+// Same reports whether two values are deeply equal, or both NaN.
+func Same[V any](a, b V) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
+	return x.IsValid() && x.CanFloat() && math.IsNaN(x.Float()) && math.IsNaN(y.Float())
+}

@@ -1,0 +1,46 @@
+package library_test
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// TestGraphsSharingLists: a graph that was changed and the one it came from share the lists that stay. What a job makes of them for the one must not
+// go away with the other, nor may two jobs get into each other's way.
+func TestGraphsSharingLists(t *testing.T) {
+	var edges []superstep.Edge
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 300_000 {
+		u, v := min(rng.IntN(5000), rng.IntN(5000)), rng.IntN(5000)
+		edges = append(edges, superstep.Edge{From: uint64(u), To: uint64(v), Weight: rng.Float64()})
+	}
+	for _, together := range []bool{false, true} {
+		g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Weights: superstep.Float64, Kind: superstep.Directed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		changed, err := g.Apply(t.Context(), pregel.Delta{AddVertices: []uint64{3}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(g *superstep.Graph) {
+			if _, err := superstep.Run(t.Context(), g, algorithms.SSSP[float64]{}, superstep.Options{}); err != nil {
+				t.Error(err)
+			}
+		}
+		var both sync.WaitGroup
+		if together {
+			both.Go(func() { run(g) })
+		}
+		both.Go(func() { run(changed) })
+		both.Wait()
+		changed.Close()
+		run(g)
+		g.Close()
+	}
+}

@@ -1,0 +1,154 @@
+package library_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/cluster"
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/testcluster"
+	"github.com/superstep-go/superstep/master"
+)
+
+// checkpointsIn counts the checkpoints in a directory.
+func checkpointsIn(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(_ string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.HasSuffix(d.Name(), ".json") {
+			n++
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// TestResume interrupts a run and goes on with it, with other partitions and threads: the result is that of a run that nobody interrupts. Then all checkpoints are gone.
+func TestResume(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "kept")
+	load := func(partitions int) *superstep.Graph {
+		g, err := superstep.Load(t.Context(), "kronecker:scale=9", superstep.LoadOptions{Partitions: partitions})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { g.Close() })
+		return g
+	}
+	p := algorithms.PageRank{Iterations: 20}
+	want, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Deterministic: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o := superstep.Options{Deterministic: true, Checkpoints: dir, CheckpointEvery: 3, Resume: true}
+	o.Progress = func(p superstep.Progress) {
+		if p.Superstep == 11 {
+			cancel()
+		}
+	}
+	if _, err := superstep.Run(ctx, load(2), p, o); !errors.Is(err, context.Canceled) {
+		t.Fatalf("the run that is interrupted: %v", err)
+	}
+	if n := checkpointsIn(t, dir); n == 0 {
+		t.Fatal("it has left no checkpoint")
+	}
+	if _, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Checkpoints: dir}); err == nil || !strings.Contains(err.Error(), "set Resume to go on from that") {
+		t.Errorf("without Resume: %v", err)
+	}
+	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: dir, Resume: true}); err == nil {
+		t.Error("another program goes on from its checkpoints")
+	}
+	from := -1
+	o.Threads = 2
+	o.Progress = func(p superstep.Progress) {
+		if from < 0 {
+			from = p.Superstep
+		}
+	}
+	got, err := superstep.Run(t.Context(), load(3), p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages || !got.Converged {
+		t.Errorf("it went on from superstep %d, %d supersteps, %d messages, expected %d and %d", from, got.Supersteps, got.Messages, want.Supersteps, want.Messages)
+	}
+	for label, rank := range want.All() {
+		if x, ok := got.At(label); !ok || x != rank {
+			t.Fatalf("vertex %d has %v, expected %v", label, x, rank)
+		}
+	}
+	if n := checkpointsIn(t, dir); n != 0 {
+		t.Errorf("%d checkpoints of a run that is done stay", n)
+	}
+	o.KeepCheckpoints = true
+	if _, err := superstep.Run(t.Context(), load(1), p, o); err != nil {
+		t.Fatal(err)
+	}
+	if n := checkpointsIn(t, dir); n == 0 {
+		t.Error("checkpoints that were to stay are gone")
+	}
+}
+
+func TestCheckpointsAreRefused(t *testing.T) {
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer g.Close()
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, o := range map[string]superstep.Options{
+		"the place is missing":     {CheckpointEvery: 3},
+		"found CheckpointEvery -1": {Checkpoints: file, CheckpointEvery: -1},
+		"are both given":           {Checkpoints: file, CheckpointEvery: 1, CheckpointInterval: 1},
+		"checkpoints: ":            {Checkpoints: file},
+	} {
+		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %q", err, want)
+		}
+	}
+}
+
+// TestCheckpointsOfAConnection: a job takes checkpoints when its options say so, where the master keeps them.
+func TestCheckpointsOfAConnection(t *testing.T) {
+	programs, _ := builtin.With(own())
+	c := testcluster.Start(t, 2, master.Config{Options: master.Options{Checkpoints: t.TempDir()}}, programs...)
+	conn, err := cluster.Connect(t.Context(), c.Address, cluster.Options{Programs: own()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
+	g = open(t, g, err)
+	for _, o := range []superstep.Options{{}, {CheckpointEvery: 7, CheckpointStrict: true}} { // the first takes them as often as pays: perhaps none
+		o.MaxSupersteps = 4000
+		if err := run(t, g, endless{}, o); err != nil {
+			t.Fatal(err)
+		}
+		all, err := c.Client.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest := uint32(0)
+		for _, j := range all.Msg.Jobs {
+			newest = max(newest, j.Checkpoint)
+		}
+		if o.CheckpointEvery != 0 && newest == 0 {
+			t.Errorf("every %d supersteps: there is none", o.CheckpointEvery)
+		}
+	}
+}

@@ -1,0 +1,2 @@
+// Package library tests the root package and package cluster as a program uses them.
+package library
