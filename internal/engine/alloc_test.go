@@ -161,8 +161,8 @@ func TestNoSuperstepAllocates(t *testing.T) {
 	noAllocation(t, "PageRank", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, o)
 	noAllocation(t, "PageRank, deterministic", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter", plain, chatter{}, o)
-	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Uncombined: true})
+	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 	noAllocation(t, "chatter, deterministic", plain, chatter{}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter as a list", plain, pregel.List(chatterList{}), o)
-	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Uncombined: true})
+	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 }

@@ -119,7 +119,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	r := &runner{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
 	base := r.base()
 	r.instance, r.list = j.methods.Instance(), j.methods.List
-	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Encoding, j.options.Serial)
+	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Experiment)
 	r.exchange.Store = r.store
 	r.exchange.Tracing = j.options.Trace != nil
 	if j.direction == pregel.Either {
