@@ -19,7 +19,7 @@ type instance[V, M any] struct {
 	partition int
 
 	values  kernel.Vec[V]
-	start   V // what Fill sets values to
+	start   V        // what Fill sets values to
 	out, in []uint32 // degrees
 	ways    []way[M]
 	inbox   kernel.Inbox[M]
