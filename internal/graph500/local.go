@@ -35,7 +35,7 @@ type search interface {
 	Seconds() float64
 }
 
-// Run runs the benchmark in this process, see [Report.Lead].
+// Run runs the benchmark in this process, see [Report.Coordinate].
 func Run(ctx context.Context, c LocalConfig) (*Report, error) {
 	c.Owner = make([]int, c.Grid.Partitions())
 	r := &Report{

@@ -1,5 +1,5 @@
 // Package web serves the page that shows runs, and the HTTP API that it is made with: of a local run, of a saved trace, and
-// of a master. What is shown comes from a Source. docs/watching.md is about the page, openapi.json describes the API.
+// of a master. What is shown comes from a Source. docs/operating.md is about the page, openapi.json describes the API.
 package web
 
 import (

@@ -192,7 +192,7 @@ func resultLabels(t *testing.T, expression string) []string {
 func TestRulesAskForWhatThereIs(t *testing.T) {
 	all := exported(t)
 	all.addRecorded(t)
-	manual := string(read(t, root+"/docs/operations.md"))
+	manual := string(read(t, root+"/docs/operating.md"))
 	tests := string(read(t, deployed+"/prometheus/rules_test.yml"))
 	seen := map[string]bool{}
 	for _, g := range rules(t, "alerts.yml").Groups {
@@ -202,11 +202,11 @@ func TestRulesAskForWhatThereIs(t *testing.T) {
 			if r.Annotations["summary"] == "" || r.Labels["severity"] == "" {
 				t.Errorf("%s has no summary, or no severity", r.Alert)
 			}
-			if want := "docs/operations.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
+			if want := "docs/operating.md#" + strings.ToLower(r.Alert); r.Annotations["runbook"] != want {
 				t.Errorf("%s: its page is %s, expected %s", r.Alert, r.Annotations["runbook"], want)
 			}
 			if !strings.Contains(manual, "\n### "+r.Alert+"\n") {
-				t.Errorf("docs/operations.md has nothing about %s", r.Alert)
+				t.Errorf("docs/operating.md has nothing about %s", r.Alert)
 			}
 			if !regexp.MustCompile(`alertname: ` + r.Alert + `\n +exp_alerts:`).MatchString(tests) {
 				t.Errorf("rules_test.yml does not let %s fire", r.Alert)
@@ -215,7 +215,7 @@ func TestRulesAskForWhatThereIs(t *testing.T) {
 	}
 	for _, m := range regexp.MustCompile(`(?m)^### (Superstep\w+)$`).FindAllStringSubmatch(manual, -1) {
 		if !seen[m[1]] {
-			t.Errorf("docs/operations.md explains %s, which is no alert", m[1])
+			t.Errorf("docs/operating.md explains %s, which is no alert", m[1])
 		}
 	}
 }
