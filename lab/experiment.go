@@ -37,7 +37,7 @@ func experimentCmd() *cobra.Command {
 		Use:   "experiment NAME",
 		Short: "Repeat a comparison of the papers",
 		Long: `Repeat a comparison of the papers on this engine: a graph is run in the ways that the paper compares, by turns, every
-result is checked, and a table says what each took and sent. docs/experiments.md shows what came out, beside the papers' figures.
+result is checked, and a table says what each took and sent. lab/results.md shows what came out, beside the papers' figures.
 
 ` + list.String() + `  ` + fmt.Sprintf("%-12s", every) + ` all of them, one after the other
 

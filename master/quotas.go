@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Quota bounds what an owner has at a master: who that is, docs/design/security.md says. Zero is no bound. Memory is not among them.
+// Quota bounds what an owner has at a master (docs/design/security.md defines owners). Zero is no bound. Memory is not among them.
 type Quota struct {
 	// Queued is how many jobs may wait: one more is refused. A job that begins again is not.
 	Queued int

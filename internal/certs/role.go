@@ -1,5 +1,5 @@
 // Package certs is about certificates: the roles in them, files that are read again when they change, what TLS needs of these, and
-// a small CA. docs/design/security.md says why it is so.
+// a small CA. docs/design/security.md has the reasons.
 package certs
 
 import (

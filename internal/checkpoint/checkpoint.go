@@ -1,5 +1,5 @@
 // Package checkpoint keeps the state of a run as it was before a superstep, so that the run can go on from there: in another process, with
-// another number of partitions, on another grid. docs/design/checkpoints.md says what belongs to it and why.
+// another number of partitions, on another grid. docs/design/checkpoints.md lists what belongs to it.
 //
 // A checkpoint is a part for each partition and one manifest, which names the parts with their sizes and checksums. The manifest is stored
 // last, by Store.PutIfAbsent: a checkpoint whose manifest is there is whole, and what has none does not count.

@@ -13,7 +13,7 @@ import (
 )
 
 // Roaring bitmaps against our own: as a column's presence on the wire, and as a list that is asked for ranks.
-// docs/performance.md has the figures and the choice they led to.
+// lab/results.md has the figures and the choice they led to.
 
 // roaringPresence is Encode with a roaring bitmap of the positions; the bits are brought to the list's length as ours are.
 func roaringPresence(p *Presence, f *bitmap.Frontier, list *bitmap.List) (*roaring.Bitmap, []byte) {

@@ -17,7 +17,7 @@ import (
 
 // TestAutoOnLinksWithDelay: between workers 1 ms apart, each way, what the model chooses takes at most a tenth longer than the best of the
 // deliveries that never change, and a superstep's own time, since on a busy machine medians of a few runs differ by as much. The aim is 5 %;
-// docs/experiments.md has what it is. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make it larger.
+// lab/results.md has the figures. SUPERSTEP_ROUNDS and SUPERSTEP_SCALE make it larger.
 func TestAutoOnLinksWithDelay(t *testing.T) {
 	rounds, scale := number("SUPERSTEP_ROUNDS", 5), number("SUPERSTEP_SCALE", 15)
 	half := hosts.Wire{Delay: time.Millisecond / 2}
