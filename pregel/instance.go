@@ -46,13 +46,13 @@ type part struct {
 	apart     bool     // sums by tiles do not lie in the column being written
 }
 
-func newPart(p *kernel.Placement, traits kernel.Traits, claims bool) part {
-	return part{
-		single: p.Deterministic, self: traits.Self, anyOne: traits.AnyOne,
-		claims: claims && !p.Deterministic, partition: p.Partition,
-		out: p.OutDegrees, in: p.InDegrees, slots: p.Capacity,
-		arena: p.Arena, store: p.Store, hub: p.Hub,
-	}
+func (i *part) place(p *kernel.Placement, traits kernel.Traits, claims bool) {
+	i.self, i.anyOne, i.single = traits.Self, traits.AnyOne, p.Deterministic
+	i.claims = claims && !p.Deterministic
+	i.partition = p.Partition
+	i.out, i.in, i.slots = p.OutDegrees, p.InDegrees, p.Capacity
+	i.arena, i.store, i.hub = p.Arena, p.Store, p.Hub
+	i.tiled = nil
 }
 
 func (i *part) Claims() bool { return i.claims }
@@ -98,7 +98,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 		i.identity = i.combiner.Identity()
 	}
 	first := i.ways[0]
-	i.part = newPart(p, first.kernel.Traits(), first.claimer != nil)
+	i.place(p, first.kernel.Traits(), first.claimer != nil)
 	i.lists.store = p.Store
 	i.values.Data = mem.Make[V](p.Arena, p.Size)
 	i.inbox, i.sums = kernel.Inbox[M]{}, nil
