@@ -30,8 +30,8 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	return float64(least)
 }
 
-// distances is what the kernels of shortest paths share: the column of distances, and the least that
-// each slot has had.
+// distances is what the kernels of shortest paths share: the column of distances, and the least
+// that each slot has had.
 type distances[W Weight] struct {
 	plain[W]
 	least W // of all messages that are pulled

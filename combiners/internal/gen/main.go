@@ -26,7 +26,7 @@ type operator struct {
 	Load       string // what a value of the column becomes as a message; "" if it is one
 	Bounded    bool   // pulls may end at arcs that are too heavy
 	Sum        bool   // pullAll is sums.go's
-	Slow       bool   // a step takes so long that a pull of all messages can ask who sent: there is no pullAll
+	Slow       bool   // steps take so long that pulls may ask who sent: no pullAll
 }
 
 var operators = []operator{
