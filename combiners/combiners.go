@@ -12,7 +12,7 @@
 //
 // A combiner with a terminal value (SuiteSparse GraphBLAS's word: nothing changes it) ends the walk over a vertex's
 // in-edges when it is reached: First and Sender at the first message, Or at true, And at false, OrBits at all ones,
-// AndBits at none, Min and Max at the least and the greatest value of their type. Semirings have none.
+// Min and Max at the least and the greatest value of their type. Semirings have none.
 package combiners
 
 import (
@@ -112,12 +112,10 @@ func OrBits[T Bits]() pregel.Combiner[T] {
 		})
 }
 
-// AndBits is the intersection.
+// AndBits is the intersection. It has the loops of Func, and costs as much: no loops are compiled
+// for it.
 func AndBits[T Bits]() pregel.Combiner[T] {
-	return define(named[T]("AndBits"), ^T(0), func(a, b T) T { return a & b },
-		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
-			return &andBitsKernel[T]{newPlain(b, ^T(0), kernel.Traits{Terminal: true}), 0}, nil
-		})
+	return define(named[T]("AndBits"), ^T(0), func(a, b T) T { return a & b }, funcLoops[T])
 }
 
 // First keeps any one message: which, depends on the run, unless it is deterministic.
@@ -132,10 +130,11 @@ func First[M any]() pregel.Combiner[M] {
 // Func makes a combiner of a function, which must be commutative and associative, with identity neutral to it. It is
 // called for every message: a combiner of this package costs a fifth to a seventh as much.
 func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
-	return define(named[M]("Func"), identity, combine,
-		func(b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
-			return &funcKernel[M]{newPlain(b, c.identity, kernel.Traits{Ordered: true}), c.combine}, nil
-		})
+	return define(named[M]("Func"), identity, combine, funcLoops[M])
+}
+
+func funcLoops[M any](b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
+	return &funcKernel[M]{newPlain(b, c.identity, kernel.Traits{Ordered: true}), c.combine}, nil
 }
 
 // MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept.
@@ -143,7 +142,7 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
-			return &minPlusKernel[W]{plain: newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+			return &minPlusKernel[W]{newDistances(b, c.identity)}, checkWeights[W](b, c.name)
 		})
 }
 

@@ -78,29 +78,22 @@ func (k *countKernel[T]) Emit(p *kernel.Push, w int, bins *kernel.Bins[T]) int {
 	return edges
 }
 
+// Fold adds, as Sum's does.
 func (k *countKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
-	for j, d := range to {
-		if w := int(d >> 6); into.Has.Words[w]>>(d&63)&1 == 0 {
-			into.Has.Words[w] |= 1 << (d & 63)
-			into.Has.Mark(w)
-			into.Msg[d] = msg[j]
-			continue
-		}
-		into.Msg[d] += msg[j]
-	}
+	new(sumKernel[T]).Fold(to, msg, into)
 }
 
 // presence is the column of a combiner whose messages to all neighbours need no value.
-type presence[M any] struct{}
+type presence[M any] struct{ empty }
 
-func (presence[M]) Window(_ int, scratch *[64]M) *[64]M                        { return scratch }
-func (presence[M]) Store(int, uint64, *[64]M) int                              { return -1 }
-func (presence[M]) Reset()                                                     {}
-func (presence[M]) Swap()                                                      {}
-func (presence[M]) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
+func (presence[M]) Window(_ int, scratch *[64]M) *[64]M { return scratch }
+func (presence[M]) Store(int, uint64, *[64]M) int       { return -1 }
 
-func (presence[M]) PackNext(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) {
-	to.Raw = to.Raw[:0]
-}
+// empty is a column without values.
+type empty struct{}
 
-func (presence[M]) Unpack(*kernel.Packed, []uint64, uint32) {}
+func (empty) Reset()                                                         {}
+func (empty) Swap()                                                          {}
+func (empty) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed)     { to.Raw = to.Raw[:0] }
+func (empty) PackNext(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
+func (empty) Unpack(*kernel.Packed, []uint64, uint32)                        {}

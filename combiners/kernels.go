@@ -74,10 +74,6 @@ type (
 		plain[T]
 		terminal T
 	}
-	andBitsKernel[T Bits] struct {
-		plain[T]
-		terminal T
-	}
 	firstKernel[T any] struct{ plain[T] }
 	funcKernel[T any]  struct {
 		plain[T]
@@ -117,10 +113,7 @@ func checkWeights[W Weight](b kernel.Binding, name string) error {
 }
 
 type (
-	minPlusKernel[W Weight] struct {
-		plain[W]
-		least W // of all messages that are pulled
-	}
+	minPlusKernel[W Weight]  struct{ distances[W] }
 	maxMinKernel[W Weight]   struct{ plain[W] }
 	sumTimesKernel[W Weight] struct{ plain[W] }
 )

@@ -20,8 +20,7 @@ func (k *sumKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -100,8 +99,7 @@ func (k *narrowSumKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -128,8 +126,7 @@ func (k *narrowSumKernel) Emit(p *kernel.Push, w int, bins *kernel.Bins[float64]
 	rows, base, edges := p.Bits[w], p.Rank[w], 0
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		sent := float64(k.Read[w<<6+int(i)])
 		edges += int(hi - lo)
 		for j, d := range p.Adj[lo:hi] {
@@ -203,8 +200,7 @@ func (k *minKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -248,8 +244,7 @@ func (k *minKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -356,8 +351,7 @@ func (k *maxKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -401,8 +395,7 @@ func (k *maxKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[6
 	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -509,8 +502,7 @@ func (k *orKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool)
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -543,8 +535,7 @@ func (k *orKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]bo
 	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -622,8 +613,7 @@ func (k *andKernel) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]bool
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -656,8 +646,7 @@ func (k *andKernel) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]b
 	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -735,8 +724,7 @@ func (k *orBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -769,8 +757,7 @@ func (k *orBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	read, walked := k.Read, 0
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -838,119 +825,6 @@ func (k *orBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 	}
 }
 
-// Pull folds the messages of in-neighbours, by "acc &= x".
-func (k *andBitsKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	if p.All {
-		return k.pullAll(p, w, need, found, in)
-	}
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, present, walked := k.Read, p.Present, 0
-	for ; need != 0; need &= need - 1 {
-		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc, any := k.identity, found>>i&1
-		if any != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			if present[s>>6]>>(s&63)&1 == 0 {
-				continue
-			}
-			any = 1
-			x := read[s]
-			_ = j
-			acc &= x
-			if acc == k.terminal {
-				walked -= len(list) - 1 - j
-				break
-			}
-		}
-		in[i] = acc
-		found |= any << i
-	}
-	return found, walked
-}
-
-// pullAll is Pull when every in-neighbour sent.
-func (k *andBitsKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, walked := k.Read, 0
-	for rest := need; rest != 0; rest &= rest - 1 {
-		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc := k.identity
-		if found>>i&1 != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			x := read[s]
-			_ = j
-			acc &= x
-			if acc == k.terminal {
-				walked -= len(list) - 1 - j
-				break
-			}
-		}
-		in[i] = acc
-	}
-	return found | need, walked
-}
-
-// Push folds the messages of the senders of word w into the inbox.
-func (k *andBitsKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
-	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
-	for senders := p.Present[w]; senders != 0; senders &= senders - 1 {
-		s := uint32(w<<6 + bits.TrailingZeros64(senders))
-		lo, hi := p.Sender(s)
-		sent := k.Read[s]
-		edges += int(hi - lo)
-		for j, d := range p.Adj[lo:hi] {
-			x := sent
-			_ = j
-			v, bit := d>>6, uint64(1)<<(d&63)
-			if skip[v]&bit != 0 {
-				continue
-			}
-			if has[v]&bit == 0 {
-				has[v] |= bit
-				into.Has.MarkShared(int(v))
-				in[d] = x
-				continue
-			}
-			acc := in[d]
-			acc &= x
-			in[d] = acc
-		}
-	}
-	return edges
-}
-
-// Fold folds pairs of receiver and message, by "acc &= x".
-func (k *andBitsKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
-	has, in := into.Has.Words, into.Msg
-	msg = msg[:len(to)]
-	for j, d := range to {
-		x, w, bit := msg[j], d>>6, uint64(1)<<(d&63)
-		if has[w]&bit == 0 {
-			has[w] |= bit
-			into.Has.Mark(int(w))
-			in[d] = x
-			continue
-		}
-		acc := in[d]
-		acc &= x
-		in[d] = acc
-	}
-}
-
 // Push folds the messages of the senders of word w into the inbox.
 func (k *firstKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 	has, in, skip, edges := into.Has.Words, into.Msg, p.Skip, 0
@@ -992,16 +866,12 @@ func (k *firstKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 
 // Pull folds the messages of in-neighbours, by "acc = k.combine(acc, x)".
 func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	if p.All {
-		return k.pullAll(p, w, need, found, in)
-	}
 	rows, base := p.Bits[w], p.Rank[w]
 	need &= rows
 	read, present, walked := k.Read, p.Present, 0
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -1009,7 +879,7 @@ func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]
 			acc = in[i]
 		}
 		for j, s := range list {
-			if present[s>>6]>>(s&63)&1 == 0 {
+			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
 			any = 1
@@ -1021,31 +891,6 @@ func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]
 		found |= any << i
 	}
 	return found, walked
-}
-
-// pullAll is Pull when every in-neighbour sent.
-func (k *funcKernel[T]) pullAll(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {
-	rows, base := p.Bits[w], p.Rank[w]
-	need &= rows
-	read, walked := k.Read, 0
-	for rest := need; rest != 0; rest &= rest - 1 {
-		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
-		list := p.Adj[lo:hi]
-		walked += len(list)
-		acc := k.identity
-		if found>>i&1 != 0 {
-			acc = in[i]
-		}
-		for j, s := range list {
-			x := read[s]
-			_ = j
-			acc = k.combine(acc, x)
-		}
-		in[i] = acc
-	}
-	return found | need, walked
 }
 
 // Push folds the messages of the senders of word w into the inbox.
@@ -1109,8 +954,7 @@ func (k *minPlusKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -1152,8 +996,7 @@ func (k *minPlusKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -1190,8 +1033,7 @@ func (k *minPlusKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int
 	best := k.best
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		weights := all[lo:hi]
 		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)
@@ -1289,8 +1131,7 @@ func (k *maxMinKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *[6
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -1332,8 +1173,7 @@ func (k *maxMinKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, in 
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -1370,8 +1210,7 @@ func (k *maxMinKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) int 
 	best := k.best
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		weights := all[lo:hi]
 		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)
@@ -1469,8 +1308,7 @@ func (k *sumTimesKernel[W]) Pull(p *kernel.Pull, w int, need, found uint64, in *
 	all := weightsOf[W](p.Lists)
 	for ; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc, any := k.identity, found>>i&1
@@ -1501,8 +1339,7 @@ func (k *sumTimesKernel[W]) pullAll(p *kernel.Pull, w int, need, found uint64, i
 	all := weightsOf[W](p.Lists)
 	for rest := need; rest != 0; rest &= rest - 1 {
 		i := uint(bits.TrailingZeros64(rest)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		list := p.Adj[lo:hi]
 		walked += len(list)
 		acc := k.identity
@@ -1526,8 +1363,7 @@ func (k *sumTimesKernel[W]) Emit(p *kernel.Push, w int, bins *kernel.Bins[W]) in
 	all := weightsOf[W](p.Lists)
 	for senders := p.Present[w] & rows; senders != 0; senders &= senders - 1 {
 		i := uint(bits.TrailingZeros64(senders)) & 63
-		r := base + uint32(bits.OnesCount64(rows&(1<<i-1)))
-		lo, hi := p.Starts[r], p.Starts[r+1]
+		lo, hi := p.Bounds(i, rows, base)
 		weights := all[lo:hi]
 		sent := k.Read[w<<6+int(i)]
 		edges += int(hi - lo)

@@ -30,10 +30,32 @@ func leastOf[W Weight](column []W, present []uint64, lo, hi int) float64 {
 	return float64(least)
 }
 
-// share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
+// distances is what the kernels of shortest paths share: the column of distances, and the least
+// that each slot has had.
+type distances[W Weight] struct {
+	plain[W]
+	least W // of all messages that are pulled
+}
+
+func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
+	return distances[W]{plain: newPlain(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
+}
+
+// Least is the least distance of those present.
+func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
+	if next {
+		return leastOf(k.Write, present, lo, hi)
+	}
+	return leastOf(k.Read, present, lo, hi)
+}
+
+// Bound notes the least distance that is sent.
+func (k *distances[W]) Bound(least float64) { k.least = W(least) }
+
+// Share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
 // another is stored atomically; a first one is copied plainly, and read once the caller has marked its sender as present.
-func share[W Weight](read, write []W, w int, sent, before uint64) {
-	from, to := (*[64]W)(write[w<<6:]), (*[64]W)(read[w<<6:])
+func (k *distances[W]) Share(w int, sent, before uint64) {
+	from, to := (*[64]W)(k.Write[w<<6:]), (*[64]W)(k.Read[w<<6:])
 	for ; sent != 0; sent &= sent - 1 {
 		i := bits.TrailingZeros64(sent) & 63
 		if before>>i&1 == 0 {
@@ -44,9 +66,9 @@ func share[W Weight](read, write []W, w int, sent, before uint64) {
 	}
 }
 
-// countPull counts the arcs that a pull looks at if no receiver gets a better message.
-func countPull[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64) int {
-	light, arcs := weightsOf[W](p.Lightest), 0
+// CountPull counts the arcs that a pull looks at if no receiver gets a better message.
+func (k *distances[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
+	light, arcs, best, least := weightsOf[W](p.Lightest), 0, k.best, k.least
 	rows, base := p.Bits[w], p.Rank[w]
 	for need &= rows; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -64,9 +86,9 @@ func countPull[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64) 
 	return arcs
 }
 
-// thin adds the arcs that are not too heavy.
-func thin[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64, arcs *kernel.ArcBins) {
-	all := weightsOf[W](p.Lightest)
+// Thin adds the arcs that are not too heavy.
+func (k *distances[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
+	all, best, least := weightsOf[W](p.Lightest), k.best, k.least
 	rows, base := p.Bits[w], p.Rank[w]
 	for need &= rows; need != 0; need &= need - 1 {
 		i := uint(bits.TrailingZeros64(need)) & 63
@@ -87,30 +109,6 @@ func thin[W Weight](p *kernel.Pull, best []W, least W, w int, need uint64, arcs 
 			arcs.Add(kernel.Arc{From: list[j], To: v, Weight: float64(weights[j])})
 		}
 	}
-}
-
-// Least is the least distance of those present.
-func (k *minPlusKernel[W]) Least(present []uint64, lo, hi int, next bool) float64 {
-	if next {
-		return leastOf(k.Write, present, lo, hi)
-	}
-	return leastOf(k.Read, present, lo, hi)
-}
-
-// Bound notes the least distance that is sent.
-func (k *minPlusKernel[W]) Bound(least float64) { k.least = W(least) }
-
-// Share lets pulls that are under way read the messages just sent.
-func (k *minPlusKernel[W]) Share(w int, sent, before uint64) { share(k.Read, k.Write, w, sent, before) }
-
-// CountPull counts the arcs that a pull looks at.
-func (k *minPlusKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
-	return countPull(p, k.best, k.least, w, need)
-}
-
-// Thin adds the arcs that are not too heavy.
-func (k *minPlusKernel[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
-	thin(p, k.best, k.least, w, need, arcs)
 }
 
 // pullLightest is Pull where the lightest arcs come first.
@@ -153,32 +151,6 @@ func (k *minPlusKernel[W]) pullLightest(p *kernel.Pull, w int, need, found uint6
 		}
 	}
 	return found, walked
-}
-
-// Least is the least distance of those present.
-func (k *minPlusSenderKernel[W]) Least(present []uint64, lo, hi int, next bool) float64 {
-	if next {
-		return leastOf(k.Write, present, lo, hi)
-	}
-	return leastOf(k.Read, present, lo, hi)
-}
-
-// Bound notes the least distance that is sent.
-func (k *minPlusSenderKernel[W]) Bound(least float64) { k.least = W(least) }
-
-// Share lets pulls that are under way read the messages just sent.
-func (k *minPlusSenderKernel[W]) Share(w int, sent, before uint64) {
-	share(k.Read, k.Write, w, sent, before)
-}
-
-// CountPull counts the arcs that a pull looks at.
-func (k *minPlusSenderKernel[W]) CountPull(p *kernel.Pull, w int, need uint64) int {
-	return countPull(p, k.best, k.least, w, need)
-}
-
-// Thin adds the arcs that are not too heavy.
-func (k *minPlusSenderKernel[W]) Thin(p *kernel.Pull, w int, need uint64, arcs *kernel.ArcBins) {
-	thin(p, k.best, k.least, w, need, arcs)
 }
 
 // pullLightest is Pull where the lightest arcs come first.

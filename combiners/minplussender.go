@@ -4,8 +4,6 @@ import (
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -21,10 +19,7 @@ func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
 		func(b kernel.Binding, c simple[Arrival[W]]) (kernel.Kernel[Arrival[W]], error) {
-			k := &minPlusSenderKernel[W]{MessageColumn: kernel.NewMessageColumn[W](b), ids: b.Sources}
-			if b.Monotone {
-				k.best = mem.Make[W](b.Arena, b.Capacity)
-			}
+			k := &minPlusSenderKernel[W]{newDistances(b, infinity), b.Sources}
 			return k, checkWeights[W](b, c.name)
 		})
 }
@@ -37,26 +32,9 @@ func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
 }
 
 type minPlusSenderKernel[W Weight] struct {
-	kernel.MessageColumn[W] // of distances
-	ids                     *kernel.Slots
-	best                    []W // the least distance each slot has had, in a monotone program; else nil
-	least                   W   // of all messages that are pulled
+	distances[W]
+	ids *kernel.Slots
 }
-
-func (k *minPlusSenderKernel[W]) Traits() kernel.Traits {
-	return kernel.Traits{Bytes: k.Bytes(), Weighted: true, Raw: true, Monotone: true}
-}
-
-// Reset sets the best distances to infinity, before superstep 0.
-func (k *minPlusSenderKernel[W]) Reset() {
-	_, infinity := limits[W]()
-	for i := range k.best {
-		k.best[i] = infinity
-	}
-}
-
-// Best is the least distances as they lie in memory.
-func (k *minPlusSenderKernel[W]) Best() []byte { return wire.Bytes(k.best) }
 
 func (k *minPlusSenderKernel[W]) Window(_ int, scratch *[64]Arrival[W]) *[64]Arrival[W] {
 	return scratch

@@ -99,7 +99,7 @@ func (a Aggregator[T]) Cell(s Scope) *T { return &a.cell(s.worker().state.Cells)
 // to those of the last one that ran.
 type Totals interface{ totals() []kernel.Cell }
 
-func (v *Vertex[V, M]) totals() []kernel.Cell { return v.b.Worker.state.Totals }
+func (v *cursor) totals() []kernel.Cell { return v.w.state.Totals }
 
 // Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result it is what Coordinate would read
 // next: of an aggregator that is not persistent that of the last superstep alone.

@@ -40,17 +40,15 @@ type Block[V, M any] struct {
 	Worker *Worker
 
 	back    back[M]
-	changes *changes[V] // nil if the program makes none
-
-	base    uint32 // the local index of vertex 0 in its partition
 	outbox  *kernel.Outbox[M]
 	combine func(a, b M) M // reduces two messages of a vertex to all its neighbours; nil where each must arrive by itself
+	added   kernel.Vec[V]  // the values of the vertices to be added
 }
 
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
 
-func (b *Block[V, M]) place() (w *Worker, first uint32) { return b.Worker, b.base }
+func (b *Block[V, M]) place() (w *Worker, first uint32) { return b.Worker, b.Worker.base }
 
 // Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {

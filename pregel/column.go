@@ -14,17 +14,22 @@ type Column interface{ column() kernel.Property }
 
 var columns atomic.Int32
 
-// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
-type VertexColumn[T any] struct {
+// handle is what VertexColumn and EdgeColumn hold.
+type handle struct {
 	name    string
 	number  int
 	private bool
 }
 
+func newHandle(name string) handle { return handle{name: name, number: int(columns.Add(1)) - 1} }
+
+// VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
+// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
+type VertexColumn[T any] struct{ handle }
+
 // NewVertexColumn makes the handle of a property of vertices.
 func NewVertexColumn[T any](name string) VertexColumn[T] {
-	return VertexColumn[T]{name: name, number: int(columns.Add(1)) - 1}
+	return VertexColumn[T]{newHandle(name)}
 }
 
 // At is any *Vertex.
@@ -66,22 +71,16 @@ func (c VertexColumn[T]) of(w *Worker) []T {
 	return col
 }
 
-func (c VertexColumn[T]) column() kernel.Property {
-	return property[T](c.name, c.number, false, c.private)
-}
+func (c VertexColumn[T]) column() kernel.Property { return property[T](c.handle, false) }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
 // Make one per property, as a package variable, and list it in the program's Columns. It is zero when the run begins, unless
 // superstep.Options.Columns says otherwise.
-type EdgeColumn[T any] struct {
-	name    string
-	number  int
-	private bool
-}
+type EdgeColumn[T any] struct{ handle }
 
 // NewEdgeColumn makes the handle of a property of edges.
 func NewEdgeColumn[T any](name string) EdgeColumn[T] {
-	return EdgeColumn[T]{name: name, number: int(columns.Add(1)) - 1}
+	return EdgeColumn[T]{newHandle(name)}
 }
 
 // Private returns the handle of the same property as one that is the program's own, as that of vertices does.
@@ -97,26 +96,30 @@ func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.at] }
 func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
-	if e.lists == nil {
-		panic("edge column " + c.name + ": an edge that was added in this superstep has no properties before the next")
+	if e.lists != nil && !e.lists.Other {
+		if col, ok := lookup[T](e.lists.Properties, c.number); ok {
+			return col
+		}
 	}
-	col, ok := lookup[T](e.lists.Properties, c.number)
-	if e.lists.Other {
-		panic("edge column " + c.name + ": it holds edges by the program's Direction, and this one is of the other")
-	}
-	if !ok {
-		panic("edge column " + c.name + " is not listed by the program's Columns method")
-	}
-	return col
+	panic("edge column " + c.name + c.fault(e))
 }
 
-func (c EdgeColumn[T]) column() kernel.Property {
-	return property[T](c.name, c.number, true, c.private)
+// fault says why an edge has no property of this column.
+func (c handle) fault(e Edge) string {
+	switch {
+	case e.lists == nil:
+		return ": an edge that was added in this superstep has no properties before the next"
+	case e.lists.Other:
+		return ": it holds edges by the program's Direction, and this one is of the other"
+	}
+	return " is not listed by the program's Columns method"
 }
 
-func property[T any](name string, number int, ofEdges, private bool) kernel.Property {
+func (c EdgeColumn[T]) column() kernel.Property { return property[T](c.handle, true) }
+
+func property[T any](c handle, ofEdges bool) kernel.Property {
 	p := kernel.Property{
-		Name: name, Number: number, OfEdges: ofEdges, Private: private, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
+		Name: c.name, Number: c.number, OfEdges: ofEdges, Private: c.private, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
 		Move: func(from any, places []uint32) any {
 			to, values := make([]T, len(places)), from.([]T)
 			for i, at := range places {

@@ -15,8 +15,8 @@ const longer = 8
 // sent, with To's place in the list, the first if it is there more than once. Parallel edges are yielded each. The list must be in
 // rising order, as the To of edges in one direction are. It takes time in the length of both together, and where one is far longer
 // only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
-func (v *Vertex[V, M]) Common(list []VertexID) iter.Seq2[int, Edge] {
-	lists, local := v.rows("Common"), v.b.base+v.i
+func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
+	lists, local := v.rows("Common"), v.local()
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedCommon(list)
 	}
@@ -30,7 +30,7 @@ func (v *Vertex[V, M]) Common(list []VertexID) iter.Seq2[int, Edge] {
 }
 
 // CountCommon returns how many edges [Vertex.Common] yields, in less time.
-func (v *Vertex[V, M]) CountCommon(list []VertexID) int {
+func (v *cursor) CountCommon(list []VertexID) int {
 	n := 0
 	if _, ok := v.ownOutEdges(); ok {
 		for range v.changedCommon(list) {
@@ -39,13 +39,13 @@ func (v *Vertex[V, M]) CountCommon(list []VertexID) int {
 		return n
 	}
 	for _, l := range v.rows("CountCommon") {
-		n += countCommon(l, v.b.base+v.i, list)
+		n += countCommon(l, v.local(), list)
 	}
 	return n
 }
 
 // changedCommon is Common for a vertex that has changed its own edges.
-func (v *Vertex[V, M]) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
+func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 	return func(yield func(int, Edge) bool) {
 		for e := range v.Edges() {
 			if i, ok := slices.BinarySearch(list, e.To); ok && !yield(i, e) {
@@ -56,11 +56,11 @@ func (v *Vertex[V, M]) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 }
 
 // rows returns the lists that Edges runs over, for a method that fails the job where there are none.
-func (v *Vertex[V, M]) rows(method string) []*kernel.EdgeLists {
-	if why := v.b.Worker.state.NoEdges; why != nil {
+func (v *cursor) rows(method string) []*kernel.EdgeLists {
+	if why := v.w.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s: %w", method, why))
 	}
-	return v.b.Worker.state.Edges
+	return v.w.state.Edges
 }
 
 func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(int, Edge) bool) bool {

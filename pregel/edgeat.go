@@ -8,7 +8,7 @@ import (
 
 // Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at least 0 and less than OutDegree, which counts
 // by the program's Direction too. Any other i fails the job, and so does a grid of partitions with both sides above 1.
-func (v *Vertex[V, M]) Edge(i int) Edge {
+func (v *cursor) Edge(i int) Edge {
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedEdge("Edge", i)
 	}
@@ -27,9 +27,9 @@ func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 }
 
 // place returns the lists that edge i is in, and its place in their Adj. method is the caller's, for errors.
-func (v *Vertex[V, M]) place(method string, i int) (*kernel.EdgeLists, uint32) {
-	local, at := v.b.base+v.i, uint64(i) // far too large if i is negative
-	for _, l := range v.b.Worker.state.Edges {
+func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
+	local, at := v.local(), uint64(i) // far too large if i is negative
+	for _, l := range v.w.state.Edges {
 		lo, hi := l.Row(local)
 		if n := uint64(hi - lo); at >= n {
 			at -= n
@@ -37,14 +37,14 @@ func (v *Vertex[V, M]) place(method string, i int) (*kernel.EdgeLists, uint32) {
 		}
 		return l, lo + uint32(at)
 	}
-	if why := v.b.Worker.state.NoEdges; why != nil {
+	if why := v.w.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s: %w", method, why))
 	}
-	panic(noEdge(method, i, v.OutDegree()))
+	panic(noEdge(method, i, int(uint64(i)-at)))
 }
 
 // changedEdge is Edge for a vertex that has changed its own edges.
-func (v *Vertex[V, M]) changedEdge(method string, i int) Edge {
+func (v *cursor) changedEdge(method string, i int) Edge {
 	at := 0
 	for e := range v.Edges() {
 		if at == i {

@@ -89,43 +89,22 @@ func inspect[V, M any](p Program[V, M]) *Methods {
 		m.list, value = l.program, l.program
 	}
 	all := &Methods{List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{}}
-	note := func(name string, found bool, pointer any) {
-		all.Wanted[name] = reflect.TypeOf(pointer).Elem().Method(0).Type
-		all.Found[name] = all.Found[name] || found
-	}
-	var ok bool
-	m.init, ok = value.(interface{ Init(v *Vertex[V, M]) })
-	note("Init", ok, &m.init)
-	m.initBlock, ok = value.(interface{ InitBlock(b *Block[V, M]) })
-	note("InitBlock", ok, &m.initBlock)
-	m.block, ok = value.(interface{ ComputeBlock(b *Block[V, M]) })
-	note("ComputeBlock", ok, &m.block)
-	m.resend, ok = value.(interface{ Resend(v *Vertex[V, M]) })
-	note("Resend", ok, &m.resend)
-	m.initial, ok = value.(interface{ Initial() V })
-	note("Initial", ok, &m.initial)
-	m.resolve, ok = value.(interface {
-		Resolve(r Resolution[V]) (V, bool)
-	})
-	note("Resolve", ok, &m.resolve)
-	m.score, ok = value.(interface{ Score(v V) float64 })
-	note("Score", ok, &m.score)
-	m.reached, ok = value.(interface{ Reached(v V) bool })
-	note("Reached", ok, &m.reached)
-	m.byNumber, ok = value.(interface{ Group(v V) uint64 })
-	note("Group", ok, &m.byNumber)
-	all.ByNumber = ok
-	m.byVertex, ok = value.(interface{ Group(v V) VertexID })
-	note("Group", ok, &m.byVertex)
-	m.output, ok = value.(interface{ Output(dst []byte, v V) []byte })
-	note("Output", ok, &m.output)
-	m.naming, ok = value.(interface {
-		OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
-	})
-	note("OutputLabels", ok, &m.naming)
-	combining, ok := value.(interface{ Combiner() Combiner[M] })
-	note("Combiner", ok, &combining)
-	if ok {
+	all.find("Init", value, &m.init)
+	all.find("InitBlock", value, &m.initBlock)
+	all.find("ComputeBlock", value, &m.block)
+	all.find("Resend", value, &m.resend)
+	all.find("Initial", value, &m.initial)
+	all.find("Resolve", value, &m.resolve)
+	all.find("Score", value, &m.score)
+	all.find("Reached", value, &m.reached)
+	all.find("Group", value, &m.byNumber)
+	all.ByNumber = m.byNumber != nil
+	all.find("Group", value, &m.byVertex)
+	all.find("Output", value, &m.output)
+	all.find("OutputLabels", value, &m.naming)
+	var combining interface{ Combiner() Combiner[M] }
+	all.find("Combiner", value, &combining)
+	if combining != nil {
 		if m.combiner = combining.Combiner(); m.combiner == nil {
 			all.NoCombiner = true
 		} else {
@@ -137,6 +116,17 @@ func inspect[V, M any](p Program[V, M]) *Methods {
 	}
 	all.Instance = func() Instance { return &instance[V, M]{methods: m} }
 	return all
+}
+
+// find notes a method, and whether the program has it with the signature of the interface that to
+// points to: then it is put there.
+func (m *Methods) find(name string, program, to any) {
+	at := reflect.ValueOf(to).Elem()
+	m.Wanted[name] = at.Type().Method(0).Type
+	if v := reflect.ValueOf(program); v.IsValid() && v.Type().Implements(at.Type()) {
+		at.Set(v)
+		m.Found[name] = true
+	}
 }
 
 // Engine is for the engine that runs programs, which reaches the unexported parts of this package

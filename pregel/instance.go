@@ -11,34 +11,65 @@ import (
 // instance is an Instance.
 type instance[V, M any] struct {
 	*methods[V, M]
-	identity  M
-	single    bool // the program is called for each vertex by itself, and not for blocks
-	self      bool // the only message of a vertex to all neighbours is its own id
-	anyOne    bool
-	claims    bool
-	partition int
+	part
+	identity M
 
-	values  kernel.Vec[V]
-	start   V        // what Fill sets values to
-	out, in []uint32 // degrees
-	ways    []way[M]
-	inbox   kernel.Inbox[M]
-	lists   messageLists[M]
-	slots   int
-	arena   *mem.Arena
-	store   *mem.Arena
-	hub     *atomic.Uint64
+	values kernel.Vec[V]
+	start  V // what Fill sets values to
+	ways   []way[M]
+	inbox  kernel.Inbox[M]
+	lists  messageLists[M]
 	// What the last Place replaced, for Carry.
 	oldValues []V
 	oldInbox  kernel.Inbox[M]
+
+	sums []M // by tiles, if apart
+	view kernel.Vec[M]
+}
+
+// part is the part of an instance that does not depend on V and M.
+type part struct {
+	single bool // the program is called for each vertex by itself, and not for blocks
+	self   bool // the only message of a vertex to all neighbours is its own id
+	anyOne bool
+	claims bool
+
+	partition int
+	out, in   []uint32 // degrees
+	slots     int
+	arena     *mem.Arena
+	store     *mem.Arena
+	hub       *atomic.Uint64
 
 	pulls     []kernel.ColumnPull
 	takeInbox bool
 	tiled     []uint64 // the receivers of sums by tiles; nil if tiles are not used
 	apart     bool     // sums by tiles do not lie in the column being written
-	sums      []M      // those
+}
 
-	viewMessages kernel.Vec[M]
+func (i *part) place(p *kernel.Placement, traits kernel.Traits, claims bool) {
+	i.self, i.anyOne, i.single = traits.Self, traits.AnyOne, p.Deterministic
+	i.claims = claims && !p.Deterministic
+	i.partition = p.Partition
+	i.out, i.in, i.slots = p.OutDegrees, p.InDegrees, p.Capacity
+	i.arena, i.store, i.hub = p.Arena, p.Store, p.Hub
+	i.tiled = nil
+}
+
+func (i *part) Claims() bool { return i.claims }
+
+func (i *part) SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64) {
+	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
+}
+
+// carry marks in to what from has in its first words.
+func carry(to, from *bitmap.Frontier, words int) {
+	for w, has := range from.Words[:words] {
+		if has != 0 {
+			to.Words[w] = has
+			to.Mark(w)
+		}
+	}
 }
 
 // way is a column of messages to all neighbours.
@@ -49,7 +80,7 @@ type way[M any] struct {
 	adder   kernel.Adder[M]   // the kernel, if it is one
 }
 
-func (i *instance[V, M]) Place(p *kernel.Placement) error {
+func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
 	if p.Keep {
 		i.oldValues, i.oldInbox = i.values.Data, i.inbox
@@ -60,12 +91,8 @@ func (i *instance[V, M]) Place(p *kernel.Placement) error {
 		if i.list != nil {
 			w.gather = newListKernel[M](p.Binding)
 			w.kernel = w.gather
-		} else {
-			k, err := i.combiner.Kernel(p.Binding)
-			if err != nil {
-				return err
-			}
-			w.kernel = k
+		} else if w.kernel, err = i.combiner.Kernel(p.Binding); err != nil {
+			return err
 		}
 		w.claimer, _ = w.kernel.(kernel.Claimer[M])
 		w.adder, _ = w.kernel.(kernel.Adder[M])
@@ -74,17 +101,13 @@ func (i *instance[V, M]) Place(p *kernel.Placement) error {
 	if i.combiner != nil {
 		i.identity = i.combiner.Identity()
 	}
-	traits := i.ways[0].kernel.Traits()
-	i.self, i.anyOne, i.single = traits.Self, traits.AnyOne, p.Deterministic
-	i.claims = i.ways[0].claimer != nil && !p.Deterministic
-	i.partition = p.Partition
-	i.out, i.in, i.slots = p.OutDegrees, p.InDegrees, p.Capacity
-	i.arena, i.store, i.hub, i.lists.store = p.Arena, p.Store, p.Hub, p.Store
+	first := i.ways[0]
+	i.place(p, first.kernel.Traits(), first.claimer != nil)
+	i.lists.store = p.Store
 	i.values.Data = mem.Make[V](p.Arena, p.Size)
-	i.inbox = kernel.Inbox[M]{}
+	i.inbox, i.sums = kernel.Inbox[M]{}, nil
 	var scratch [64]M
-	i.apart = p.Size > 0 && i.ways[0].kernel.Window(0, &scratch) == &scratch
-	i.sums, i.tiled = nil, nil
+	i.apart = p.Size > 0 && first.kernel.Window(0, &scratch) == &scratch
 	return nil
 }
 
@@ -93,12 +116,7 @@ func (i *instance[V, M]) Carry(words int) {
 	if old := i.oldInbox; old.Has != nil {
 		i.MakeInbox()
 		copy(i.inbox.Msg[:words<<6], old.Msg)
-		for w, has := range old.Has.Words[:words] {
-			if has != 0 {
-				i.inbox.Has.Words[w] = has
-				i.inbox.Has.Mark(w)
-			}
-		}
+		carry(i.inbox.Has, old.Has, words)
 	}
 	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
 }
@@ -127,7 +145,6 @@ func (i *instance[V, M]) Fill(lo, hi int) {
 }
 
 func (i *instance[V, M]) Broadcast(way int) kernel.Broadcast { return i.ways[way].kernel }
-func (i *instance[V, M]) Claims() bool                       { return i.claims }
 
 func (i *instance[V, M]) Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32 {
 	in, out := kernel.Elements[M](from), to.(*kernel.Vec[M])
@@ -154,8 +171,8 @@ func (i *instance[V, M]) MakeInbox() {
 }
 
 func (i *instance[V, M]) Inbox() (kernel.Column, *bitmap.Frontier) {
-	i.viewMessages.Data = i.inbox.Msg
-	return &i.viewMessages, i.inbox.Has
+	i.view.Data = i.inbox.Msg
+	return &i.view, i.inbox.Has
 }
 
 func (i *instance[V, M]) Take(to []uint32, messages kernel.Column) {
@@ -189,10 +206,6 @@ func (i *instance[V, M]) Gather(p *kernel.Pull, way, owned int, finished []uint6
 	}
 	i.lists.add(to, messages)
 	return walked
-}
-
-func (i *instance[V, M]) SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64) {
-	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
 }
 
 func (i *instance[V, M]) Tiles() bool { return i.ways[0].adder != nil }

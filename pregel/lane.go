@@ -10,31 +10,57 @@ import (
 
 // lane is a Lane.
 type lane[V, M any] struct {
-	Block[V, M]
-	of      *instance[V, M]
-	own     Worker // what Block.Worker points to
-	cursor  Vertex[V, M]
-	batch   kernel.Batch
+	Block  Block[V, M]
+	of     *instance[V, M]
+	cursor Vertex[V, M]
+	goroutine
 	outbox  *kernel.Outbox[M]
 	bins    *kernel.Bins[M]
 	in, out [64]M
 	toIn    [64]M // as out, for in-neighbours
-	wrong   int   // see sweepSelf
-	running bool  // in the program
-	keeps   bool  // outbox.KeepSenders
+
+	messages []M      // of a list program: those to the vertices of a word, from offsets
+	_        [64]byte // goroutines share no cache line
+}
+
+// goroutine is the part of a lane that does not depend on V and M.
+type goroutine struct {
+	own     Worker // what Block.Worker points to
+	batch   kernel.Batch
+	wrong   int  // see sweepSelf
+	running bool // in the program
+	keeps   bool // outbox.KeepSenders
 	watch   func(from VertexID, message any)
 
-	// Of a list program: the messages to the vertices of a word, from offsets.
-	messages           []M
 	offsets            [65]int
-	last               time.Time // when the last word ended
+	last               time.Time // when the last word of a list program ended
 	gathering, program time.Duration
-	_                  [64]byte // goroutines share no cache line
+}
+
+func (g *goroutine) Worker() *Worker      { return &g.own }
+func (g *goroutine) State() *kernel.State { return &g.own.state }
+func (g *goroutine) Batch() *kernel.Batch { return &g.batch }
+func (g *goroutine) KeepsSenders() bool   { return g.keeps }
+
+func (g *goroutine) BeginLists() { g.last = time.Now() }
+func (g *goroutine) EndLists()   { g.gathering += time.Since(g.last) }
+
+func (g *goroutine) ListTimes() (gathering, running float64) {
+	gathering, running = g.gathering.Seconds(), g.program.Seconds()
+	g.gathering, g.program = 0, 0
+	return gathering, running
+}
+
+// endWord notes the time at the end of a word whose messages had been gathered before.
+func (g *goroutine) endWord(gathered time.Time) {
+	now := time.Now()
+	g.gathering, g.program = g.gathering+gathered.Sub(g.last), g.program+now.Sub(gathered)
+	g.last = now
 }
 
 func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) Lane {
-	l := &lane[V, M]{of: i, own: w}
-	l.own.label, l.own.state = label, s
+	w.label, w.state = label, s
+	l := &lane[V, M]{of: i, goroutine: goroutine{own: w}}
 	traits := i.ways[0].kernel.Traits()
 	l.keeps = i.single && traits.Ordered
 	l.outbox = kernel.NewOutbox[M](w.Partitions, l.keeps)
@@ -44,15 +70,12 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 	if i.combiner != nil && !traits.Each {
 		l.Block.combine = i.combiner.Combine
 	}
+	l.cursor.w = &l.own
 	if requests != nil {
-		l.Block.changes = &changes[V]{Requests: requests, of: None}
+		l.own.changes = newChanges(requests, &l.Block.OutDegrees, &l.Block.InDegrees)
 	}
 	return l
 }
-
-func (l *lane[V, M]) Worker() *Worker      { return &l.own }
-func (l *lane[V, M]) State() *kernel.State { return &l.own.state }
-func (l *lane[V, M]) Batch() *kernel.Batch { return &l.batch }
 
 func (l *lane[V, M]) Equip() {
 	l.bins = nil
@@ -71,9 +94,9 @@ func (l *lane[V, M]) Reset() {
 }
 
 func (l *lane[V, M]) ResetRequests() {
-	if c := l.Block.changes; c != nil {
-		c.reset()
-	}
+	l.own.changes.reset()
+	clear(l.Block.added.Data)
+	l.Block.added.Truncate(0)
 }
 
 func (l *lane[V, M]) Interrupted() (running bool, at VertexID) {
@@ -157,8 +180,8 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 	b.Values = (*[64]V)(i.values.Data[w<<6:])
 	b.OutDegrees = (*[64]uint32)(i.out[w<<6:])
 	b.InDegrees = (*[64]uint32)(i.in[w<<6:])
-	b.base = uint32(w << 6)
-	b.First = VertexID(b.base)*b.Stride + VertexID(i.partition)
+	l.own.base = uint32(w << 6)
+	b.First = VertexID(l.own.base)*b.Stride + VertexID(i.partition)
 	b.Out = i.ways[0].kernel.Window(w, &l.out)
 	if len(i.ways) > 1 {
 		b.back = back[M]{out: i.ways[1].kernel.Window(w, &l.toIn)}
@@ -168,31 +191,31 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 // drain stores what the vertices of word w sent. stored says that the kernel has it already.
 func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	b := &l.Block
-	if sent = b.Sent & b.Run; sent != 0 && l.watch != nil {
+	sent = b.Sent & b.Run
+	if l.watch != nil {
 		l.watchAll(sent, b.Out)
-	}
-	if toIn := b.back.sent & b.Run; toIn != 0 && l.watch != nil {
-		l.watchAll(toIn, b.back.out)
+		l.watchAll(l.SentBack(), b.back.out)
 	}
 	if stored {
-		l.store(w, 0, b.back.sent&b.Run)
+		l.Store(w, 0, l.SentBack())
 	} else {
-		l.store(w, sent, b.back.sent&b.Run)
+		l.Store(w, sent, l.SentBack())
 	}
 	return sent, b.Halt & b.Run, b.Finish & b.Run
 }
 
-func (l *lane[V, M]) store(w int, sent, toIn uint64) {
-	b, i := &l.Block, l.of
+func (l *lane[V, M]) Store(w int, sent, toIn uint64) {
 	if sent != 0 {
-		if k := i.ways[0].kernel.Store(w, sent, b.Out); k >= 0 {
-			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
-		}
+		l.storeWay(0, w, sent, l.Block.Out)
 	}
 	if toIn != 0 {
-		if k := i.ways[1].kernel.Store(w, toIn, b.back.out); k >= 0 {
-			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
-		}
+		l.storeWay(1, w, toIn, l.Block.back.out)
+	}
+}
+
+func (l *lane[V, M]) storeWay(way, w int, sent uint64, out *[64]M) {
+	if k := l.of.ways[way].kernel.Store(w, sent, out); k >= 0 {
+		panic(kernel.WrongSender{Vertex: uint64(l.Block.ID(k))})
 	}
 }
 
@@ -228,15 +251,13 @@ func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
 	return l.Block.Sent, l.Block.back.sent
 }
 
-func (l *lane[V, M]) Store(w int, sent, toIn uint64) { l.store(w, sent, toIn) }
-
 func (l *lane[V, M]) Sweep(n int) {
 	b, i := &l.batch, l.of
 	for k := range n {
 		w := int(b.Words[k])
 		l.Block.In = (*[64]M)(i.inbox.Msg[w<<6:])
 		b.Sent[k], b.Halted[k], b.Finished[k] = l.run(w, b.Run[k], b.Received[k], b.Active[k])
-		b.Back[k] = l.Block.back.sent & l.Block.Run
+		b.Back[k] = l.SentBack()
 	}
 }
 
@@ -319,7 +340,6 @@ func (l *lane[V, M]) AddTile(t *kernel.Tile, w int) { l.of.ways[0].adder.AddTile
 
 func (l *lane[V, M]) Sends() kernel.Sends { return l.outbox }
 func (l *lane[V, M]) ResetSends()         { l.outbox.Reset() }
-func (l *lane[V, M]) KeepsSenders() bool  { return l.keeps }
 
 func (l *lane[V, M]) Settle() int {
 	l.outbox.Settle()
@@ -327,16 +347,10 @@ func (l *lane[V, M]) Settle() int {
 }
 
 func (l *lane[V, M]) AddSend(owner int, local uint32, from uint64, messages kernel.Column, i int) {
-	o := l.outbox
-	o.To[owner] = append(o.To[owner], local)
-	o.Msg[owner] = append(o.Msg[owner], kernel.Elements[M](messages)[i])
-	if o.KeepSenders {
-		o.From[owner] = append(o.From[owner], from)
-	}
-	o.Count++
+	l.outbox.Put(owner, local, from, kernel.Elements[M](messages)[i])
 }
 
-func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.changes.added }
+func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.added }
 
 func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
 	l.watch = f

@@ -8,17 +8,23 @@ import (
 )
 
 // listKernel is the column and the loops of a list program, which has no combiner: messages are gathered, and never folded.
-type listKernel[M any] struct{ kernel.MessageColumn[M] }
+type listKernel[M any] struct {
+	kernel.MessageColumn[M]
+	unfolding
+}
+
+// unfolding is what a kernel has that does not combine.
+type unfolding struct{}
+
+func (unfolding) Reset() {}
 
 func newListKernel[M any](b kernel.Binding) *listKernel[M] {
-	return &listKernel[M]{kernel.NewMessageColumn[M](b)}
+	return &listKernel[M]{MessageColumn: kernel.NewMessageColumn[M](b)}
 }
 
 func (k *listKernel[M]) Traits() kernel.Traits {
 	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: k.Raw}
 }
-
-func (k *listKernel[M]) Reset() {}
 
 // gather appends the messages of the senders present among Adj[lo:hi].
 func (k *listKernel[M]) gather(p *kernel.Pull, lo, hi uint32, msgs []M) []M {
@@ -56,11 +62,16 @@ func (k *listKernel[M]) Fold([]uint32, []M, *kernel.Inbox[M]) { panic(cannotFold
 
 // messageLists holds the messages of a list program by receiver.
 type messageLists[M any] struct {
+	receivers
+	msg    []M
+	sorted []M
+}
+
+// receivers are those of the messages in messageLists.
+type receivers struct {
 	store  *mem.Arena
 	to     []uint32
-	msg    []M
 	starts []uint32 // by local index, one more at the end; empty if no message came
-	sorted []M
 }
 
 func (l *messageLists[M]) add(to []uint32, msg []M) {
@@ -86,28 +97,35 @@ func (l *messageLists[M]) drop(which func(to uint32) bool) {
 
 // build sorts the messages by receiver, in the order they came.
 func (l *messageLists[M]) build(owned int) {
+	l.sorted = mem.Grow(l.store, l.sorted[:0], len(l.msg))[:len(l.msg)]
+	starts := l.count(owned)
+	for i, v := range l.to {
+		l.sorted[starts[v+1]] = l.msg[i]
+		starts[v+1]++
+	}
+	l.to, l.msg = l.to[:0], l.msg[:0]
+}
+
+// count makes starts, and returns it with one more at the beginning: where the messages to each
+// vertex begin is then an element later, and becomes where they end as they are put there.
+func (l *receivers) count(owned int) []uint32 {
 	l.starts = l.starts[:0]
 	if len(l.to) == 0 {
-		return
+		return nil
 	}
 	if cap(l.starts) < owned+2 {
-		l.starts = mem.Grow(l.store, l.starts[:0], owned+2)
+		l.starts = mem.Grow(l.store, l.starts, owned+2)
 	}
-	l.starts = l.starts[:owned+2]
-	clear(l.starts)
+	starts := l.starts[:owned+2]
+	clear(starts)
 	for _, v := range l.to {
-		l.starts[v+2]++
+		starts[v+2]++
 	}
-	for i := 2; i < len(l.starts); i++ {
-		l.starts[i] += l.starts[i-1]
+	for i := 2; i < len(starts); i++ {
+		starts[i] += starts[i-1]
 	}
-	l.sorted = mem.Grow(l.store, l.sorted[:0], len(l.msg))[:len(l.msg)]
-	for i, v := range l.to {
-		l.sorted[l.starts[v+1]] = l.msg[i]
-		l.starts[v+1]++
-	}
-	l.starts = l.starts[:owned+1]
-	l.to, l.msg = l.to[:0], l.msg[:0]
+	l.starts = starts[:owned+1]
+	return starts
 }
 
 // of returns the messages to a vertex.

@@ -28,18 +28,24 @@ type Resolution[V any] struct {
 }
 
 // changes are what the vertices of a block do to the graph, and what the vertex that runs has done to its own edges.
-type changes[V any] struct {
+type changes struct {
 	*kernel.Requests
-	added   kernel.Vec[V] // the values of the vertices to be added
-	of      VertexID      // the vertex whose out-edges own are, after its changes; None if it made none
+	of      VertexID // the vertex whose out-edges own are, after its changes; None if it made none
 	own     []Edge
 	out, in [64]uint32 // the degrees of the block, if the vertex made changes
+	// Where the block has its degrees.
+	outDegrees, inDegrees **[64]uint32
 }
 
-// reset empties the requests and keeps their memory.
-func (c *changes[V]) reset() {
-	clear(c.added.Data)
-	c.List, c.added.Data = c.List[:0], c.added.Data[:0]
+func newChanges(r *kernel.Requests, outDegrees, inDegrees **[64]uint32) *changes {
+	return &changes{Requests: r, of: None, outDegrees: outDegrees, inDegrees: inDegrees}
+}
+
+// reset empties the requests, if there may be any, and keeps their memory.
+func (c *changes) reset() {
+	if c != nil {
+		c.List = c.List[:0]
+	}
 }
 
 // AddEdge adds an edge from the vertex to another. The vertex itself sees it at once, in Edges, Edge and OutDegree, and what it sends to all
@@ -49,7 +55,7 @@ func (c *changes[V]) reset() {
 // graph refuses duplicates, the edge that is there stays. An EdgeColumn has a place for the edge from the next superstep on.
 //
 // In a grid of partitions with both sides above 1 the vertex, too, sees it in the next superstep.
-func (v *Vertex[V, M]) AddEdge(to VertexID, weight float64) {
+func (v *cursor) AddEdge(to VertexID, weight float64) {
 	c := v.request("AddEdge", kernel.Request{Kind: kernel.AddEdge, Of: uint64(v.id), To: uint64(to), Weight: weight})
 	v.changeOwn(c, func() {
 		if to == v.id && !c.Loops {
@@ -69,14 +75,14 @@ func (v *Vertex[V, M]) AddEdge(to VertexID, weight float64) {
 }
 
 // RemoveEdge removes all edges from the vertex to another, if there are any. When that holds, see [Vertex.AddEdge].
-func (v *Vertex[V, M]) RemoveEdge(to VertexID) {
+func (v *cursor) RemoveEdge(to VertexID) {
 	c := v.request("RemoveEdge", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(v.id), To: uint64(to)})
 	v.changeOwn(c, func() { c.own = slices.DeleteFunc(c.own, func(e Edge) bool { return e.To == to }) })
 }
 
 // AddEdgeBetween adds an edge between any two vertices, before the next superstep. If from does not exist then, it is made, with the zero
 // value. An edge of the vertex itself it adds at once, as AddEdge does.
-func (v *Vertex[V, M]) AddEdgeBetween(from, to VertexID, weight float64) {
+func (v *cursor) AddEdgeBetween(from, to VertexID, weight float64) {
 	if own, other := v.ownEdge(from, to); own {
 		v.AddEdge(other, weight)
 		return
@@ -85,7 +91,7 @@ func (v *Vertex[V, M]) AddEdgeBetween(from, to VertexID, weight float64) {
 }
 
 // RemoveEdgeBetween removes all edges from one vertex to another, before the next superstep; those of the vertex itself at once.
-func (v *Vertex[V, M]) RemoveEdgeBetween(from, to VertexID) {
+func (v *cursor) RemoveEdgeBetween(from, to VertexID) {
 	if own, other := v.ownEdge(from, to); own {
 		v.RemoveEdge(other)
 		return
@@ -94,8 +100,8 @@ func (v *Vertex[V, M]) RemoveEdgeBetween(from, to VertexID) {
 }
 
 // ownEdge reports whether an edge is one of the vertex that runs, and to whom.
-func (v *Vertex[V, M]) ownEdge(from, to VertexID) (bool, VertexID) {
-	if to == v.id && v.b.Worker.state.Undirected {
+func (v *cursor) ownEdge(from, to VertexID) (bool, VertexID) {
+	if to == v.id && v.w.state.Undirected {
 		return true, from
 	}
 	return from == v.id, to
@@ -105,27 +111,31 @@ func (v *Vertex[V, M]) ownEdge(from, to VertexID) (bool, VertexID) {
 // has no effect on a vertex that exists; if several ask, the vertex of the least id does (but see [Resolution]). Ids may run ahead of
 // NextID by as many as there have been ids, and 65,536.
 func (v *Vertex[V, M]) AddVertex(id VertexID, value V) {
+	v.addVertex(id, len(v.b.added.Data))
+	v.b.added.Data = append(v.b.added.Data, value)
+}
+
+func (v *cursor) addVertex(id VertexID, value int) {
 	c := v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
-	c.List[len(c.List)-1].Value = uint32(c.added.Len())
-	c.added.Data = append(c.added.Data, value)
+	c.List[len(c.List)-1].Value = uint32(value)
 }
 
 // RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it; v.ID() is the vertex itself. Edges
 // that lead to it stay, unless the graph is undirected, and messages along them are dropped. What it has sent arrives.
-func (v *Vertex[V, M]) RemoveVertex(id VertexID) {
+func (v *cursor) RemoveVertex(id VertexID) {
 	v.request("RemoveVertex", kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
 }
 
 // NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed vertices keep theirs.
-func (v *Vertex[V, M]) NextID() VertexID {
-	if v.b.changes == nil {
-		return VertexID(v.b.Worker.NumVertices)
+func (v *cursor) NextID() VertexID {
+	if v.w.changes == nil {
+		return VertexID(v.w.NumVertices)
 	}
-	return VertexID(v.b.changes.NextID)
+	return VertexID(v.w.changes.NextID)
 }
 
-func (v *Vertex[V, M]) request(method string, r kernel.Request) *changes[V] {
-	c := v.b.changes
+func (v *cursor) request(method string, r kernel.Request) *changes {
+	c := v.w.changes
 	if c == nil {
 		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
 	}
@@ -141,8 +151,8 @@ func (v *Vertex[V, M]) request(method string, r kernel.Request) *changes[V] {
 }
 
 // changeOwn applies a change to what the vertex that runs sees of its own edges.
-func (v *Vertex[V, M]) changeOwn(c *changes[V], change func()) {
-	s := &v.b.Worker.state
+func (v *cursor) changeOwn(c *changes, change func()) {
+	s := &v.w.state
 	if s.NoEdges != nil {
 		return
 	}
@@ -152,8 +162,8 @@ func (v *Vertex[V, M]) changeOwn(c *changes[V], change func()) {
 			c.own = append(c.own, e)
 		}
 		c.of = v.id
-		c.out, c.in = *v.b.OutDegrees, *v.b.InDegrees
-		v.b.OutDegrees, v.b.InDegrees = &c.out, &c.in
+		c.out, c.in = **c.outDegrees, **c.inDegrees
+		*c.outDegrees, *c.inDegrees = &c.out, &c.in
 	}
 	before := len(c.own)
 	change()
@@ -172,22 +182,22 @@ func (v *Vertex[V, M]) changeOwn(c *changes[V], change func()) {
 }
 
 // ownOutEdges are the out-edges of the vertex that runs after its own changes, if it has made any.
-func (v *Vertex[V, M]) ownOutEdges() ([]Edge, bool) {
-	if c := v.b.changes; c != nil && c.of == v.id {
+func (v *cursor) ownOutEdges() ([]Edge, bool) {
+	if c := v.w.changes; c != nil && c.of == v.id {
 		return c.own, true
 	}
 	return nil, false
 }
 
 // changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own after its own changes.
-func (v *Vertex[V, M]) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
-	s := &v.b.Worker.state
+func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
+	s := &v.w.state
 	out := s.Undirected || method == "OutEdges" || method != "InEdges" && Direction(s.Direction) != In
 	rest := lists // that are not of out-edges
 	if out {
 		rest = lists[1:]
 	}
-	local := v.b.base + v.i
+	local := v.local()
 	return func(yield func(Edge) bool) {
 		for _, e := range own {
 			if out && !yield(e) {
@@ -202,14 +212,19 @@ func (v *Vertex[V, M]) changedEdges(own []Edge, method string, lists []*kernel.E
 	}
 }
 
-// sendChanged sends a message along every edge that the vertex has after its own changes.
-func (v *Vertex[V, M]) sendChanged(m M) {
-	if v.b.changes.Weighted {
-		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs messages wants it before the change, or in the next superstep")
+// edgesNow yields every edge that the vertex has after its own changes, and that leads to a vertex:
+// not to one that is yet to be.
+func (v *cursor) edgesNow() iter.Seq[Edge] {
+	if v.w.changes.Weighted {
+		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs " +
+			"messages wants it before the change, or in the next superstep")
 	}
-	for e := range v.Edges() {
-		if uint64(e.To) < v.b.Worker.state.IDs { // else a vertex to be
-			v.Send(e.To, m)
+	edges := v.Edges()
+	return func(yield func(Edge) bool) {
+		for e := range edges {
+			if uint64(e.To) < v.w.state.IDs && !yield(e) {
+				return
+			}
 		}
 	}
 }

@@ -17,10 +17,10 @@ type random struct {
 // no result, and neither does how the vertices are numbered. Asked for again in the same superstep, it goes on where it was. A
 // [ListProgram] that draws a number for each message sorts the messages first: they come in no particular order. It takes a few
 // nanoseconds and no memory, and is only valid during the call.
-func (v *Vertex[V, M]) Rand() *rand.Rand {
-	r := &v.random
+func (v *cursor) Rand() *rand.Rand {
+	r := &v.w.random
 	if r.of != v.id {
-		if w := v.b.Worker; r.rand == nil || r.superstep != w.Superstep {
+		if w := v.w; r.rand == nil || r.superstep != w.Superstep {
 			r.enter(w.state.Seed, w.Superstep)
 		}
 		r.begin(v.Label())

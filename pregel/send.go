@@ -1,6 +1,9 @@
 package pregel
 
-import "fmt"
+import (
+	"fmt"
+	"iter"
+)
 
 // back is what the vertices of a block send to their in-neighbours in a program of direction Either; the block's Sent and Out are for
 // out-neighbours.
@@ -18,7 +21,7 @@ func (v *Vertex[V, M]) sendBack(m M) {
 	case v.b.combine != nil:
 		to.out[v.i&63] = v.b.combine(to.out[v.i&63], m)
 	default:
-		v.sendEach("SendAlong", In, m)
+		v.sendOver(v.eachEdge("SendAlong", v.InEdges), m)
 	}
 }
 
@@ -35,27 +38,42 @@ const (
 // messages combined, or, in a list program and under combiners.Count, the second by itself. A vertex that has changed its edges sends
 // along those that it has now.
 func (v *Vertex[V, M]) sendAgain(m M) {
-	if v.sent&changed != 0 {
-		v.sendChanged(m)
-		return
-	}
-	if v.b.combine != nil {
+	switch {
+	case v.sent&changed != 0:
+		v.sendOver(v.edgesNow(), m)
+	case v.b.combine != nil:
 		v.message = v.b.combine(v.message, m)
-		return
+	default:
+		v.sendOver(v.eachEdge("SendToAllNeighbors", v.Edges), m)
 	}
-	v.sendEach("SendToAllNeighbors", Out, m)
 }
 
-// sendEach sends m along every edge by itself: along the in-edges, or those by the program's direction.
-func (v *Vertex[V, M]) sendEach(method string, d Direction, m M) {
-	if why := v.b.Worker.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
-	}
-	edges := v.Edges()
-	if d == In {
-		edges = v.InEdges()
-	}
+// sendOver sends m along each of some edges by itself.
+func (v *Vertex[V, M]) sendOver(edges iter.Seq[Edge], m M) {
 	for e := range edges {
 		v.Send(e.To, m)
 	}
+}
+
+// eachEdge returns edges, along which a message is sent by itself for it cannot be combined.
+func (v *cursor) eachEdge(method string, edges func() iter.Seq[Edge]) iter.Seq[Edge] {
+	if why := v.w.state.NoEdges; why != nil {
+		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
+	}
+	return edges()
+}
+
+// along returns whether a message in a direction goes the way of SendToAllNeighbors, and whether
+// it goes to in-neighbours apart.
+func (v *cursor) along(d Direction) (forth, back bool) {
+	switch own := Direction(v.w.state.Direction); {
+	case d > Both:
+		panic(fmt.Sprintf("SendAlong(%v): want pregel.Out, pregel.In or pregel.Both", d))
+	case v.w.state.Undirected || d == own:
+		return true, false
+	case own != Either:
+		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Direction method must return "+
+			"pregel.Either", d, own))
+	}
+	return d != In, d != Out
 }

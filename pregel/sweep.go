@@ -80,10 +80,8 @@ func (l *lane[V, M]) sweepLists(p ListProgram[V, M]) {
 // begin prepares the cursor for a sweep, and end moves its output to the block.
 func (l *lane[V, M]) begin() *Vertex[V, M] {
 	v := &l.cursor
-	v.b, v.values, v.halt, v.finish, v.random.of = &l.Block, l.Block.Values, 0, 0, None
-	if c := l.Block.changes; c != nil {
-		c.of = None
-	}
+	v.b, v.values, v.halt, v.finish = &l.Block, l.Block.Values, 0, 0
+	l.own.begin()
 	return v
 }
 
@@ -100,15 +98,6 @@ func (v *Vertex[V, M]) move(run uint64) uint32 {
 	return i
 }
 
-func (l *lane[V, M]) BeginLists() { l.last = time.Now() }
-func (l *lane[V, M]) EndLists()   { l.gathering += time.Since(l.last) }
-
-func (l *lane[V, M]) ListTimes() (gathering, running float64) {
-	gathering, running = l.gathering.Seconds(), l.program.Seconds()
-	l.gathering, l.program = 0, 0
-	return gathering, running
-}
-
 func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received, sent, halted, finished uint64, walked int) {
 	received, walked = l.gather(w, open, pull)
 	if run = (received | active) & open; run == 0 {
@@ -121,9 +110,7 @@ func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received
 	l.sweepLists(l.of.list)
 	l.running = false
 	sent, halted, finished = l.drain(w, false)
-	now := time.Now()
-	l.gathering, l.program = l.gathering+gathered.Sub(l.last), l.program+now.Sub(gathered)
-	l.last = now
+	l.endWord(gathered)
 	return run, received, sent, halted, finished, walked
 }
 

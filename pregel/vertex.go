@@ -11,21 +11,27 @@ import (
 type Vertex[V, M any] struct {
 	b      *Block[V, M]
 	values *[64]V // the block's
-	id     VertexID
-	i      uint32
-	sent   sentBits
-	bit    uint64 // 1 << i
+	cursor
+	message M
+}
+
+// cursor is the part of a Vertex that does not depend on V and M. Its methods are compiled once,
+// and not for each program.
+type cursor struct {
+	id   VertexID
+	i    uint32
+	sent sentBits
+	bit  uint64 // 1 << i
 
 	halt, finish uint64 // what becomes the block's Halt and Finish
-	message      M
-	random       random
+	w            *Worker
 }
 
 // ID returns the vertex's handle.
-func (v *Vertex[V, M]) ID() VertexID { return v.id }
+func (v *cursor) ID() VertexID { return v.id }
 
 // Label returns the id the vertex has in the input.
-func (v *Vertex[V, M]) Label() uint64 { return v.b.Worker.label(v.id) }
+func (v *cursor) Label() uint64 { return v.w.label(v.id) }
 
 // Value returns the vertex's value.
 func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
@@ -37,10 +43,10 @@ func (v *Vertex[V, M]) Set(x V) { v.values[v.i&63] = x }
 func (v *Vertex[V, M]) Ref() *V { return &v.values[v.i&63] }
 
 // Superstep returns the number of the superstep, from 0.
-func (v *Vertex[V, M]) Superstep() int { return v.b.Worker.Superstep }
+func (v *cursor) Superstep() int { return v.w.Superstep }
 
 // Phase returns what Coordinate set with SetPhase, 0 at first.
-func (v *Vertex[V, M]) Phase() int { return v.b.Worker.Phase }
+func (v *cursor) Phase() int { return v.w.Phase }
 
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
@@ -55,10 +61,10 @@ func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
 func (v *Vertex[V, M]) InDegree() int { return int(v.b.InDegrees[v.i&63]) }
 
 // NumVertices returns the number of vertices of the graph.
-func (v *Vertex[V, M]) NumVertices() uint64 { return v.b.Worker.NumVertices }
+func (v *cursor) NumVertices() uint64 { return v.w.NumVertices }
 
 // NumEdges returns the number of arcs of the graph as stored; an undirected edge is two, an undirected loop one.
-func (v *Vertex[V, M]) NumEdges() uint64 { return v.b.Worker.NumEdges }
+func (v *cursor) NumEdges() uint64 { return v.w.NumEdges }
 
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
 // superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
@@ -74,63 +80,57 @@ func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 // SendAlong sends m to all neighbours in a direction, whatever the way the program's other messages go: to out-neighbours, to
 // in-neighbours, or to both. A program that sends against its Direction must return Either there.
 func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
-	s := &v.b.Worker.state
-	switch own := Direction(s.Direction); {
-	case d > Both:
-		panic(fmt.Sprintf("SendAlong(%v): want pregel.Out, pregel.In or pregel.Both", d))
-	case s.Undirected || d == own:
+	forth, back := v.along(d)
+	if forth {
 		v.SendToAllNeighbors(m)
-	case own != Either:
-		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Direction method must return pregel.Either", d, own))
-	default:
-		if d != In {
-			v.SendToAllNeighbors(m)
-		}
-		if d != Out {
-			v.sendBack(m)
-		}
+	}
+	if back {
+		v.sendBack(m)
 	}
 }
 
 // Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
 // weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
-	b := v.b
-	if uint64(to) >= b.Worker.state.IDs {
-		panic(fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(b.Worker.state.IDs)-1))
+	if uint64(to) >= v.w.state.IDs {
+		panic(v.w.noVertex(to))
 	}
-	b.outbox.Add(uint64(to), uint64(v.id), m)
+	v.b.outbox.Add(uint64(to), uint64(v.id), m)
+}
+
+func (w *Worker) noVertex(to VertexID) string {
+	return fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(w.state.IDs)-1)
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.
-func (v *Vertex[V, M]) VoteToHalt() { v.halt |= v.bit }
+func (v *cursor) VoteToHalt() { v.halt |= v.bit }
 
 // Finish halts the vertex for good: messages to it are dropped from now on, and delivery skips it. Messages it sent in
 // this call are delivered.
-func (v *Vertex[V, M]) Finish() { v.finish |= v.bit }
+func (v *cursor) Finish() { v.finish |= v.bit }
 
 // Edges yields the vertex's edges by the program's Direction: out-edges, in-edges, or for Both the one after the other.
 // Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
 // 1 no partition has them all: the job fails.
-func (v *Vertex[V, M]) Edges() iter.Seq[Edge] {
-	return v.edges("Edges", v.b.Worker.state.Edges)
+func (v *cursor) Edges() iter.Seq[Edge] {
+	return v.edges("Edges", v.w.state.Edges)
 }
 
 // OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all edges. An edge's property is to be
 // had (EdgeColumn) only if the program's messages may cross it.
-func (v *Vertex[V, M]) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.b.Worker.state.Out) }
+func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.w.state.Out) }
 
 // InEdges is OutEdges for the in-edges, whose To is the neighbour at the other end.
-func (v *Vertex[V, M]) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.b.Worker.state.In) }
+func (v *cursor) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.w.state.In) }
 
-func (v *Vertex[V, M]) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
-	if why := v.b.Worker.state.NoEdges; why != nil {
+func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
+	if why := v.w.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s: %w", method, why))
 	}
 	if own, ok := v.ownOutEdges(); ok {
 		return v.changedEdges(own, method, lists)
 	}
-	local := v.b.base + v.i
+	local := v.local()
 	return func(yield func(Edge) bool) {
 		for _, l := range lists {
 			if !eachEdge(l, local, yield) {
@@ -141,11 +141,11 @@ func (v *Vertex[V, M]) edges(method string, lists []*kernel.EdgeLists) iter.Seq[
 }
 
 // Logf writes a line to the job's log, with the vertex and the superstep in front.
-func (v *Vertex[V, M]) Logf(format string, args ...any) {
-	if w := v.b.Worker; w.state.Log != nil {
+func (v *cursor) Logf(format string, args ...any) {
+	if w := v.w; w.state.Log != nil {
 		w.state.Log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), w.Superstep) + fmt.Sprintf(format, args...))
 	}
 }
 
-func (v *Vertex[V, M]) worker() *Worker { return v.b.Worker }
-func (v *Vertex[V, M]) local() uint32   { return v.b.base + v.i }
+func (v *cursor) worker() *Worker { return v.w }
+func (v *cursor) local() uint32   { return v.w.base + v.i }

@@ -15,6 +15,18 @@ type Worker struct {
 
 	label func(VertexID) uint64
 	state kernel.State
+
+	base    uint32   // the local index, in its partition, of the first vertex of the block that runs
+	changes *changes // nil if the program makes none
+	random  random
+}
+
+// begin prepares for the vertices of a block.
+func (w *Worker) begin() {
+	w.random.of = None
+	if c := w.changes; c != nil {
+		c.of = None
+	}
 }
 
 // Label returns the input id of a vertex.

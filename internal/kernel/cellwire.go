@@ -8,59 +8,70 @@ import (
 
 // Encode returns the cell's value as bytes, for the coordinator in another process.
 func (c *TypedCell[T]) Encode(pack func(value any) ([]byte, error)) ([]byte, error) {
+	return encode(&c.Value, c.parts, pack)
+}
+
+// Decode sets the cell to what Encode wrote.
+func (c *TypedCell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
+	return decode(&c.Value, c.parts, data, unpack)
+}
+
+// encode is Encode of what value points to, and of the parts of an exact sum.
+func encode(value any, parts *exactSum, pack func(value any) ([]byte, error)) ([]byte, error) {
 	var exact []float64
-	if c.parts != nil {
-		exact = append([]float64{c.parts.special}, c.parts.parts...)
+	if parts != nil {
+		exact = append([]float64{parts.special}, parts.parts...)
 	}
 	data := binary.LittleEndian.AppendUint32(nil, uint32(len(exact)))
 	data, err := binary.Append(data, binary.LittleEndian, exact)
 	if err != nil {
 		return nil, err
 	}
-	if c.size() >= 0 {
-		return binary.Append(data, binary.LittleEndian, c.Value)
+	if size(value) >= 0 {
+		return binary.Append(data, binary.LittleEndian, value)
 	}
-	packed, err := pack(&c.Value)
+	packed, err := pack(value)
 	return append(data, packed...), err
 }
 
-// Decode sets the cell to what Encode wrote.
-func (c *TypedCell[T]) Decode(data []byte, unpack func(data []byte, value any) error) error {
+func decode(to any, sum *exactSum, data []byte, unpack func(data []byte, value any) error) error {
 	if len(data) < 4 {
 		return fmt.Errorf("an aggregate of %d bytes", len(data))
 	}
 	n := int(binary.LittleEndian.Uint32(data))
-	if data = data[4:]; n > len(data)/8 || (n > 0) != (c.parts != nil) {
+	if data = data[4:]; n > len(data)/8 || (n > 0) != (sum != nil) {
 		return fmt.Errorf("an aggregate with %d parts in %d bytes", n, len(data))
 	}
-	if c.parts != nil {
+	if sum != nil {
 		exact := make([]float64, n)
 		if _, err := binary.Decode(data, binary.LittleEndian, exact); err != nil {
 			return err
 		}
-		c.parts.special, c.parts.parts = exact[0], exact[1:]
+		sum.special, sum.parts = exact[0], exact[1:]
 	}
 	data = data[8*n:]
-	if size := c.size(); size >= 0 {
+	if size := size(to); size >= 0 {
 		if size != len(data) {
 			return fmt.Errorf("an aggregate of %d bytes, expected %d", len(data), size)
 		}
-		_, err := binary.Decode(data, binary.LittleEndian, &c.Value)
+		_, err := binary.Decode(data, binary.LittleEndian, to)
 		return err
 	}
-	var value T // not what the last one lies in, which others may read
-	if err := unpack(data, &value); err != nil {
+	at := reflect.ValueOf(to).Elem()
+	value := reflect.New(at.Type()) // not what the last one lies in, which others may read
+	if err := unpack(data, value.Interface()); err != nil {
 		return err
 	}
-	c.Value = value
+	at.Set(value.Elem())
 	return nil
 }
 
-// size is how many bytes every value of the type takes, or -1 if that depends on the value.
-func (c *TypedCell[T]) size() int {
-	switch reflect.TypeFor[T]().Kind() {
+// size is how many bytes every value of the type that value points to takes, or -1 if that depends
+// on the value.
+func size(value any) int {
+	switch reflect.TypeOf(value).Elem().Kind() {
 	case reflect.Slice, reflect.Pointer:
 		return -1
 	}
-	return binary.Size(c.Value)
+	return binary.Size(value)
 }

@@ -200,21 +200,26 @@ type Inbox[M any] struct {
 // Bins are runs of pairs of receiver and message, by the receiver's slot >> Shift, so that a bin's receivers fit in a
 // cache and no two goroutines fold into the same ones.
 type Bins[M any] struct {
+	Receivers
+	Msg  [][]M
+	view Vec[M] // see Messages
+}
+
+// Receivers are the receivers of the messages in Bins.
+type Receivers struct {
 	Store *mem.Arena // of large arrays, or nil
 	Shift uint
 	To    [][]uint32
-	Msg   [][]M
-	view  Vec[M] // see Messages
 }
 
 // NewBins makes bins for receivers below slots.
 func NewBins[M any](slots int, shift uint) *Bins[M] {
 	n := max((slots-1)>>shift+1, 1)
-	return &Bins[M]{Shift: shift, To: make([][]uint32, n), Msg: make([][]M, n)}
+	return &Bins[M]{Receivers: Receivers{Shift: shift, To: make([][]uint32, n)}, Msg: make([][]M, n)}
 }
 
 // Len returns the number of pairs.
-func (b *Bins[M]) Len() (n int) {
+func (b *Receivers) Len() (n int) {
 	for _, to := range b.To {
 		n += len(to)
 	}

@@ -41,6 +41,12 @@ func (l *Lists) Row(i uint32) (lo, hi uint32) {
 	return l.Starts[r], l.Starts[r+1]
 }
 
+// Bounds is Row of a vertex i that has a list, of a word whose Bits and Rank are known.
+func (l *Lists) Bounds(i uint, rows uint64, rank uint32) (lo, hi uint32) {
+	r := rank + uint32(bits.OnesCount64(rows&(1<<i-1)))
+	return l.Starts[r], l.Starts[r+1]
+}
+
 // Words returns where the lists of the 64 vertices of word w begin and end in Adj.
 func (l *Lists) Words(w int) (lo, hi uint32) { return l.Starts[l.Rank[w]], l.Starts[l.Rank[w+1]] }
 

@@ -144,10 +144,10 @@ type Sends interface {
 }
 
 // Receivers returns the receivers of the messages to an owner, by local index.
-func (o *Outbox[M]) Receivers(owner int) []uint32 { return o.To[owner] }
+func (o *Addresses) Receivers(owner int) []uint32 { return o.To[owner] }
 
 // Senders returns the senders of these messages, if KeepSenders.
-func (o *Outbox[M]) Senders(owner int) []uint64 { return o.From[owner] }
+func (o *Addresses) Senders(owner int) []uint64 { return o.From[owner] }
 
 // Messages returns these messages, until the next call.
 func (o *Outbox[M]) Messages(owner int) Column {
@@ -166,7 +166,7 @@ type Pairs interface {
 }
 
 // Layout returns the shift and the receivers.
-func (b *Bins[M]) Layout() (shift uint, to [][]uint32) { return b.Shift, b.To }
+func (b *Receivers) Layout() (shift uint, to [][]uint32) { return b.Shift, b.To }
 
 // Messages returns the messages of a bin, until the next call.
 func (b *Bins[M]) Messages(bin int) Column {

@@ -26,6 +26,7 @@ type operator struct {
 	Load       string // what a value of the column becomes as a message; "" if it is one
 	Bounded    bool   // pulls may end at arcs that are too heavy
 	Sum        bool   // pullAll is sums.go's
+	Slow       bool   // steps take so long that pulls may ask who sent: no pullAll
 }
 
 var operators = []operator{
@@ -36,9 +37,8 @@ var operators = []operator{
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
 	{Name: "andKernel", Message: "bool", Step: "acc = acc && x", Stop: "!acc"},
 	{Name: "orBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc |= x", Stop: "acc == k.terminal"},
-	{Name: "andBitsKernel", Params: "[T Bits]", Args: "[T]", Message: "T", Step: "acc &= x", Stop: "acc == k.terminal"},
 	{Name: "firstKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = x", Stop: "true", Any: true},
-	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)"},
+	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)", Slow: true},
 	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }", Bounded: true},
 	{Name: "maxMinKernel", Better: "x > best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
 	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x"},
