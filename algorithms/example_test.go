@@ -18,7 +18,7 @@ func Example() {
 		return
 	}
 	defer g.Close()
-	res, err := superstep.Run(ctx, g, algorithms.PageRank{Iterations: 20})
+	res, err := superstep.Run(ctx, g, algorithms.PageRank{})
 	if err != nil {
 		fmt.Println(err)
 		return
