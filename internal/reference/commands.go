@@ -44,6 +44,9 @@ func commands(to *text, _ string) error {
 			long = c.Short + "."
 		}
 		to.paragraphs(long)
+		for _, name := range c.Aliases {
+			to.line("The same: " + code(c.Parent().CommandPath()+" "+name) + ".")
+		}
 		block := c.UseLine()
 		if c.Example != "" {
 			var lines []string
