@@ -12,8 +12,9 @@ check:
 race fuzz invariants:
 	.ci/run $@
 
-# soak is the long form of what CI runs of faults, memory and inputs: 1,000 jobs, 10 minutes of all-to-all on workers of 64 MiB,
-# 10,000 seeds of the simulation, 40 rounds of five faults or more of real processes, each fuzz target for a minute by coverage.
+# soak is the long form of what CI runs of faults, memory and inputs: 1,000 jobs, 10 minutes of
+# all-to-all on workers of 64 MiB, 10,000 seeds of the simulation, 40 rounds of five faults or more
+# of real processes, each fuzz target for a minute by coverage.
 soak:
 	SUPERSTEP_MEMORY_SOAK=10m SUPERSTEP_SEEDS=10000 SUPERSTEP_CHAOS=40 .ci/run simulation chaos soak deepfuzz
 

@@ -60,8 +60,10 @@ func wordsOf(rng *rand.Rand, words, sources int, rows func(w int) uint64, length
 	return l
 }
 
-// TestFind compares the search of Sender's pulls with a walk of every list, by the slots of one partition and of two: full words and sparse ones, rows of one length, of two, of more and of several, many rows
-// needed and few, senders rare and common, with and without what tells of rows of one length.
+// TestFind compares the search of Sender's pulls with a walk of every list, by the slots of one
+// partition and of two: full words and sparse ones, rows of one length, of two, of more and of
+// several, many rows needed and few, senders rare and common, with and without what tells of rows
+// of one length.
 func TestFind(t *testing.T) {
 	const words, sources = 24, 700
 	rng := rand.New(rand.NewPCG(7, 11))

@@ -18,8 +18,9 @@ func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	}
 }
 
-// numberLaws checks the combiners of one type of number, on values that add without rounding, least and greatest among them;
-// terminal are the least and the greatest of all. try is combine, or CheckCombiner, which runs the engine too.
+// numberLaws checks the combiners of one type of number, on values that add without rounding, least
+// and greatest among them; terminal are the least and the greatest of all. try is combine, or
+// CheckCombiner, which runs the engine too.
 func numberLaws[T pregel.Number](t *testing.T, try func(testing.TB, pregel.Combiner[T], ...T), least, greatest T, values ...T) {
 	try(t, combiners.Sum[T](), values...)
 	try(t, combiners.Count[T](), values...)
@@ -63,7 +64,8 @@ func semiringLaws[W combiners.Weight](t *testing.T) {
 	combine(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9}, arrival{W(math.Inf(1)), 0})
 }
 
-// TestLawsOfNumbers: four types run through the engine, of which the kinds of numbers are. A loop has one source for all.
+// TestLawsOfNumbers: four types run through the engine, of which the kinds of numbers are. A loop
+// has one source for all.
 func TestLawsOfNumbers(t *testing.T) {
 	numberLaws(t, combine, math.MinInt, math.MaxInt, 0, 1, -1, 12)
 	numberLaws(t, combine[int8], math.MinInt8, math.MaxInt8, 0, 1, -1, 100)

@@ -19,6 +19,7 @@ type instance[V, M any] struct {
 	partition int
 
 	values  kernel.Vec[V]
+	start   V // what Fill sets values to
 	out, in []uint32 // degrees
 	ways    []way[M]
 	inbox   kernel.Inbox[M]
@@ -37,7 +38,7 @@ type instance[V, M any] struct {
 	apart     bool     // sums by tiles do not lie in the column being written
 	sums      []M      // those
 
-	viewMessages, viewTaken kernel.Vec[M]
+	viewMessages kernel.Vec[M]
 }
 
 // way is a column of messages to all neighbours.
@@ -49,7 +50,10 @@ type way[M any] struct {
 }
 
 func (i *instance[V, M]) Place(p *kernel.Placement) error {
-	i.oldValues, i.oldInbox = i.values.Data, i.inbox
+	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
+	if p.Keep {
+		i.oldValues, i.oldInbox = i.values.Data, i.inbox
+	}
 	i.ways = i.ways[:0]
 	for range p.Ways {
 		w := way[M]{}
@@ -108,12 +112,15 @@ func (i *instance[V, M]) Rebind(m *Methods) {
 func (i *instance[V, M]) Values() kernel.Column   { return &i.values }
 func (i *instance[V, M]) Messages() kernel.Column { return &kernel.Vec[M]{} }
 
-func (i *instance[V, M]) Fill(lo, hi int) {
-	var start V
-	if i.initial != nil {
-		start = i.initial.Initial()
+func (i *instance[V, M]) BeginFill() {
+	var zero V
+	if i.start = zero; i.initial != nil {
+		i.start = i.initial.Initial()
 	}
-	values := i.values.Data[lo:hi]
+}
+
+func (i *instance[V, M]) Fill(lo, hi int) {
+	start, values := i.start, i.values.Data[lo:hi]
 	for k := range values {
 		values[k] = start
 	}

@@ -171,6 +171,9 @@ func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	if sent = b.Sent & b.Run; sent != 0 && l.watch != nil {
 		l.watchAll(sent, b.Out)
 	}
+	if toIn := b.back.sent & b.Run; toIn != 0 && l.watch != nil {
+		l.watchAll(toIn, b.back.out)
+	}
 	if stored {
 		l.store(w, 0, b.back.sent&b.Run)
 	} else {
@@ -187,9 +190,6 @@ func (l *lane[V, M]) store(w int, sent, toIn uint64) {
 		}
 	}
 	if toIn != 0 {
-		if l.watch != nil {
-			l.watchAll(toIn, b.back.out)
-		}
 		if k := i.ways[1].kernel.Store(w, toIn, b.back.out); k >= 0 {
 			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
 		}
@@ -220,8 +220,8 @@ func (l *lane[V, M]) Start(w int, run uint64) (sent, halted, finished uint64) {
 	return l.drain(w, block && i.self)
 }
 
-func (l *lane[V, M]) Resend(w int, run uint64) (sent, toIn uint64) {
-	l.window(w, run, 0)
+func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
+	l.window(w, run, active)
 	l.running = true
 	l.sweepInit(l.of.resend.Resend)
 	l.running = false

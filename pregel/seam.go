@@ -25,7 +25,9 @@ type Instance interface {
 	// Values are those of the vertices, Messages is an empty column of messages.
 	Values() kernel.Column
 	Messages() kernel.Column
-	// Fill sets the values of vertices in [lo, hi) to Initial, or to zero.
+	// BeginFill asks the program for Initial; Fill sets the values of vertices in [lo, hi) to it, or
+	// to zero if there is none.
+	BeginFill()
 	Fill(lo, hi int)
 
 	// Broadcast returns a column of messages to all neighbours: one of the kernel's loops.
@@ -100,7 +102,7 @@ type Lane interface {
 	// Start runs a word in superstep 0, and Resend sends a word's messages of the last superstep
 	// again, which Store then stores.
 	Start(w int, run uint64) (sent, halted, finished uint64)
-	Resend(w int, run uint64) (sent, back uint64)
+	Resend(w int, run, active uint64) (sent, back uint64)
 	Store(w int, sent, back uint64)
 	// Sweep runs n words of the batch, whose messages are in the inbox.
 	Sweep(n int)
@@ -139,6 +141,6 @@ type Lane interface {
 	BeginLists()
 	EndLists()
 	ListTimes() (gathering, running float64)
-	// Watch has f called with each message that is sent; nil ends it.
+	// Watch has f called with each message that is sent.
 	Watch(f func(from VertexID, message any))
 }

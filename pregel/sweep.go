@@ -169,7 +169,8 @@ func (l *lane[V, M]) roomFor(messages []M, local uint32, n int) []M {
 		l.of.hub.Store(uint64(local) + 1)
 	}
 	if cap(messages)-len(messages) < n && len(messages)+n >= hub {
-		return mem.Grow(l.of.store, messages, n+hub)
+		messages = mem.Grow(l.of.store, messages, n+hub)
+		l.messages = messages[:0] // the array before may be freed
 	}
 	return messages
 }

@@ -46,9 +46,9 @@ type Program struct {
 
 // Options say how a run is driven.
 type Options struct {
-	// Delivery forces how messages are delivered; Uncombined sends every pushed message by itself.
-	Delivery   delivery.Choice
-	Uncombined bool
+	// Delivery forces how messages are delivered.
+	Delivery delivery.Choice
+	delivery.Experiment
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
 	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.

@@ -56,7 +56,7 @@ func TestDeal(t *testing.T) {
 				want[q] = append(want[q], pair{position, i})
 			}
 		}
-		x := NewExchange(p, new(kernel.Vec[int]), Auto, false)
+		x := NewExchange(p, new(kernel.Vec[int]), Experiment{})
 		_, peers := x.folding(false)
 		for q := range peers {
 			x.clear(&peers[q])

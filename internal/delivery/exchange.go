@@ -72,13 +72,10 @@ type peer struct {
 	picked    []uint32 // places of messages that are about to be appended
 }
 
-// NewExchange makes the exchange of partition p, serial or overlapped (see trade), of messages of a
-// column's type. With more than one partition it must be connected before it is used.
-func NewExchange(
-	p *graph.Partition, messages kernel.Column, force Encoding, serial bool,
-) *Exchange {
+// NewExchange makes the exchange of partition p, of messages of a column's type. With more than one partition it must be connected before it is used.
+func NewExchange(p *graph.Partition, messages kernel.Column, e Experiment) *Exchange {
 	x := &Exchange{
-		part: p, force: force, serial: serial, PartBytes: partBytes,
+		part: p, force: e.Encoding, serial: e.Serial, PartBytes: partBytes,
 		like: messages, came: messages.New(nil),
 	}
 	if !messages.Raw() {

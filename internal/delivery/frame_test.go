@@ -65,7 +65,7 @@ func FuzzFrames(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := NewExchange(p, new(kernel.Vec[uint32]), Auto, false)
+		x := NewExchange(p, new(kernel.Vec[uint32]), Experiment{})
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
 		forged := transport.Frame{From: from, To: 0, Superstep: superstep, Encoding: encoding, Count: count, Presence: presence, Raw: raw}
@@ -119,7 +119,7 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	x := NewExchange(g.Parts[0], new(kernel.Vec[uint32]), Auto, false)
+	x := NewExchange(g.Parts[0], new(kernel.Vec[uint32]), Experiment{})
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
@@ -155,7 +155,7 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := NewExchange(p, new(kernel.Vec[uint32]), Auto, false)
+		x := NewExchange(p, new(kernel.Vec[uint32]), Experiment{})
 		x.PartBytes = 1
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}

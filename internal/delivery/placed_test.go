@@ -14,7 +14,7 @@ import (
 func TestPlaced(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	p := &graph.Partition{Of: 2, Grid: graph.Grid{Rows: 2, Columns: 1}}
-	x := NewExchange(p, new(kernel.Vec[int]), Auto, false)
+	x := NewExchange(p, new(kernel.Vec[int]), Experiment{})
 	for range 100 {
 		set := make([]uint64, 1+rng.IntN(60))
 		var members []uint32

@@ -345,7 +345,7 @@ func copied(f *transport.Frame) transport.Frame {
 }
 
 func (tr *traffic[M]) exchange(p *graph.Partition, force Encoding) (*Exchange, *link) {
-	x, l := NewExchange(p, new(kernel.Vec[M]), force, false), new(link)
+	x, l := NewExchange(p, new(kernel.Vec[M]), Experiment{Encoding: force}), new(link)
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(l, gate)

@@ -125,7 +125,7 @@ func sendAll(
 				part.Row = append(part.Row, q)
 			}
 		}
-		x, gate := NewExchange(part, like, Auto, false), make(chan struct{}, 1)
+		x, gate := NewExchange(part, like, Experiment{}), make(chan struct{}, 1)
 		gate <- struct{}{}
 		x.Connect(wires[p], gate)
 		came[p].messages = like.New(nil)

@@ -37,7 +37,7 @@ func newAblation(rng *rand.Rand) ablation {
 	a := ablation{inputOrder: rng.IntN(4) == 0}
 	a.grid = grids[rng.IntN(len(grids))]
 	a.parts, a.threads = a.grid.Partitions(), 1+rng.IntN(2*a.grid.Partitions())
-	a.o = engine.Options{Encoding: delivery.Encoding(rng.IntN(4)), Serial: rng.IntN(2) == 0}
+	a.o = engine.Options{Experiment: delivery.Experiment{Encoding: delivery.Encoding(rng.IntN(4)), Serial: rng.IntN(2) == 0}}
 	choices := []delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChoosePull, delivery.ChooseBeamer, delivery.ChooseBlockPull}
 	if a.grid.Flat() {
 		choices = append(choices, delivery.ChooseNaive, delivery.ChooseMirrored)

@@ -146,22 +146,23 @@ func TestNoSuperstepAllocates(t *testing.T) {
 		t.Skip("the checks allocate, and the race detector shares work unevenly; without them this test runs")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which would free what is kept
-	s := layered(20, 1500)
-	var plain, weighted []*graph.Graph
+	s, small := layered(20, 1500), layered(6, 1500)  // small for programs of which all vertices send in every superstep
+	var deep, plain, weighted []*graph.Graph
 	for _, parts := range []int{1, 3} {
-		plain, weighted = append(plain, s.load(t, parts, edges.Unweighted)), append(weighted, s.load(t, parts, edges.Float64))
+		deep, weighted = append(deep, s.load(t, parts, edges.Unweighted)), append(weighted, s.load(t, parts, edges.Float64))
+		plain = append(plain, small.load(t, parts, edges.Unweighted))
 	}
-	source, _ := plain[0].Find(0)
+	source, _ := deep[0].Find(0)
 	o := engine.Options{}
-	noAllocation(t, "BFS", plain, algorithms.BFS{Source: source}, o)
+	noAllocation(t, "BFS", deep, algorithms.BFS{Source: source}, o)
 	noAllocation(t, "SSSP", weighted, algorithms.SSSP[float64]{Source: source}, o)
 	noAllocation(t, "SSSPTree", weighted, algorithms.SSSPTree[float64]{Source: source}, o)
-	noAllocation(t, "WCC", plain, algorithms.WCC{}, o)
+	noAllocation(t, "WCC", deep, algorithms.WCC{}, o)
 	noAllocation(t, "PageRank", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, o)
 	noAllocation(t, "PageRank, deterministic", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter", plain, chatter{}, o)
-	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Uncombined: true})
+	noAllocation(t, "chatter, uncombined", plain, chatter{}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 	noAllocation(t, "chatter, deterministic", plain, chatter{}, engine.Options{Deterministic: true})
 	noAllocation(t, "chatter as a list", plain, pregel.List(chatterList{}), o)
-	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Uncombined: true})
+	noAllocation(t, "PageRank, uncombined", plain, algorithms.PageRank{Damping: 0.85, Iterations: 100}, engine.Options{Experiment: delivery.Experiment{Uncombined: true}})
 }

@@ -26,7 +26,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 	r.leave()
 	r.arena, c.changed = r.job.newArena(), changed
 	c.ids = ids
-	if err := r.place(ctx, changed.Partition); err != nil {
+	if err := r.place(ctx, changed.Partition, true); err != nil {
 		return err
 	}
 	r.exchange.Become(r.part)

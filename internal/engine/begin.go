@@ -11,6 +11,7 @@ import (
 // fill sets all values to the program's Initial, or to zero.
 func (r *runner) fill() {
 	r.revert()
+	r.instance.BeginFill()
 	r.team.For(r.instance.Values().Len(), 1<<16, func(_, lo, hi int) { r.instance.Fill(lo, hi) })
 	r.changing.absent = slices.Clone(r.part.Absent)
 }

@@ -1,10 +1,11 @@
-package engine
+package engine_test
 
 import (
 	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -20,12 +21,12 @@ func (hiding) Aggregators() []pregel.Aggregate             { return []pregel.Agg
 func (hiding) Compute(*pregel.Vertex[int64, int64], int64) {}
 
 func TestAggregatesThatCannotTravelAreRefused(t *testing.T) {
-	p, err := NewProgram(pregel.Erase[int64, int64](hiding{}))
+	p, err := engine.NewProgram(pregel.Erase[int64, int64](hiding{}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, err = p.Codec()
-	if err == nil || !strings.Contains(err.Error(), "aggregator average: values of type engine.hidden cannot travel between processes: field sum") {
+	if err == nil || !strings.Contains(err.Error(), "aggregator average: values of type engine_test.hidden cannot travel between processes: field sum") {
 		t.Error(err)
 	}
 }

@@ -80,6 +80,9 @@ type Bound interface {
 	Aggregates() bsp.Aggregates
 
 	Own() []int
+	Partitions() int
+	ValueType() reflect.Type
+	Values(partition int) kernel.Column
 	Shared() *Shared
 	Refers() bool
 	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
@@ -234,6 +237,11 @@ func (m *methods) describe(deterministic bool) *bsp.Program {
 	}
 	return p
 }
+
+// Partitions is the number of partitions of the graph, and ValueType the type of the vertices' values.
+func (j *Job) Partitions() int { return len(j.owners) }
+
+func (j *Job) ValueType() reflect.Type { return j.methods.program.Value }
 
 // Own lists the partitions here.
 func (j *Job) Own() []int {

@@ -11,6 +11,14 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
+// What Given, JoinList, SplitList and FormOf do is said in given.go and paramvalues.go.
+var (
+	Given     = given
+	JoinList  = joinList
+	SplitList = splitList
+	FormOf    = formOf
+)
+
 // Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job can so be compared with itself: two that lie
 // elsewhere in memory differ by more than what a record costs. It returns what does it.
 func (j *Job) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
@@ -169,7 +177,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 			r.changing.left = append(r.changing.left, r.arena.Close)
 		}
 		r.arena = j.newArena()
-		if err := r.place(ctx, r.part); err != nil {
+		if err := r.place(ctx, r.part, true); err != nil {
 			return false, err
 		}
 		left = left || r.tiling.tiles != nil || r.tiling.of != nil

@@ -1,4 +1,4 @@
-package engine
+package engine_test
 
 import (
 	"math"
@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-type told struct {
+type filled struct {
 	Source pregel.VertexID `param:"source"`
 	Text   string          `param:"text" default:"x"`
 	Wide   float64         `param:"wide"`
@@ -37,8 +38,8 @@ type told struct {
 func TestGiven(t *testing.T) {
 	label := func(id pregel.VertexID) (uint64, bool) { return uint64(id) + 100, id < 9 }
 	find := func(label uint64) (pregel.VertexID, bool) { return pregel.VertexID(label - 100), true }
-	sample := told{Extra: []int{1}, hidden: nil}
-	for _, p := range []told{
+	sample := filled{Extra: []int{1}, hidden: nil}
+	for _, p := range []filled{
 		{Extra: []int{1}},
 		{Source: 8, Text: "a b=\"", Wide: math.Pi, Narrow: 0.1, Count: -128, Size: math.MaxUint, Rate: 1e-300, Extra: []int{1}},
 		{Wide: math.Inf(-1), Narrow: math.MaxFloat32, On: true, Extra: []int{1}},
@@ -50,12 +51,12 @@ func TestGiven(t *testing.T) {
 		{Extra: []int{1}, Names: []string{"", ""}},
 		{Extra: []int{1}, Names: []string{`\`}},
 	} {
-		values, err := given(&sample, p, label)
+		values, err := engine.Given(&sample, p, label)
 		if err != nil {
 			t.Fatal(err)
 		}
 		made := sample
-		if err := Fill(&made, values, find); err != nil {
+		if err := engine.Fill(&made, values, find); err != nil {
 			t.Fatal(err)
 		}
 		if p.Rate == 0 {
@@ -69,13 +70,13 @@ func TestGiven(t *testing.T) {
 		}
 	}
 	for want, p := range map[string]any{
-		"field Extra is no parameter":                                              told{Extra: []int{2}},
-		"field hidden is no parameter":                                             told{Extra: []int{1}, hidden: map[string]int{"a": 1}},
-		"parameter source: the graph has no vertex with handle 9":                  told{Source: 9, Extra: []int{1}},
-		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": told{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
-		"told: the program is nil":                                                 (*told)(nil),
+		"field Extra is no parameter":                                              filled{Extra: []int{2}},
+		"field hidden is no parameter":                                             filled{Extra: []int{1}, hidden: map[string]int{"a": 1}},
+		"parameter source: the graph has no vertex with handle 9":                  filled{Source: 9, Extra: []int{1}},
+		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
+		"filled: the program is nil":                                               (*filled)(nil),
 	} {
-		if _, err := given(sample, p, label); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.Given(sample, p, label); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}
@@ -87,12 +88,12 @@ func FuzzStringLists(f *testing.F) {
 	f.Add(`\,|,||\`, "|")
 	f.Fuzz(func(t *testing.T, text, cut string) {
 		parts := strings.Split(text, cut)
-		if joined := joinList(parts, true); !slices.Equal(splitList(joined, true), parts) && len(parts) > 0 {
-			t.Errorf("%q are written %q, and read as %q", parts, joined, splitList(joined, true))
+		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true), parts) && len(parts) > 0 {
+			t.Errorf("%q are written %q, and read as %q", parts, joined, engine.SplitList(joined, true))
 		}
-		parts = splitList(text, true)
-		if joined := joinList(parts, true); !slices.Equal(splitList(joined, true), parts) {
-			t.Errorf("%q is read as %q, and that as %q", text, parts, splitList(joined, true))
+		parts = engine.SplitList(text, true)
+		if joined := engine.JoinList(parts, true); !slices.Equal(engine.SplitList(joined, true), parts) {
+			t.Errorf("%q is read as %q, and that as %q", text, parts, engine.SplitList(joined, true))
 		}
 	})
 }
@@ -102,7 +103,7 @@ func TestBackslashes(t *testing.T) {
 	for text, want := range map[string][]string{
 		`a\b`: {`a\b`}, `x\`: {`x\`}, `a,\`: {"a", `\`}, `a\,b`: {"a,b"}, `a\\,b`: {`a\`, "b"}, `\`: {""}, `\\`: {`\`}, "": nil, ",": {"", ""},
 	} {
-		if got := splitList(text, true); !slices.Equal(got, want) {
+		if got := engine.SplitList(text, true); !slices.Equal(got, want) {
 			t.Errorf("%s is read as %q, expected %q", text, got, want)
 		}
 	}
@@ -110,9 +111,9 @@ func TestBackslashes(t *testing.T) {
 
 // TestListsAreNotShared: a list that is filled in is not the registered program's.
 func TestListsAreNotShared(t *testing.T) {
-	sample := told{Sizes: []int8{1, 2}}
+	sample := filled{Sizes: []int8{1, 2}}
 	made := sample
-	if err := Fill(&made, map[string]string{"source": "1", "sizes": "3,4"}, nil); err != nil {
+	if err := engine.Fill(&made, map[string]string{"source": "1", "sizes": "3,4"}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if sample.Sizes[0] != 1 || !slices.Equal(made.Sizes, []int8{3, 4}) || !slices.Equal(made.Sources, []pregel.VertexID{pregel.None, pregel.None}) {
@@ -133,7 +134,7 @@ func TestListsThatAreRefused(t *testing.T) {
 		`parameter flags: element 1 of 1: found "yes", expected true or false`:       {"flags": "yes"},
 		"parameter rates: found an empty list, expected one or more":                 {"rates": ""},
 	} {
-		if err := Fill(new(told), values, find); err == nil || err.Error() != want {
+		if err := engine.Fill(new(filled), values, find); err == nil || err.Error() != want {
 			t.Errorf("%v: found %v, expected %s", values, err, want)
 		}
 	}
@@ -141,7 +142,7 @@ func TestListsThatAreRefused(t *testing.T) {
 
 // TestFormHasWhatListsAreOf: a client and a cluster whose lists differ are told apart.
 func TestFormHasWhatListsAreOf(t *testing.T) {
-	form := formOf(told{})
+	form := engine.FormOf(filled{})
 	for _, want := range []string{"Sources slice of uint64;", "Names slice of string;", "Every int64;"} {
 		if !strings.Contains(form, want) {
 			t.Errorf("%s has no %s", form, want)
@@ -180,7 +181,7 @@ func TestPrivateColumns(t *testing.T) {
 		{guarded{}, "other", `guarded: its method Columns lists no column "other", only input`},
 		{guarded{}, "input", ""},
 	} {
-		p, err := NewProgram(pregel.Erase(test.program))
+		p, err := engine.NewProgram(pregel.Erase(test.program))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -187,7 +187,8 @@ func (j *Job) Restart(p pregel.Erased) error {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
-	if m.name() != j.name || m.direction != j.methods.direction || !m.alike(j.methods) {
+	own := j.methods.program
+	if m.name() != j.name || p.Value != own.Value || p.Message != own.Message || m.direction != j.methods.direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.name(), j.name)
 	}
 	// The job's columns and kernels were made for these.

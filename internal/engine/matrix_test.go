@@ -111,7 +111,7 @@ func settings() []setting {
 			delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseNaive, delivery.ChooseMirrored, delivery.ChoosePull,
 		} {
 			for _, threads := range []int{1, 3} {
-				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding((i + parts + threads) % 4), Serial: (i+parts)%2 == 0}
+				o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: delivery.Encoding((i + parts + threads) % 4), Serial: (i+parts)%2 == 0}}
 				all = append(all, setting{parts: parts, threads: threads, o: o})
 				if choice == delivery.ChooseNaive {
 					o.Uncombined = true
@@ -119,7 +119,7 @@ func settings() []setting {
 				}
 			}
 		}
-		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Serial: parts%2 == 1}})
+		all = append(all, setting{parts: parts, threads: 2, o: engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: parts%2 == 1}}})
 	}
 	if raced {
 		var some []setting
@@ -146,10 +146,10 @@ func grids(others ...delivery.Choice) []setting {
 			for _, choice := range append([]delivery.Choice{delivery.ChooseAuto, delivery.ChoosePush, delivery.ChooseBlockPull, delivery.ChooseBeamer}, others...) {
 				n++
 				threads := []int{1, 2 * grid.Partitions(), 2, 3 * grid.Partitions()}[n%4]
-				o := engine.Options{Delivery: choice, Encoding: delivery.Encoding(n / 4 % 4), Serial: (n+n/5)%2 == 0}
+				o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: delivery.Encoding(n / 4 % 4), Serial: (n+n/5)%2 == 0}}
 				all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: threads, o: o})
 			}
-			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Uncombined: true, Serial: columns == 3}})
+			all = append(all, setting{parts: grid.Partitions(), grid: grid, threads: 2, o: engine.Options{Experiment: delivery.Experiment{Uncombined: true, Serial: columns == 3}}})
 		}
 	}
 	if raced {

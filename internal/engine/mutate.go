@@ -80,7 +80,7 @@ func (r *runner) revert() {
 	}
 	r.leave()
 	r.arena = r.job.newArena()
-	if err := r.place(context.Background(), base); err != nil {
+	if err := r.place(context.Background(), base, false); err != nil {
 		panic(err) // it went well before
 	}
 	r.exchange.Become(base)

@@ -1,6 +1,10 @@
-package engine
+package engine_test
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/engine"
+)
 
 // FuzzParseNamedLine reads anything as a line of a column by names.
 func FuzzParseNamedLine(f *testing.F) {
@@ -8,7 +12,7 @@ func FuzzParseNamedLine(f *testing.F) {
 	f.Add("7 \"a\\tb\"\t")
 	f.Add("x")
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := ParseNamedLine([]byte(text))
+		v, err := engine.ParseNamedLine([]byte(text))
 		if err == nil && len(v.Name) == 0 {
 			t.Errorf("%q has no name", text)
 		}

@@ -22,13 +22,7 @@ type Options struct {
 	Team *parallel.Team
 	// Delivery forces how messages are delivered.
 	Delivery delivery.Choice
-	// Encoding forces how columns say who is present.
-	Encoding delivery.Encoding
-	// Uncombined sends every pushed message by itself (Ueno13's naive).
-	Uncombined bool
-	// Serial turns the overlap of communication and computation off, to measure it: columns are sent and received one after the
-	// other, and none while edges are walked.
-	Serial bool
+	delivery.Experiment
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
 	// Seed chooses the random numbers of pregel.Vertex.Rand.
@@ -83,9 +77,9 @@ type Options struct {
 // driver returns the options of a driver on a graph, which is nil where other processes have it.
 func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
-		Delivery: o.Delivery, Uncombined: o.Uncombined, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
+		Delivery: o.Delivery, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan,
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan, Experiment: delivery.Experiment{Uncombined: o.Uncombined},
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf

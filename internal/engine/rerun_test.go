@@ -115,9 +115,9 @@ func rerunWays(grid bool) []setting {
 		{parts: 1, threads: 6, o: engine.Options{Delivery: delivery.ChoosePush}},
 		{parts: 1, threads: 3, o: engine.Options{Delivery: delivery.ChoosePull}},
 		{parts: 3, threads: 3, o: engine.Options{Delivery: delivery.ChooseMirrored}},
-		{parts: 2, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Serial: true}},
+		{parts: 2, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Serial: true}}},
 		{parts: 3, threads: 3, o: engine.Options{Delivery: delivery.ChoosePull}},
-		{parts: 3, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true}},
+		{parts: 3, threads: 6, o: engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
 		{parts: 3, threads: 1, o: engine.Options{Deterministic: true}},
 	}
 	if !grid {
@@ -128,7 +128,7 @@ func rerunWays(grid bool) []setting {
 		ways,
 		setting{parts: 4, grid: two, threads: 4, o: engine.Options{Delivery: delivery.ChoosePush}},
 		setting{parts: 4, grid: two, threads: 2, o: engine.Options{Delivery: delivery.ChooseBlockPull}},
-		setting{parts: 4, grid: two, threads: 8, o: engine.Options{Uncombined: true}},
+		setting{parts: 4, grid: two, threads: 8, o: engine.Options{Experiment: delivery.Experiment{Uncombined: true}}},
 	)
 }
 

@@ -61,7 +61,11 @@ func (r *runner) resendWord(t *thread, w int) error {
 		return nil
 	}
 	sent := [2]uint64{}
-	sent[0], sent[1] = t.Resend(w, run)
+	active := r.active[w]
+	if r.command.Superstep == 0 {
+		active = run
+	}
+	sent[0], sent[1] = t.Resend(w, run, active)
 	for i := range r.columns {
 		if odd := sent[i] ^ want[i]; odd != 0 {
 			did := "sends nothing"

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/invariants"
@@ -89,7 +90,7 @@ func TestAlgorithmsSendAgain(t *testing.T) {
 		resumed(t, s, seed, 0, flat, func() pregel.Program[bool, uint64] { return algorithms.MIS{} })
 		resumed(t, s, seed, 0, flat, func() pregel.Program[int64, int64] { return algorithms.KCore{} })
 		resumed(t, s, seed, 0, flat, func() pregel.Program[algorithms.Ball, algorithms.Counter] { return algorithms.HyperBall{} })
-		s.o = engine.Options{Deterministic: true, Serial: i%2 == 0}
+		s.o = engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: i%2 == 0}}
 		s.parts = max(s.parts, 2)
 		resumed(t, s, seed, 0, flat, func() pregel.Program[float64, float64] { return algorithms.Eigenvector{Iterations: 12} })
 	}

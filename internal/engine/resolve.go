@@ -54,10 +54,6 @@ func (s *resolver) vertex(list []kernel.Request) {
 	id := pregel.VertexID(list[0].Of)
 	exists := s.state(list[0].Of)
 	existed, value := exists, noValue
-	if exists {
-		value = s.values.Len()
-		s.values.AppendAt(s.own, []uint32{uint32(s.of(list[0].Of))})
-	}
 	removed, added := len(s.out.remove), len(s.out.add)
 	edge := func(r *kernel.Request) graph.Arc {
 		return graph.Arc{From: id, To: pregel.VertexID(r.To), Weight: r.Weight}
@@ -99,6 +95,10 @@ func (s *resolver) vertex(list []kernel.Request) {
 	}
 	anew := false // the vertex that was there, if there was one, is gone
 	if remove || len(add) > 0 {
+		if exists {
+			value = s.values.Len()
+			s.values.AppendAt(s.own, []uint32{uint32(s.of(list[0].Of))})
+		}
 		value, exists = s.decide(id, exists, remove, value, add)
 		anew = !exists || !existed || remove && len(add) > 0
 	}

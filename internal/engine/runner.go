@@ -119,7 +119,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	r := &runner{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
 	base := r.base()
 	r.instance, r.list = j.methods.Instance(), j.methods.List
-	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Encoding, j.options.Serial)
+	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Experiment)
 	r.exchange.Store = r.store
 	r.exchange.Tracing = j.options.Trace != nil
 	if j.direction == pregel.Either {
@@ -145,7 +145,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	if err := r.beginChanges(); err != nil {
 		return nil, err
 	}
-	if err := r.place(ctx, base); err != nil {
+	if err := r.place(ctx, base, false); err != nil {
 		return nil, err
 	}
 	for range team.Size() {
@@ -198,6 +198,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	start := time.Now()
 	for _, t := range r.threads {
 		t.count = counts{}
+		t.ListTimes()
 		worker := t.Worker()
 		worker.Superstep, worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
 	}

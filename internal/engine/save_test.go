@@ -177,7 +177,7 @@ func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {
 		resumed(t, s, seed, 0, ways, func() pregel.Program[int64, int64] { return algorithms.BFSLevels{} })
 		resumed(t, s, seed, 0, ways, func() pregel.Program[pregel.VertexID, pregel.VertexID] { return algorithms.WCC{} })
 		if s.parts > 1 && s.grid.Rows < 2 {
-			s.o = engine.Options{Deterministic: true, Serial: i%2 == 0}
+			s.o = engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: i%2 == 0}}
 			resumed(t, s, seed, 0, rerunWays(false), func() pregel.Program[float64, float64] { return algorithms.PageRank{Iterations: 12} })
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
@@ -103,7 +104,7 @@ func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 		})
 	}
 	exact := func(s setting) setting {
-		s.o = engine.Options{Deterministic: true, Serial: s.threads%2 == 0}
+		s.o = engine.Options{Deterministic: true, Experiment: delivery.Experiment{Serial: s.threads%2 == 0}}
 		return s
 	}
 	each("SCC", grids, func(t *testing.T, s setting, seed uint64) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
@@ -351,9 +352,9 @@ func TestOptionsThatMakeNoSenseAreRefused(t *testing.T) {
 	w := on(t, "0>1")
 	for text, o := range map[string]engine.Options{
 		"a limit of -1 supersteps: expected 0, for none, or more":                                   {MaxSupersteps: -1},
-		"uncombined messages are pushed, one by one: delivery pull cannot be had, use push or auto": {Uncombined: true, Delivery: 4},
+		"uncombined messages are pushed, one by one: delivery pull cannot be had, use push or auto": {Delivery: 4, Experiment: delivery.Experiment{Uncombined: true}},
 		"there is no delivery 8":                       {Delivery: 8},
-		"there is no encoding 4 that can be asked for": {Encoding: 4},
+		"there is no encoding 4 that can be asked for": {Experiment: delivery.Experiment{Encoding: 4}},
 	} {
 		_, err := engine.NewJob(t.Context(), w.load(t, 1, 0), pregel.Erase(pregel.Program[string, int64](script{})), o)
 		if err == nil || err.Error() != text {

@@ -185,7 +185,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 			}
 			g.Close()
 		}
-		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Uncombined: true}} {
+		for _, o := range []engine.Options{{Delivery: delivery.ChooseNaive}, {Delivery: delivery.ChooseMirrored}, {Experiment: delivery.Experiment{Uncombined: true}}} {
 			o.Deterministic = true
 			if _, err := engine.NewJob(t.Context(), shape.load(t, 2, edges.Float64), pregel.Erase(p), o); err == nil {
 				t.Errorf("%s, %+v: cannot be deterministic, and was taken", name, o)

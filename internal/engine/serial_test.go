@@ -69,7 +69,7 @@ func TestSerialRunsDoOneThingAtATime(t *testing.T) {
 			if serial {
 				want = c.turn
 			}
-			for p, deeds := range deedsOf(t, c.g, engine.Options{Delivery: c.choice, Serial: serial}) {
+			for p, deeds := range deedsOf(t, c.g, engine.Options{Delivery: c.choice, Experiment: delivery.Experiment{Serial: serial}}) {
 				for superstep, deed := range deeds {
 					if superstep == 0 || superstep == len(deeds)-1 {
 						continue // nothing is delivered

@@ -45,7 +45,7 @@ func TestMessageCountsOfUeno13(t *testing.T) {
 				}
 				return outcome.Sent
 			}
-			naive := sent(engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true})
+			naive := sent(engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}})
 			bitmaps := sent(engine.Options{Delivery: delivery.ChoosePull})
 			ratio := float64(bitmaps) / float64(naive)
 			t.Logf("%d values against %d messages: %.4f, Table 1 has %.4f", bitmaps, naive, ratio, c.ratio)

@@ -2,9 +2,11 @@ package graph500
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -55,21 +57,22 @@ type hop = algorithms.Hop[float32]
 
 // FoundBy reads what a job of a kernel has found.
 func FoundBy(job engine.Bound) (Found, error) {
-	switch j := job.(type) {
-	case interface {
-		Value(id pregel.VertexID) pregel.VertexID
-		Values(partition int) []pregel.VertexID
-	}:
-		return Found{Parent: j.Value, parents: j.Values}, nil
-	case interface {
-		Value(id pregel.VertexID) hop
-		Values(partition int) []hop
-	}:
+	of := uint64(job.Partitions())
+	switch job.ValueType() {
+	case reflect.TypeFor[pregel.VertexID]():
+		parents := func(partition int) []pregel.VertexID { return kernel.Elements[pregel.VertexID](job.Values(partition)) }
 		return Found{
-			hops:   j.Values,
-			Parent: func(id pregel.VertexID) pregel.VertexID { return j.Value(id).From },
-			Dist:   func(id pregel.VertexID) float32 { return j.Value(id).Dist },
+			parents: parents,
+			Parent:  func(id pregel.VertexID) pregel.VertexID { return parents(int(uint64(id) % of))[uint64(id)/of] },
+		}, nil
+	case reflect.TypeFor[hop]():
+		hops := func(partition int) []hop { return kernel.Elements[hop](job.Values(partition)) }
+		at := func(id pregel.VertexID) hop { return hops(int(uint64(id) % of))[uint64(id)/of] }
+		return Found{
+			hops:   hops,
+			Parent: func(id pregel.VertexID) pregel.VertexID { return at(id).From },
+			Dist:   func(id pregel.VertexID) float32 { return at(id).Dist },
 		}, nil
 	}
-	return Found{}, fmt.Errorf("%T finds no parents of vertices", job)
+	return Found{}, fmt.Errorf("a program with values of type %v finds no parents of vertices", job.ValueType())
 }

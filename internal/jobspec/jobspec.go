@@ -49,8 +49,9 @@ func Options(o *control.RunOptions) (engine.Options, error) {
 		return engine.Options{}, fmt.Errorf("encoding: %w", err)
 	}
 	return engine.Options{
-		Delivery: choice, Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial(), Deterministic: o.GetDeterministic(),
+		Delivery: choice, Deterministic: o.GetDeterministic(),
 		MaxSupersteps: int(o.GetMaxSupersteps()), Seed: o.GetSeed(), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
+		Experiment: delivery.Experiment{Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial()},
 	}, nil
 }
 

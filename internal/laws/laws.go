@@ -1,4 +1,5 @@
-// Package laws checks the algebra that a combiner claims, by its Combine alone: no graph, no engine.
+// Package laws checks the algebra that a combiner claims, by its Combine alone: no graph, no
+// engine.
 package laws
 
 import (
@@ -10,8 +11,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Check returns an error unless a combiner is commutative and associative on values, with an identity
-// that changes nothing, and leaves its arguments as they are.
+// Check returns an error unless a combiner is commutative and associative on values, with an
+// identity that changes nothing, and leaves its arguments as they are.
 func Check[M any](c pregel.Combiner[M], values []M) error {
 	identity := c.Identity()
 	values = append(values[:len(values):len(values)], identity)

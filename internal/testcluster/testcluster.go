@@ -167,7 +167,8 @@ func (c *Cluster) Break(name string) { c.workers[name].wires.close() }
 // Kill ends a worker's connections, as the end of its process does.
 func (c *Cluster) Kill(name string) { c.workers[name].wires.cut(true) }
 
-// Slow lets so many bytes a second go from each worker that there is to others, over all its connections.
+// Slow lets so many bytes a second go from each worker that there is to others, over all its
+// connections.
 func (c *Cluster) Slow(rate int64) {
 	for _, p := range c.workers {
 		p.wires.link.rate.Store(rate)

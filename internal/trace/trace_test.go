@@ -233,6 +233,9 @@ func FuzzReader(f *testing.F) {
 		if err := again.play(once); err != nil {
 			t.Fatalf("%v: %q", err, once)
 		}
+		if len(again.all) < len(k.all) {
+			return // supersteps of two jobs became one: written gives all the same name
+		}
 		if twice := again.into(t); twice != once {
 			t.Errorf("found %q, expected %q", twice, once)
 		}

@@ -79,7 +79,7 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	for i, o := range []engine.Options{{Delivery: delivery.ChooseNaive, Uncombined: true}, {Delivery: delivery.ChoosePull, Encoding: delivery.Bitmap}} {
+	for i, o := range []engine.Options{{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}, {Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}} {
 		job, err := engine.NewJob(t.Context(), g, pregel.Erase(algorithms.PageRank{Damping: 0.85, Iterations: iterations}), o)
 		if err != nil {
 			t.Fatal(err)

@@ -65,7 +65,7 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 	counts := make([]traffic, len(encodings))
 	panel := figure.Panel{Title: name + ": bytes sent", X: figure.Axis{Label: "superstep"}, Y: figure.Axis{Base: 10, Text: Bytes.axis}}
 	for i, e := range encodings {
-		recorded, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Encoding: e, Trace: &counts[i]})
+		recorded, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Trace: &counts[i], Experiment: delivery.Experiment{Encoding: e}})
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (b *bench) encodings(ctx context.Context, s *source, name string, grid grap
 		if err != nil {
 			return err
 		}
-		x, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Encoding: e})
+		x, err := s.searcher(ctx, g, engine.Options{Delivery: choice, Experiment: delivery.Experiment{Encoding: e}})
 		if err != nil {
 			return err
 		}

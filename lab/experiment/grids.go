@@ -28,9 +28,9 @@ func wide(n int) graph.Grid {
 
 // layouts are those of Ueno11, all top-down or with replicated bits, and what Nakao20 made of the last.
 var layouts = []layout{
-	{"simple", row1, engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true}},
-	{"replicated", graph.Of, engine.Options{Delivery: delivery.ChoosePull, Encoding: delivery.Bitmap}},
-	{"2d", wide, engine.Options{Delivery: delivery.ChoosePush, Uncombined: true, Encoding: delivery.Bitmap}},
+	{"simple", row1, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
+	{"replicated", graph.Of, engine.Options{Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}},
+	{"2d", wide, engine.Options{Delivery: delivery.ChoosePush, Experiment: delivery.Experiment{Uncombined: true, Encoding: delivery.Bitmap}}},
 	{"2d-hybrid", graph.Squarest, engine.Options{}},
 }
 

@@ -26,9 +26,9 @@ type manner struct {
 
 // manners of Ueno13: its naive way, its proposal, and what has come of both here.
 var manners = []manner{
-	{"naive", engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true}},
+	{"naive", engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}}},
 	{"combined", engine.Options{Delivery: delivery.ChooseNaive}},
-	{"bitmap", engine.Options{Delivery: delivery.ChoosePull, Encoding: delivery.Bitmap}},
+	{"bitmap", engine.Options{Delivery: delivery.ChoosePull, Experiment: delivery.Experiment{Encoding: delivery.Bitmap}}},
 	{"pull", engine.Options{Delivery: delivery.ChoosePull}},
 	{"mirrored", engine.Options{Delivery: delivery.ChooseMirrored}},
 	{"auto", engine.Options{}},
@@ -220,7 +220,7 @@ func (b *bench) copies(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		naive, err := b.sent(ctx, g, engine.Options{Delivery: delivery.ChooseNaive, Uncombined: true})
+		naive, err := b.sent(ctx, g, engine.Options{Delivery: delivery.ChooseNaive, Experiment: delivery.Experiment{Uncombined: true}})
 		if err != nil {
 			g.Close()
 			return err

@@ -84,7 +84,7 @@ func (b *bench) overlaps(ctx context.Context, s *source, g *graph.Graph, name st
 	var ways []way
 	var counts [2]traffic
 	for i, serial := range []bool{false, true} {
-		o := engine.Options{Delivery: choice, Serial: serial}
+		o := engine.Options{Delivery: choice, Experiment: delivery.Experiment{Serial: serial}}
 		if c != cables[0] {
 			w, err := wireUp(ctx, len(g.Parts), c)
 			if err != nil {

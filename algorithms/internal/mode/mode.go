@@ -1,4 +1,5 @@
-// Package mode finds the most frequent of many labels without sorting them: what CDLP does at each vertex.
+// Package mode finds the most frequent of many labels without sorting them: what CDLP does at each
+// vertex.
 package mode
 
 import (
@@ -8,8 +9,9 @@ import (
 
 // Of returns the label that is most frequent among some, of equals the least. It may reorder them.
 //
-// Neighbours soon agree: a label that more than half have is found in two passes (Boyer and Moore 1981), which then no other
-// label equals. If there is none, few labels are sorted, and many are counted in a table.
+// Neighbours soon agree: a label that more than half have is found in two passes (Boyer and Moore
+// 1981), which then no other label equals. If there is none, few labels are sorted, and many are
+// counted in a table.
 func Of(labels []uint64) uint64 {
 	most, lead := labels[0], 0
 	for _, l := range labels {
@@ -79,10 +81,12 @@ func (t *tally) take(c labelCount) {
 
 var tallies = sync.Pool{New: func() any { return new(tally) }}
 
-// Table is up to how many labels one table counts: it stays in a cache, and a hub's memory is that of its labels.
+// Table is up to how many labels one table counts: it stays in a cache, and a hub's memory is that
+// of its labels.
 const Table = 1 << 16
 
-// scramble mixes the bits of a label, so that no two labels become equal: Knuth's multiplicative hashing.
+// scramble mixes the bits of a label, so that no two labels become equal: Knuth's multiplicative
+// hashing.
 func scramble(label uint64) uint64 { return label * 0x9e3779b97f4a7c15 }
 
 // mode is Of for many labels.
@@ -92,8 +96,8 @@ func (t *tally) mode(labels []uint64) uint64 {
 	return t.best.label
 }
 
-// count counts labels that are equal above bit shift+8 of what scramble makes of them; more than a table has are dealt by the 8 bits above
-// shift, where they are.
+// count counts labels that are equal above bit shift+8 of what scramble makes of them; more than a
+// table has are dealt by the 8 bits above shift, where they are.
 func (t *tally) count(labels []uint64, shift int) {
 	switch {
 	case len(labels) <= Table:
@@ -113,7 +117,8 @@ func (t *tally) count(labels []uint64, shift int) {
 	}
 }
 
-// deal sorts labels by 8 bits of what scramble makes of them, in place (McIlroy, Bostic and McIlroy 1993), and returns where each value ends.
+// deal sorts labels by 8 bits of what scramble makes of them, in place (McIlroy, Bostic and McIlroy
+// 1993), and returns where each value ends.
 func deal(labels []uint64, shift int) (ends [256]int) {
 	for _, l := range labels {
 		ends[scramble(l)>>shift&255]++
@@ -139,7 +144,8 @@ func deal(labels []uint64, shift int) (ends [256]int) {
 	return ends
 }
 
-// table counts labels that are equal in the given number of upper bits of what scramble makes of them.
+// table counts labels that are equal in the given number of upper bits of what scramble makes of
+// them.
 func (t *tally) table(labels []uint64, equal int) {
 	shift := 64
 	for 1<<(64-shift) < 2*len(labels) {
