@@ -83,7 +83,7 @@ func readReference(t *testing.T, tree *tree) *reference {
 var (
 	call      = regexp.MustCompile(`(?:^|[\s$(;|&])(?:\./|\$work/)?superstep ((?:[^|;&#>)\n]|'[^']*')*)`)
 	longFlag  = regexp.MustCompile(`(?:^|[\s(\[])--([a-z][a-z0-9-]*)`)
-	labCall   = regexp.MustCompile(`go -C lab run \. ([a-z0-9-]+)(.*)`)
+	labCall   = regexp.MustCompile(`go -C lab run \. ([a-z][a-z0-9-]*)(.*)`)
 	ciCall    = regexp.MustCompile(`\.ci/run((?: [a-z0-9]+)*)`)
 	makeCall  = regexp.MustCompile(`^make ([a-z -]+)`)
 	metricRef = regexp.MustCompile(`\bsuperstep_[a-z_]+\*?`)
