@@ -1,6 +1,6 @@
 // Package trace has the record of a superstep: what each partition did, why, and how long it took; and what is recorded
 // around it: which run it belongs to, how that ended, other work, the log. It is what --trace writes, one JSON object a line
-// (docs/formats.md), and what the page, the API, the metrics and the summary of a run are made of.
+// (docs/reference/formats.md), and what the page, the API, the metrics and the summary of a run are made of.
 package trace
 
 import (
