@@ -102,7 +102,7 @@ func TestTrafficIsAsMeasured(t *testing.T) {
 }
 
 // TestTrafficOfManyPartitions: with up to 256 partitions, of a few vertices each, the bytes of every phase are within a twelfth
-// of those counted. go -C lab run . model --check does the same with up to 4,096.
+// of those counted. `lab model --check` does the same with up to 4,096 (lab/results.md).
 func TestTrafficOfManyPartitions(t *testing.T) {
 	for _, side := range []int{4, 8, 16} {
 		c, err := Check(t.Context(), 12, 16, Grid{side, side}, 32/side, func(string, int64, int64) {})
