@@ -88,6 +88,7 @@ var (
 	makeCall  = regexp.MustCompile(`^make ([a-z -]+)`)
 	metricRef = regexp.MustCompile(`\bsuperstep_[a-z_]+\*?`)
 	variable  = regexp.MustCompile(`\bSUPERSTEP_[A-Z_]+[A-Z]`)
+	ofMPI     = []string{"bind-to", "map-by"}
 	goTest    = regexp.MustCompile(`\bgo (?:test|run|build|vet|install|mod)\b`)
 )
 
@@ -147,7 +148,7 @@ func (r *reference) check(p page) (found []finding) {
 			}
 			if l.code == "" && strings.HasPrefix(text, "--") {
 				for _, f := range longFlag.FindAllStringSubmatch(text, -1) {
-					if !r.flags[f[1]] && !strings.Contains(r.lab, `"`+f[1]+`"`) && f[1] != "bind-to" { // of mpirun
+					if !r.flags[f[1]] && !strings.Contains(r.lab, `"`+f[1]+`"`) && !slices.Contains(ofMPI, f[1]) {
 						add(l, "no command has the flag --"+f[1])
 					}
 				}
