@@ -31,7 +31,7 @@ type family struct {
 
 // Parameters of several families.
 var (
-	takesScale      = Parameter{"scale", "", "2^scale vertices"}
+	takesScale      = Parameter{"scale", "", "2^scale vertices, 1 to 48"}
 	takesEdgeFactor = Parameter{"edgefactor", "16", "tuples per vertex"}
 	takesVertices   = Parameter{"vertices", "", "number of vertices"}
 	takesSeed       = Parameter{"seed", "1", "of the random numbers"}
