@@ -2,7 +2,9 @@
 package buildinfo
 
 import (
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"fmt"
 	"io"
@@ -13,8 +15,8 @@ import (
 	"sync"
 )
 
-// Source names what the binary was built from: its modules' versions when all are released or committed, else the hash of
-// the binary itself.
+// Source names what the binary was built from: its modules' versions when all are released or committed, else the id that
+// the go command gave the binary, which is a hash of its contents, else the hash of the binary itself.
 var Source = sync.OnceValue(func() string {
 	info, ok := debug.ReadBuildInfo()
 	if ok {
@@ -38,12 +40,32 @@ var Source = sync.OnceValue(func() string {
 		return "unknown"
 	}
 	defer f.Close()
+	head := make([]byte, 32<<10)
+	n, _ := io.ReadFull(f, head) // a short file has no id, and is hashed
+	if id := buildID(head[:n]); id != "" {
+		return id
+	}
 	h := sha256.New()
+	h.Write(head[:n])
 	if _, err := io.Copy(h, f); err != nil {
 		return "unknown"
 	}
 	return hex.EncodeToString(h.Sum(nil))
 })
+
+// buildID returns the build id in the first bytes of a binary of the go command: an ELF note, whose header is the lengths of
+// its name and its data and its type, or, on other systems, a line before the instructions. Empty: there is none.
+func buildID(head []byte) string {
+	if i := bytes.Index(head, []byte("\x04\x00\x00\x00Go\x00\x00")); i >= 8 {
+		size := int64(binary.LittleEndian.Uint32(head[i-4:]))
+		if id := head[i+8:]; size <= int64(len(id)) {
+			return string(id[:size])
+		}
+	}
+	_, id, _ := bytes.Cut(head, []byte("\xff Go build ID: \""))
+	id, _, _ = bytes.Cut(id, []byte("\"\n"))
+	return string(id)
+}
 
 // Version returns the module's version, the revision it was built from, and what built it for what.
 func Version() string {

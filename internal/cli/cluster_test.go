@@ -66,7 +66,7 @@ const patience = 60 * time.Second
 
 // soon waits for something to be so.
 func soon(so func() bool) bool {
-	t := time.NewTicker(10 * time.Millisecond)
+	t := time.NewTicker(25 * time.Millisecond)
 	defer t.Stop()
 	end := time.After(patience)
 	for !so() {
@@ -339,13 +339,16 @@ func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 		found = nil
 		ts.Check(c.connect(func(ctx context.Context, client control.ClusterClient) error {
 			r, err := client.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+			if err != nil {
+				return err
+			}
 			for _, j := range r.Msg.GetJobs() {
 				found = append(found, fmt.Sprint(j.Id, " ", j.State.Word(), " ", j.Supersteps))
 				if j.State.Word() == args[0] && int(j.Supersteps) >= superstep {
 					id = j.Id
 				}
 			}
-			return err
+			return nil
 		}))
 		return id != ""
 	}

@@ -250,7 +250,7 @@ func TestMemoryOfBuilding(t *testing.T) {
 // says, once without: the values are those of a run with memory enough, no process takes more than its budget, and none is lost.
 func TestMemoryOfAllToAll(t *testing.T) {
 	const limit = 64 << 20
-	words := []string{"own", "run", "everywhere", "-q", "--graph", "path:vertices=100000"}
+	words := []string{"own", "run", "everywhere", "-q", "--graph", "path:vertices=100000", "-p", "rounds=2"}
 	dir := t.TempDir()
 	want, got := filepath.Join(dir, "want"), filepath.Join(dir, "got")
 	if out, err := exec.Command(words[0], append(words[1:], "--output", want)...).CombinedOutput(); err != nil {

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// process is superstep in a process of its own.
+// process is a user's binary in a process of its own.
 type process struct {
 	*exec.Cmd
 	t      *testing.T
@@ -53,7 +53,7 @@ func launch(t *testing.T, args ...string) *process { return launchTo(t, nil, arg
 func launchTo(t *testing.T, stderr *os.File, args ...string) *process {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
-	p := &process{Cmd: exec.CommandContext(ctx, "superstep", args...), t: t}
+	p := &process{Cmd: exec.CommandContext(ctx, "own", args...), t: t}
 	out, err := p.StdoutPipe()
 	must(t, err)
 	p.Stderr, p.stdout = &p.stderr, bufio.NewReader(out)
@@ -217,7 +217,7 @@ func TestOperate(t *testing.T) {
 		}
 	}
 	// The job takes longer than what has not been told to wait may take to end.
-	job := launch(t, "run", "pagerank", "--master", at, "--token-file", token, "--graph", "kronecker:scale=12", "-p", "iterations=40000", "-p", "tolerance=1e-300")
+	job := launch(t, "run", "mixes", "--master", at, "--token-file", token, "--graph", "path:vertices=9", "-p", "rounds=250", "-p", "while="+token)
 	until(t, "supersteps", func() bool {
 		_, text := page(t, "http://"+own+"/metrics", prometheusToken)
 		for line := range strings.Lines(text) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -22,7 +23,7 @@ func own() []pregel.Registered {
 		pregel.Register("count", pregel.List(Received{})), pregel.Register("stuck", Stuck{}),
 		pregel.Register("deep", Deep{}), pregel.Register("racing", Racing{}), pregel.Register("dice", Dice{}),
 		pregel.Register("marks", Marks{}), pregel.Register("ends", pregel.List(Ends{})),
-		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}),
+		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}), pregel.Register("mixes", Mixes{}),
 		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}), pregel.Register("ages", Ages{}),
 		pregel.Register("hungry", pregel.List(Hungry{})), pregel.Register("everywhere", pregel.List(Everywhere{})),
 	}
@@ -81,7 +82,18 @@ func (p Prune) Compute(v *vertex, _ int64) {
 
 // Churn changes the graph here and there in each of so many rounds, and its values depend on all that it saw.
 type Churn struct {
-	Rounds int `param:"rounds" default:"10" help:"supersteps"`
+	Rounds int    `param:"rounds" default:"10" help:"supersteps"`
+	While  string `param:"while" default:"" help:"file that makes supersteps slow"`
+}
+
+// slow makes a superstep take a while if a file is there: a script removes it when the run may end.
+func slow(v *vertex, file string) {
+	if v.ID() != 0 || file == "" {
+		return
+	}
+	if _, err := os.Stat(file); err == nil {
+		<-time.After(20 * time.Millisecond)
+	}
 }
 
 func (Churn) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -93,6 +105,7 @@ func (p Churn) Compute(v *vertex, sum int64) {
 		v.VoteToHalt()
 		return
 	}
+	slow(v, p.While)
 	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.NextID()))) }
 	switch v.Rand().IntN(200) {
 	case 0:
@@ -107,10 +120,23 @@ func (p Churn) Compute(v *vertex, sum int64) {
 	v.SendToAllNeighbors(v.Value())
 }
 
-// Ages has Churn run three times, each on the graph that the one before has left and with what it has found, and then once more.
-type Ages struct {
-	Rounds int `param:"rounds" default:"10" help:"supersteps of each"`
+// Mixes has values that depend on all that vertices were sent in each of so many rounds.
+type Mixes Churn
+
+func (Mixes) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+
+func (p Mixes) Compute(v *vertex, sum int64) {
+	v.Set((v.Value()*31 + sum + int64(v.OutDegree())) % 1_000_003)
+	if v.Superstep() >= p.Rounds {
+		v.VoteToHalt()
+		return
+	}
+	slow(v, p.While)
+	v.SendToAllNeighbors(v.Value())
 }
+
+// Ages has Churn run three times, each on the graph that the one before has left and with what it has found, and then once more.
+type Ages Churn
 
 // ageOf is a phase of Ages.
 type ageOf struct{ Churn }
@@ -237,7 +263,7 @@ func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(pregel.V
 	return dst
 }
 
-// Forever never halts, and says so.
+// Forever never halts, and says so. It leaves the processor to others.
 type Forever struct{}
 
 func (Forever) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
@@ -245,6 +271,9 @@ func (Forever) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]()
 func (Forever) Compute(v *vertex, _ int64) {
 	if v.Superstep() == 3 {
 		v.Logf("here")
+	}
+	if v.ID() == 0 {
+		<-time.After(5 * time.Millisecond)
 	}
 	v.SendToAllNeighbors(1)
 }

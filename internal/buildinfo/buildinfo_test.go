@@ -1,0 +1,33 @@
+package buildinfo
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestBuildID: the id is that of the go command, and what has none has none.
+func TestBuildID(t *testing.T) {
+	path, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := exec.Command("go", "tool", "buildid", path).Output()
+	if err != nil {
+		t.Skip(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := buildID(data[:32<<10]); got == "" || got != strings.TrimSpace(string(want)) {
+		t.Errorf("found %q, expected %q", got, want)
+	}
+	line := "MZ and so on\xff Go build ID: \"a/b\"\n \xff"
+	for head, want := range map[string]string{line: "a/b", "": "", "none": "", "\x04\x00\x00\x00\xff\x00\x00\x00\x04\x00\x00\x00Go\x00\x00cut": ""} {
+		if got := buildID([]byte(head)); got != want {
+			t.Errorf("%q: found %q, expected %q", head, got, want)
+		}
+	}
+}
