@@ -62,11 +62,15 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	s := r.input(path, list, x, r.directed(told.directed == nil || *told.directed))
 	s.Largest, s.Spans, s.Check = t.max, t.spans, check
 	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
-	switch {
-	case told.warning != "":
-		r.note(s, f, told.warning)
-	case told.directed != nil:
-		r.note(s, f, directedAccount(s.Directed)+", as its comment says: "+quote([]byte(told.by)))
+	line := told.warning
+	if told.directed != nil {
+		line = directedAccount(s.Directed) + ", as its comment says: " + quote([]byte(told.by))
+	}
+	if line != "" {
+		r.note(s, f, line)
+	}
+	if !r.partial {
+		s.Account = append(s.Account, s.Notes...)
 	}
 	return s, nil
 }
