@@ -219,7 +219,7 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 			c.drop(about.Name)
 		}
 	}
-	account := []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}, about.Notes...)
 	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
 	c.mu.Lock()
 	defer c.mu.Unlock()

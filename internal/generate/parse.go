@@ -233,7 +233,7 @@ func (a *arguments) whole(name string, width int) uint64 {
 
 func (a *arguments) float(name string) float64 {
 	x, err := strconv.ParseFloat(a.values[name], 64)
-	if err != nil {
+	if err != nil || strings.Contains(a.values[name], "_") {
 		a.fail(name, "a number")
 	}
 	return x
