@@ -92,7 +92,13 @@ var certificates = map[string]certificate{
 		return verify.KCore(c.Graph, integers(c))
 	}},
 	"lcc":      {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
-	"louvain":  {check: func(c *claim) error { return verify.Louvain(c.Graph, vertices(c)) }},
+	"louvain": {check: func(c *claim) error {
+		var p algorithms.Louvain
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		return verify.Louvain(c.Graph, p.EffectiveTolerance(), vertices(c))
+	}},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
 	"msf": {check: func(c *claim) error {
