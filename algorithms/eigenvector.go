@@ -70,7 +70,8 @@ func (Eigenvector) send(v *pregel.Vertex[float64, float64], x float64) {
 // Resend sends what is raw again, when a run goes on from a checkpoint.
 func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeighbors(raw.Of(v)) }
 
-// Limits returns the number of iterations after which a run ends, and the change below which it ends before.
+// Limits returns the number of iterations after which a run ends, and the change below which it
+// ends before.
 func (p Eigenvector) Limits() (iterations int, tolerance float64) {
 	return limits(p.Iterations, p.Tolerance)
 }

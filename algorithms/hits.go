@@ -75,7 +75,8 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 	v.SendAlong(d, x)
 }
 
-// Limits returns the number of iterations after which a run ends, and the change below which it ends before.
+// Limits returns the number of iterations after which a run ends, and the change below which it
+// ends before.
 func (p HITS) Limits() (iterations int, tolerance float64) {
 	return limits(p.Iterations, p.Tolerance)
 }

@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Louvain finds communities of high modularity (Blondel, Guillaume, Lambiotte, Lefebvre 2008) in an undirected graph. The value of a vertex
-// is the representative of its community: the member with most edges, of equals the first in the input. Modularity is
+// Louvain finds communities of high modularity (Blondel, Guillaume, Lambiotte, Lefebvre 2008) in an
+// undirected graph. The value of a vertex is the representative of its community: the member with
+// most edges, of equals the first in the input. Modularity is
 //
 //	sum over communities c of in(c)/W - (total(c)/W)²
 //
@@ -19,15 +20,20 @@ import (
 // ends. Weights are 1 in a graph without; parallel edges count each; a loop adds twice its weight to its vertex's degree. A vertex
 // without edges of positive weight to others is a community by itself.
 //
-// It goes level by level. On each, vertices move to the community of a neighbour that gains most (louvainMove). Communities are then split
-// into their connected parts (louvainSplit), and each becomes one vertex of a smaller graph (louvainMerge, which changes the graph), until
-// no two communities gain by merging. Then the vertices of the loaded graph move again (louvainRestore), and so on until none gains. In the
-// result no move of a vertex, to another community or to one of its own, and no merge of two communities gains more than Tolerance, and
-// every community is connected. Graphs of at most 4096 vertices are searched four times, in different orders; the best search counts.
+// It goes level by level. On each, vertices move to the community of a neighbour that gains most
+// (louvainMove). Communities are then split into their connected parts (louvainSplit), and each
+// becomes one vertex of a smaller graph (louvainMerge, which changes the graph), until no two
+// communities gain by merging. Then the vertices of the loaded graph move again (louvainRestore),
+// and so on until none gains. In the result no move of a vertex, to another community or to one of
+// its own, and no merge of two communities gains more than Tolerance, and every community is
+// connected. Graphs of at most 4096 vertices are searched four times, in different orders; the best
+// search counts.
 //
-// The result is the same for any partitions and threads where sums of weights are whole numbers and the square of their total is below 2^53, and
-// with Options.Deterministic for all weights. A round of moves takes five supersteps and a message along every edge, merging
-// four and one along every edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that wants --grid Nx1.
+// The result is the same for any partitions and threads where sums of weights are whole numbers and
+// the square of their total is below 2^53, and with Options.Deterministic for all weights. A round
+// of moves takes five supersteps and a message along every edge, merging four and one along every
+// edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
+// wants --grid Nx1.
 type Louvain struct {
 	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"vertices do not move for a gain of modularity up to this"`                       // 0 means 1e-12
 	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has before its communities are merged, at most"` // 0 means 100
@@ -48,7 +54,8 @@ var (
 	searches     = pregel.MaxOf("searches", 0).Persistent().Unreported() // how many searches are done
 )
 
-// louvainArc is an edge of the loaded graph, as one of its ends has it. Parallel ones are one. The first of a vertex is for its loops.
+// louvainArc is an edge of the loaded graph, as one of its ends has it. Parallel ones are one. The
+// first of a vertex is for its loops.
 type louvainArc struct {
 	To     ID
 	Weight float64
@@ -135,7 +142,8 @@ func (Louvain) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Compute takes the result of the last merge. A community's sums are those of its one vertex in the last graph.
+// Compute takes the result of the last merge. A community's sums are those of its one vertex in the
+// last graph.
 func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	if v.Superstep() > 0 {
 		v.VoteToHalt()
@@ -191,8 +199,8 @@ func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	v.VoteToHalt()
 }
 
-// louvainRestore puts the loaded graph back: a vertex removes the edges of the level, then adds its own, and then weighs them. It keeps the
-// community that louvainFind found.
+// louvainRestore puts the loaded graph back: a vertex removes the edges of the level, then adds its
+// own, and then weighs them. It keeps the community that louvainFind found.
 type louvainRestore struct{}
 
 func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
@@ -228,8 +236,8 @@ func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	}
 }
 
-// removeEdges removes a vertex's edges. Of an edge's two ends the one of the greater id does it: ids are by falling degree, so hubs leave it
-// to others.
+// removeEdges removes a vertex's edges. Of an edge's two ends the one of the greater id does it:
+// ids are by falling degree, so hubs leave it to others.
 func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 	var ends []ID
 	for e := range v.Edges() {
@@ -242,8 +250,8 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 	}
 }
 
-// louvainJudge ends a search: if its communities are the best so far, they are kept. Then every vertex is a community again, for the next
-// search, or has the best that was found.
+// louvainJudge ends a search: if its communities are the best so far, they are kept. Then every
+// vertex is a community again, for the next search, or has the best that was found.
 type louvainJudge struct{}
 
 func (louvainJudge) Columns() []pregel.Column {
@@ -318,8 +326,9 @@ func sortedSum(xs []float64) (sum float64) {
 	return sum
 }
 
-// louvainFind is the end of the levels: by pointer jumping, every vertex finds the one that stands for it in the last graph, in two supersteps for
-// each doubling of the number of levels. The value of a vertex is an ancestor; messages are who asks for it, and the answers.
+// louvainFind is the end of the levels: by pointer jumping, every vertex finds the one that stands
+// for it in the last graph, in two supersteps for each doubling of the number of levels. The value
+// of a vertex is an ancestor; messages are who asks for it, and the answers.
 type louvainFind struct{}
 
 func (louvainFind) Columns() []pregel.Column { return []pregel.Column{louvainParent} }

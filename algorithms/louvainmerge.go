@@ -7,8 +7,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// louvainSplit makes the connected parts of a level's communities communities of their own, named after their leaders, the members of the
-// least ids: edges of weight 0 connect nothing.
+// louvainSplit makes the connected parts of a level's communities communities of their own, named
+// after their leaders, the members of the least ids: edges of weight 0 connect nothing.
 type louvainSplit struct{}
 
 // louvainPart is the community of a vertex, and the least id that is known of its part.

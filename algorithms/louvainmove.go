@@ -10,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// louvainMove is the local moving of one level: every vertex moves to the community of a neighbour as long as this gains. The name of a
-// community is the id of any vertex of the level, which keeps its sums, member or not. A round is five supersteps:
+// louvainMove is the local moving of one level: every vertex moves to the community of a neighbour
+// as long as this gains. The name of a community is the id of any vertex of the level, which keeps
+// its sums, member or not. A round is five supersteps:
 //
 //	0  a vertex moves, if both its communities let it, and sends its degree to its community
 //	1  a community adds up degrees, and sends the total to its members
@@ -19,10 +20,12 @@ import (
 //	3  a vertex that gains by moving asks its community, and that to which it wants to go
 //	4  a community lets vertices go or come: the first, and others as far as all gain together
 //
-// Vertices that move at once, by what was before, gain less than they think. So a community does in a round what the first to ask wants, either
-// lets go or lets come, and of the others only those whose gains outweigh what they cost each other: every round raises the modularity.
-// In the first search the first is who gains most; in others the order is by a hash. When nobody asks, those ask who gain by being
-// alone. It ends when nobody asks again, or when some are to be alone, which louvainSplit makes them.
+// Vertices that move at once, by what was before, gain less than they think. So a community does in
+// a round what the first to ask wants, either lets go or lets come, and of the others only those
+// whose gains outweigh what they cost each other: every round raises the modularity. In the first
+// search the first is who gains most; in others the order is by a hash. When nobody asks, those ask
+// who gain by being alone. It ends when nobody asks again, or when some are to be alone, which
+// louvainSplit makes them.
 type louvainMove struct {
 	tolerance float64
 	rounds    int
@@ -66,7 +69,8 @@ func (louvainMove) Aggregators() []pregel.Aggregate {
 	return []pregel.Aggregate{totalWeight, louvainMoved, louvainAsked, louvainAlone}
 }
 
-// Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody asked to be alone.
+// Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody
+// asked to be alone.
 func (p louvainMove) Coordinate(c *pregel.Coordinator) {
 	if total := totalWeight.Value(c); c.Superstep == 1 && total != 0 && !(total*total >= leastSquare && total*total <= math.MaxFloat64) {
 		c.Fail(fmt.Errorf("the weighted degrees add up to %g, whose square 64 bits cannot hold: multiply all weights by one number", total))
@@ -128,7 +132,8 @@ func (louvainMove) begin(v *pregel.Vertex[louvainPlace, louvainNews]) {
 	}
 }
 
-// ask finds the community that gains most, of equals the one of the least name, and asks both communities for the move.
+// ask finds the community that gains most, of equals the one of the least name, and asks both
+// communities for the move.
 func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []louvainNews) {
 	here, total := v.Ref(), totalWeight.Value(v)
 	own := insideOf(v, news, here.Community)*total - here.Degree*(here.Total-here.Degree)
@@ -157,8 +162,9 @@ func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []lou
 	}
 }
 
-// let answers those who may move. Of two vertices of degrees a and b that both come or both go, either gains up to 2ab/total² less: half of a
-// gain is for what this costs in the community that is left, and half in the other.
+// let answers those who may move. Of two vertices of degrees a and b that both come or both go,
+// either gains up to 2ab/total² less: half of a gain is for what this costs in the community that
+// is left, and half in the other.
 func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []louvainNews) {
 	search, round := uint64(louvainBest.Of(v).Searches), uint64(v.Superstep()/5)
 	slices.SortFunc(wishes, func(a, b louvainNews) int {
@@ -177,7 +183,8 @@ func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []lou
 	}
 }
 
-// insideOf weighs the messages of all of a vertex's edges, and returns how much those to a community weigh.
+// insideOf weighs the messages of all of a vertex's edges, and returns how much those to a
+// community weigh.
 func insideOf[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews, community ID) (inside float64) {
 	weighEdges(v, news)
 	for i := range news {

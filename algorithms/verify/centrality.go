@@ -6,16 +6,17 @@ import (
 	"slices"
 )
 
-// closeEnough is by how much scores may differ, relative to them, because floats are added up in another order; leastScore is a score
-// so small that floats have few digits there.
+// closeEnough is by how much scores may differ, relative to them, because floats are added up in
+// another order; leastScore is a score so small that floats have few digits there.
 const (
 	closeEnough = 1e-9
 	leastScore  = 1e-290
 )
 
-// HITS checks hubs and authorities after some half iterations: the first makes authorities of hubs, which are all alike, the second hubs of these,
-// and so on. They end with the iteration in which the authorities change by less than the tolerance, in length, or else after the number
-// given. It makes them again, from lists of neighbours:
+// HITS checks hubs and authorities after some half iterations: the first makes authorities of hubs,
+// which are all alike, the second hubs of these, and so on. They end with the iteration in which
+// the authorities change by less than the tolerance, in length, or else after the number given. It
+// makes them again, from lists of neighbours:
 //
 //   - hub, authority: each vertex has the score that this gives, but for rounding.
 func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) error {
@@ -53,8 +54,8 @@ func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) erro
 	})
 }
 
-// atEnd iterates as long as a run does, and then checks its result: until the change is below the tolerance, and so many times at most.
-// Where rounding decides whether it is, both ends are right.
+// atEnd iterates as long as a run does, and then checks its result: until the change is below the
+// tolerance, and so many times at most. Where rounding decides whether it is, both ends are right.
 func (g Graph) atEnd(iterations int, tolerance float64, iterate func() float64, check func() error) error {
 	if iterations == 0 {
 		return check()
@@ -82,8 +83,9 @@ func apart(x, y []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// Eigenvector checks scores after some power iterations from scores that are all alike. The last is the one in which they change by less than the
-// tolerance, in length, or else the number given. It makes them again, from lists of neighbours:
+// Eigenvector checks scores after some power iterations from scores that are all alike. The last is
+// the one in which they change by less than the tolerance, in length, or else the number given. It
+// makes them again, from lists of neighbours:
 //
 //   - score: each vertex has the score that this gives, but for rounding.
 func Eigenvector(g Graph, iterations int, tolerance float64, score []float64) error {

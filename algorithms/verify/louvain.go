@@ -5,8 +5,9 @@ import "math"
 // gainless is the gain of modularity that rounding may make of none.
 const gainless = 1e-12
 
-// Louvain checks communities of high modularity, which no small change raises by more than the tolerance, but for rounding. Communities are
-// named by vertices, here those of the input; loops and parallel edges count as they do for modularity:
+// Louvain checks communities of high modularity, which no small change raises by more than the
+// tolerance, but for rounding. Communities are named by vertices, here those of the input; loops
+// and parallel edges count as they do for modularity:
 //
 //   - member: the vertex that names a community is its representative (see Graph.representatives);
 //   - connected: paths of edges of positive weight within a community join all its members;

@@ -101,9 +101,9 @@ func add(sum *atomic.Uint64, x float64) {
 	}
 }
 
-// Ranks checks ranks as PageRank defines them after some iterations from ranks that are alike, at the sources or everywhere. The last is the
-// one in which they change by less than the tolerance, in the L1 norm, or else the number given. It makes them again, from lists of
-// neighbours:
+// Ranks checks ranks as PageRank defines them after some iterations from ranks that are alike, at
+// the sources or everywhere. The last is the one in which they change by less than the tolerance,
+// in the L1 norm, or else the number given. It makes them again, from lists of neighbours:
 //
 //   - rank: each vertex has the rank that this gives, but for rounding.
 func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []float64, sources ...int) error {

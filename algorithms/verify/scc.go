@@ -1,7 +1,7 @@
 package verify
 
-// SCC checks the labels of strongly connected components, which it finds again by Tarjan's algorithm (1972), with a stack of its own. Labels
-// are vertices:
+// SCC checks the labels of strongly connected components, which it finds again by Tarjan's
+// algorithm (1972), with a stack of its own. Labels are vertices:
 //
 //   - component: two vertices have the same label if they are in the same component;
 //   - distinct: and only then;

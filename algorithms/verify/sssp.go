@@ -5,8 +5,9 @@ import (
 	"sync"
 )
 
-// SSSP checks the lengths of shortest paths along arcs, +Inf for a vertex not reached. A length is that of a shorter path plus the weight of
-// one arc, rounded: there is one way to add it up, and no tolerance. A length that overflows is refused:
+// SSSP checks the lengths of shortest paths along arcs, +Inf for a vertex not reached. A length is
+// that of a shorter path plus the weight of one arc, rounded: there is one way to add it up, and no
+// tolerance. A length that overflows is refused:
 //
 //   - source: the source is at distance 0;
 //   - range: no distance is negative, or no number;

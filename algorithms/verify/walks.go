@@ -6,8 +6,9 @@ import (
 	"slices"
 )
 
-// Walks checks random walks, of each vertex those that start there, with the vertices in their order. From v, to which it came from t, a walk
-// goes to x with a probability in proportion to 1/p if x is t, 1 if t and x are neighbours, and else 1/q, for each arc:
+// Walks checks random walks, of each vertex those that start there, with the vertices in their
+// order. From v, to which it came from t, a walk goes to x with a probability in proportion to 1/p
+// if x is t, 1 if t and x are neighbours, and else 1/q, for each arc:
 //
 //   - number: there are as many from every vertex as there should be;
 //   - start: each starts at its vertex;
@@ -56,13 +57,14 @@ func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error 
 // state is where a step starts, and the vertex before, or -1 where that makes no difference.
 type state struct{ at, before int }
 
-// unlikely is how many nats less likely than sure a result is that a test refuses: four tests refuse less than one right one in a million, for
-// 4 * 2 * exp(-20) is 2e-8.
+// unlikely is how many nats less likely than sure a result is that a test refuses: four tests
+// refuse less than one right one in a million, for 4 * 2 * exp(-20) is 2e-8.
 const unlikely = 20
 
 // chances tests whether steps are chosen as they should be.
 func (a adjacency) chances(steps map[state][]uint32, p, q float64) error {
-	// A count of steps of some kind is a sum of independent choices: by how much it is off, and its variance (Bernstein 1924).
+	// A count of steps of some kind is a sum of independent choices: by how much it is off, and its
+	// variance (Bernstein 1924).
 	type count struct{ off, variance float64 }
 	counts := map[string]*count{"back": {}, "to neighbours of the vertex before": {}, "along the first half of arcs": {}}
 	order := make([]state, 0, len(steps))

@@ -79,13 +79,15 @@ func wholes() []mistake[int64] {
 		one("truncated to 32 bits", func(x int64) int64 { return x + 1<<32 }))
 }
 
-// verdict is what a certificate says of a value of each vertex, and by how many mistakes it was tried.
+// verdict is what a certificate says of a value of each vertex, and by how many mistakes it was
+// tried.
 type verdict struct {
 	rejected map[string]int
 	accepted int
 }
 
-// rejects makes each mistake, and wants those rejected that make a difference, unless right says that they are none.
+// rejects makes each mistake, and wants those rejected that make a difference, unless right says
+// that they are none.
 func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *rand.Rand, r reference.Graph, x []T,
 	check func(x []T) error, list []mistake[T], right func(x []T) bool,
 ) {
@@ -111,7 +113,8 @@ func rejects[T number](t *testing.T, all map[string]*verdict, what string, rng *
 	}
 }
 
-// roundedAlike reports whether numbers that are not whole differ by no more than they may by rounding.
+// roundedAlike reports whether numbers that are not whole differ by no more than they may by
+// rounding.
 func roundedAlike(x, y any) bool {
 	a, ok := x.([]float64)
 	b, _ := y.([]float64)
@@ -143,7 +146,8 @@ func representativesOf(r reference.Graph, components []int) []uint64 {
 	return names
 }
 
-// TestWrongResults: mistakes that a program could make, of which each certificate rejects every one on random graphs, and accepts what is right.
+// TestWrongResults: mistakes that a program could make, of which each certificate rejects every one
+// on random graphs, and accepts what is right.
 func TestWrongResults(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
@@ -326,7 +330,8 @@ func TestWrongWalks(t *testing.T) {
 		}
 		g := graph(t, n, false, tuples, nil)
 		out, _ := g.adjacency(outward, multigraph)
-		// walk takes steps of weights by the vertex before, which is -1 at first, the one at hand, and the next.
+		// walk takes steps of weights by the vertex before, which is -1 at first, the one at hand,
+		// and the next.
 		walk := func(weight func(before, at, i int) float64) [][][]uint64 {
 			all := make([][][]uint64, n)
 			for v := range all {
@@ -401,7 +406,8 @@ func TestWrongWalks(t *testing.T) {
 	}
 }
 
-// TestWrongForests: changes of a forest that make it another than a lightest one, or tell of it otherwise, are rejected.
+// TestWrongForests: changes of a forest that make it another than a lightest one, or tell of it
+// otherwise, are rejected.
 func TestWrongForests(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()

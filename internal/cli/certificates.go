@@ -141,7 +141,8 @@ var certificates = map[string]certificate{
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
-// most returns the number of iterations of a run that ends for no other reason: its limit or, if it was stopped, those that it has done.
+// most returns the number of iterations of a run that ends for no other reason: its limit or, if it
+// was stopped, those that it has done.
 func (c *claim) most(limit, done int) int {
 	if c.converged {
 		return limit
