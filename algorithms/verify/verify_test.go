@@ -226,3 +226,13 @@ func TestArgumentsAndReading(t *testing.T) {
 		}
 	}
 }
+
+// TestSSSPOfLongPaths: a length that overflows is not one of an unreached vertex, and an edge of 1 counts after 2e9, too.
+func TestSSSPOfLongPaths(t *testing.T) {
+	g := graph(t, 4, true, [][2]uint64{{0, 1}, {1, 2}, {2, 3}}, []float64{1e308, 1e308, 1e308})
+	wantRule(t, SSSP(g, 0, []float64{0, 1e308, inf, inf}), "reach", "from 1", "to 2")
+	g = graph(t, 3, true, [][2]uint64{{0, 1}, {1, 2}}, []float64{2e9, 1})
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9 + 1}), "")
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9}), "tight", "vertex 2")
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9 + 2}), "shorter")
+}
