@@ -10,7 +10,8 @@ import (
 )
 
 // Mutations says how a program changes the graph (Malewicz 2010, 3.4): a program with the method Mutations, which returns it, may add and
-// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes.
+// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes, also those that the last
+// superstep asked for, however the run ends.
 type Mutations struct {
 	// CreateOnMessage has a message to a vertex that was removed make it anew, with the zero value. Otherwise the message is dropped.
 	CreateOnMessage bool
@@ -68,7 +69,8 @@ func (v *Vertex[V, M]) AddEdge(to VertexID, weight float64) {
 	})
 }
 
-// RemoveEdge removes all edges from the vertex to another, if there are any. When that holds, see [Vertex.AddEdge].
+// RemoveEdge removes all edges from the vertex to another, if there are any. When that holds, see [Vertex.AddEdge]. The graph of the result
+// is without them, also if no superstep follows.
 func (v *Vertex[V, M]) RemoveEdge(to VertexID) {
 	c := v.request("RemoveEdge", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(v.id), To: uint64(to)})
 	v.changeOwn(c, func() { c.own = slices.DeleteFunc(c.own, func(e Edge) bool { return e.To == to }) })

@@ -265,7 +265,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	if err != nil {
 		return err
 	}
-	next := 0 // superstep, after one that turns out to be empty and does not count, too
+	next := outcome.Supersteps // also counts a last superstep that turns out to be empty
 	for !outcome.Done {
 		if err := d.save(command); err != nil {
 			return err
@@ -300,6 +300,12 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		if d.options.Progress != nil {
 			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds, d.most})
 		}
+	}
+	if c.requests > 0 {
+		if err := d.changeAtEnd(ctx, p, next); err != nil {
+			return err
+		}
+		next++
 	}
 	d.took = time.Since(began)
 	if d.summarizes && next > 0 {

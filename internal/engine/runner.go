@@ -183,7 +183,10 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		r.instead = nil
 		return f(ctx)
 	}
-	if c.Summarize {
+	switch {
+	case c.Ended && c.Change:
+		return r.changeAtEnd(ctx, c)
+	case c.Ended:
 		return r.summarize(ctx, c)
 	}
 	p := &r.report
