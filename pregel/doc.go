@@ -59,7 +59,8 @@
 //	NonNegative()                         a graph with an edge of negative weight is refused
 //	Aggregators() []Aggregate             the aggregators the program uses
 //	Columns() []Column                    the property columns the program uses; a run may fill those that are not Private
-//	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included
+//	Coordinate(c *Coordinator)            master compute: before every superstep, 0 included. It has a copy of the program of its
+//	                                      own: vertices do not see a field that it changes; aggregators and the phase tell them
 //	ComputeBlock(b *Block[V, M])          does the work of Compute for up to 64 vertices at once; runs
 //	                                      that must be deterministic call Compute all the same
 //	InitBlock(b *Block[V, M])             likewise for Init, in superstep 0
@@ -74,8 +75,8 @@
 //	Score(v V) float64                    reports name the ten vertices of the highest scores
 //	ScoreName() string                    what the score is, in a word or two, for reports
 //	Reached(v V) bool                     reports count the vertices with such values
-//	MarshalBinary() ([]byte, error)       with UnmarshalBinary([]byte) error: its own state, for checkpoints, such as fields that Coordinate
-//	                                      changes; of programs without these two nothing but parameters is kept,
+//	MarshalBinary() ([]byte, error)       with UnmarshalBinary([]byte) error: its own state, for checkpoints: fields that Coordinate
+//	                                      changes, and reads in a later superstep; of programs without these two nothing but parameters is kept,
 //	                                      and of plans with such a program there are no checkpoints
 //	Resend(v *Vertex[V, M])               sends to all neighbours again what v sent to them in superstep v.Superstep, the last one: its
 //	                                      value and columns are as they were at the end of that, while aggregators and the phase

@@ -30,18 +30,25 @@ type Partitions interface {
 
 // Program is what a driver knows of a vertex program.
 type Program struct {
-	Name string
-	// Types are its types in words, and Internal, if not nil, encodes its own state, for checkpoints.
-	Types      []string
-	Internal   func() ([]byte, error)
-	Combiner   string // as errors name it
-	List       bool   // it gets every message, and has no combiner
-	Sized      bool   // messages are of different sizes
-	Mutates    bool   // it changes the graph
+	Name       string
+	Types      []string // its types in words, for checkpoints
+	Own        Own      // its own state, or nil
+	Combiner   string   // as errors name it
+	List       bool     // it gets every message, and has no combiner
+	Sized      bool     // messages are of different sizes
+	Mutates    bool     // it changes the graph
 	Coordinate coordinating
 	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time left; 0 if it does not say so.
 	MaxSupersteps int
 	Aggregates    []kernel.Aggregate
+}
+
+// Own is a program's own state, which Coordinate changes.
+type Own interface {
+	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint has.
+	Begin(kept []byte, resumed bool) error
+	// State encodes it, for a checkpoint.
+	State() ([]byte, error)
 }
 
 // Options say how a run is driven.
@@ -119,7 +126,7 @@ type Driver struct {
 	loadedVertices   uint64
 	loadedArcs       uint64
 	program          checkpoint.Program
-	internal         func() ([]byte, error)
+	own              Own
 	from             *checkpoint.Manifest // that the next run goes on from, or nil
 	standing         *Standing            // of all partitions then
 	before           Outcome              // of what came before the program in the same run
@@ -151,7 +158,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if p.List {
 		d.c.policy.Room = o.Room
 	}
-	d.program, d.internal = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Internal
+	d.program, d.own = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Own
 	if err := d.Refit(facts); err != nil {
 		return nil, err
 	}
@@ -187,7 +194,7 @@ func (d *Driver) Refit(facts []*Facts) error {
 
 // Restart replaces the program by another of the same type for the next runs.
 func (d *Driver) Restart(p *Program) {
-	d.c.program, d.most = p.Coordinate, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
+	d.c.program, d.own, d.most = p.Coordinate, p.Own, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
 }
 
 // Aggregates are the program's; they encode cells for other processes.

@@ -56,7 +56,8 @@ type methods struct {
 	*pregel.Methods
 	program      pregel.Erased
 	sources      Sourced
-	coordinate   Coordinating
+	own          *ownProgram // of programs that have a Coordinate, or a state of their own
+	coordinates  bool
 	mutations    Mutating
 	scoreName    ScoreNaming
 	validating   Validating
@@ -104,7 +105,9 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	m.judging, _ = value.(Judging)
 	m.bounded, _ = value.(Bounded)
 	m.sources, _ = value.(Sourced)
-	m.coordinate, _ = value.(Coordinating)
+	if _, m.coordinates = value.(Coordinating); m.coordinates || m.hasState() {
+		m.own = &ownProgram{given: value}
+	}
 	m.mutations, _ = value.(Mutating)
 	m.scoreName, _ = value.(ScoreNaming)
 	planned, _ := value.(Planned)
