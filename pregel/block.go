@@ -40,7 +40,8 @@ type Block[V, M any] struct {
 	Worker *Worker
 
 	back    back[M]
-	changes *changes[V] // nil if the program makes none
+	watch   func(from VertexID, message any) // of tests, gets each message when it is sent; or nil
+	changes *changes[V]                      // nil if the program makes none
 
 	base    uint32 // the local index of vertex 0 in its partition
 	outbox  *kernel.Outbox[M]

@@ -11,6 +11,9 @@ type back[M any] struct {
 
 // sendBack sends m to all in-neighbours.
 func (v *Vertex[V, M]) sendBack(m M) {
+	if v.b.watch != nil {
+		v.b.watch(v.id, m)
+	}
 	switch to := &v.b.back; {
 	case to.sent&v.bit == 0:
 		to.sent |= v.bit
@@ -29,12 +32,17 @@ type sentBits uint8
 const (
 	sentOne sentBits = 1 << iota
 	changed
+	watching // set while a watched program runs: what it sends takes the slow way
 )
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
 // messages combined, or, in a list program and under combiners.Count, the second by itself. A vertex that has changed its edges sends
 // along those that it has now.
 func (v *Vertex[V, M]) sendAgain(m M) {
+	if v.sent&watching != 0 {
+		v.sendWatched(m)
+		return
+	}
 	if v.sent&changed != 0 {
 		v.sendChanged(m)
 		return

@@ -7,6 +7,14 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
+// Own is a program's own state, which Coordinate changes.
+type Own interface {
+	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint has.
+	Begin(kept []byte, resumed bool) error
+	// State encodes it, for a checkpoint.
+	State() ([]byte, error)
+}
+
 // GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up, as the facts of all processes say.
 func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	all := &Standing{}

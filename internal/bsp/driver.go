@@ -43,14 +43,6 @@ type Program struct {
 	Aggregates    []kernel.Aggregate
 }
 
-// Own is a program's own state, which Coordinate changes.
-type Own interface {
-	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint has.
-	Begin(kept []byte, resumed bool) error
-	// State encodes it, for a checkpoint.
-	State() ([]byte, error)
-}
-
 // Options say how a run is driven.
 type Options struct {
 	// Delivery forces how messages are delivered.

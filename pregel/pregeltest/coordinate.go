@@ -14,15 +14,22 @@ const fieldDepth = 8
 func (s *sentMessages) Coordinate(program any, call func()) error {
 	before := fieldTexts(program)
 	call()
-	after := fieldTexts(program)
-	for _, name := range slices.Sorted(maps.Keys(before)) {
-		if before[name] != after[name] {
-			return fmt.Errorf("Coordinate changed the program's field %s, from %.100s to %.100s: no vertex sees that, since Coordinate has a copy of the "+
-				"program; what vertices are to know goes into an aggregator (Replace), and state of the coordinator's own has MarshalBinary",
-				name, before[name], after[name])
-		}
+	if name, before, after, ok := changedField(before, fieldTexts(program)); ok {
+		return fmt.Errorf("Coordinate changed the program's field %s, from %.100s to %.100s: no vertex sees that, since Coordinate has a copy of the "+
+			"program; what vertices are to know goes into an aggregator (Replace), and state of the coordinator's own has MarshalBinary",
+			name, before, after)
 	}
 	return nil
+}
+
+// changedField returns the first field that differs.
+func changedField(before, after map[string]string) (name, was, is string, ok bool) {
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		if before[name] != after[name] {
+			return name, before[name], after[name], true
+		}
+	}
+	return "", "", "", false
 }
 
 // fieldTexts writes the fields of a struct, or of what points to one, those of embedded structs by themselves.
