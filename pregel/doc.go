@@ -8,7 +8,8 @@
 // maps or other structs. A slice is given with commas, sources=1,5,9, or as nothing, which is the empty one; in a slice of strings
 // a backslash stands before a comma or backslash that belongs to a string, and anywhere else is itself; alone it is the slice of an
 // empty string. A field with the tag default has that value when none is given; without one a VertexID or a slice of them must be
-// given, and default:"" is the empty slice. Its methods are its behaviour. V is the type of a vertex's value and M the type of a
+// given, and default:"" is the empty slice. In Go a field that is zero has its default, too, but for vertices, and for parameters that
+// superstep.Options.Zero names. A tag unless:"other" leaves the default out where the parameter other is given. Its methods are its behaviour. V is the type of a vertex's value and M the type of a
 // message, both inferred from the methods.
 //
 //	type Hops struct {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -20,7 +19,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Betweenness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 64)), numbers(c))
+		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
 	}},
 	"bfs": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
@@ -37,7 +36,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
+		return verify.CDLP(c.Graph, p.Iterations, naturals(c))
 	}},
 	"cg": {check: func(c *claim) error {
 		var p algorithms.CG
@@ -51,8 +50,7 @@ var certificates = map[string]certificate{
 		if p.Ones {
 			b = nil
 		}
-		_, tolerance := p.Limits()
-		_, err = verify.Solution(c.Graph, b, numbers(c), tolerance)
+		_, err = verify.Solution(c.Graph, b, numbers(c), p.Tolerance)
 		return err
 	}},
 	"closeness": {check: func(c *claim) error {
@@ -61,7 +59,7 @@ var certificates = map[string]certificate{
 			return err
 		}
 		closeness, harmonic := twoNumbers(c)
-		return verify.Closeness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 256)), closeness, harmonic)
+		return verify.Closeness(c.Graph, c.origins(p.Sources, p.Samples), closeness, harmonic)
 	}},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
@@ -104,7 +102,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged), c.places(p.Sources)...)
+		_, err := verify.PageRank(c.Graph, p.Damping, numbers(c), rankTolerance(p, c.iterations, c.converged), c.places(p.Sources)...)
 		return err
 	}},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
@@ -121,7 +119,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Walks(c.Graph, cmp.Or(p.Walks, 1), cmp.Or(p.Length, 10), walks(c))
+		return verify.Walks(c.Graph, p.Walks, p.Length, walks(c))
 	}},
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
@@ -129,10 +127,10 @@ var certificates = map[string]certificate{
 // rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
 // iteration brings them nearer by the damping; where the tolerance ended the run, the last change was below that.
 func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float64 {
-	damping := p.EffectiveDamping()
+	damping := p.Damping
 	bound := 2 * math.Pow(damping, float64(iterations))
-	if limit, tolerance := p.Limits(); converged && iterations < limit {
-		bound = min(bound, damping*tolerance)
+	if converged && iterations < p.Iterations {
+		bound = min(bound, damping*p.Tolerance)
 	}
 	return bound
 }

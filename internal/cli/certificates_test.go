@@ -32,10 +32,10 @@ func TestRankTolerance(t *testing.T) {
 		{algorithms.PageRank{Damping: 0.5, Iterations: 9, Tolerance: 0.1}, 2, true, 0.05},      // by its tolerance
 		{algorithms.PageRank{Damping: 0.5, Iterations: 9, Tolerance: 0.1}, 8, true, 0.0078125}, // which says less
 		{algorithms.PageRank{Damping: 0.5, Iterations: 9, Tolerance: 0.1}, 9, true, 0.00390625},
-		{algorithms.PageRank{Damping: 0.5}, 4, true, 0.5e-6},                 // the default tolerance
-		{algorithms.PageRank{Damping: 0.5, Tolerance: 0.1}, 4, false, 0.125}, // stopped from outside
-		{algorithms.PageRank{Damping: 1}, 100, true, 2},
-		{algorithms.PageRank{Iterations: 1}, 1, true, 1.7}, // the default damping
+		{algorithms.PageRank{Damping: 0.5, Iterations: 100, Tolerance: 1e-6}, 4, true, 0.5e-6}, // the defaults
+		{algorithms.PageRank{Damping: 0.5, Iterations: 100, Tolerance: 0.1}, 4, false, 0.125},  // stopped from outside
+		{algorithms.PageRank{Damping: 1, Iterations: 100}, 100, true, 2},
+		{algorithms.PageRank{Iterations: 1}, 1, true, 0}, // nobody follows an edge
 	} {
 		if got := rankTolerance(test.p, test.iterations, test.converged); math.Abs(got-test.want) > 1e-15 {
 			t.Errorf("%+v after %d iterations: %g, want %g", test.p, test.iterations, got, test.want)

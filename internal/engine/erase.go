@@ -104,7 +104,7 @@ func NewProgram(p pregel.Erased) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &erased{p, m}, nil
+	return &erased{m.program, m}, nil
 }
 
 type erased struct {

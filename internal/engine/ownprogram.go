@@ -50,10 +50,10 @@ func (o *ownProgram) State() ([]byte, error) {
 
 // Coordinate calls that of the copy.
 func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
-	call := func() { o.copy.(Coordinating).Coordinate(c) }
+	p := o.copy.(Coordinating)
 	if o.watcher == nil {
-		call()
-	} else if err := o.watcher.Coordinate(o.copy, call); err != nil {
+		p.Coordinate(c)
+	} else if err := o.watcher.Coordinate(o.copy, func() { p.Coordinate(c) }); err != nil {
 		c.Fail(err)
 	}
 }

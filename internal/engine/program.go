@@ -84,10 +84,14 @@ func inspect(p pregel.Erased) (m *methods, err error) {
 }
 
 func methodsOf(p pregel.Erased) (*methods, error) {
-	value := p.Program
-	if value == nil {
+	if p.Program == nil {
 		return nil, errors.New("the program is nil")
 	}
+	p, err := Complete(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	value := p.Program
 	m := &methods{program: p, Methods: p.Inspect()}
 	var engine pregel.Engine
 	var errs []error
