@@ -34,7 +34,7 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
 	}
 	job := &backend.Job{
-		Given: given, Program: program, Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
+		Given: given, Zero: o.Zero, Program: program, Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Seed: o.Seed, Checkpoints: o.checkpointPolicy(), Trace: o.Trace, Record: sink,
 		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
 	}
@@ -81,6 +81,9 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p pregel.Erased, o Optio
 	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", engine.Name(given), err)
+	}
+	if p, err = engine.Complete(p, o.Zero); err != nil {
+		return nil, err
 	}
 	program, err := engine.NewProgram(p)
 	if err != nil {

@@ -43,6 +43,8 @@ type Options struct {
 	Deterministic bool
 	// Seed chooses the random numbers that the program gets from Vertex.Rand. The same seed gives the same numbers.
 	Seed uint64
+	// Zero names the program's parameters whose zero is meant: a field that is zero has the parameter's default otherwise.
+	Zero []string
 	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer; 0 is no limit. A Compute that
@@ -135,7 +137,11 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if g.elsewhere != nil {
 		return runElsewhere[V](ctx, g, pregel.Erase(p), o)
 	}
-	err = o.run(ctx, g, pregel.Erase(p), func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord) {
+	program, err := engine.Complete(pregel.Erase(p), o.Zero)
+	if err != nil {
+		return nil, err
+	}
+	err = o.run(ctx, g, program, func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord) {
 		r = result[V](g, job, out, records)
 		held = r.graph == g
 	})

@@ -15,7 +15,7 @@ import (
 // backward, which adds up dependencies; in both a message goes along every edge that is reached.
 type Betweenness struct {
 	Sources []ID `param:"sources" default:"" help:"where paths start; without any, a sample"`
-	Samples int  `param:"samples" help:"how many vertices to sample instead, at most 65536; 0 is 64"`
+	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"how many vertices to sample instead, at most 65536"`
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
 )
 
-func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples, 64) }
+func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
 
 // Validate refuses a number of samples that is none.
 func (p Betweenness) Validate() error { return p.origins().check() }

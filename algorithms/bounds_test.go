@@ -29,11 +29,11 @@ func TestProgramsSayHowManySuperstepsTheyRunAtMost(t *testing.T) {
 		bounded(t, cycles, rank, rank)
 		bounded(t, cycles, hits, hits)
 		bounded(t, cycles, eigenvector, eigenvector)
-		labels, walks := algorithms.CDLP{Iterations: n}, algorithms.Walks{Length: n}
+		labels, walks := algorithms.CDLP{Iterations: n}, algorithms.Walks{Length: n, P: 1, Q: 1}
 		bounded(t, pair, pregel.List(labels), labels) // each takes the other's, without end
 		bounded(t, cycles, pregel.List(walks), walks)
 	}
-	swings := algorithms.PageRank{Damping: 1}
+	swings := algorithms.PageRank{Damping: 1, Iterations: 100}
 	bounded(t, "0-1 0-2", swings, swings)
 	for _, p := range []interface{ MaxSupersteps() int }{
 		algorithms.Walks{P: 2},

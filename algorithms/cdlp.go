@@ -17,7 +17,7 @@ import (
 //
 // Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists: pass it as pregel.List(CDLP{}).
 type CDLP struct {
-	Iterations int `param:"iterations" default:"10" zero:"refused" help:"how many iterations at most"` // 0 means 10
+	Iterations int `param:"iterations" default:"10" zero:"refused" help:"how many iterations at most"`
 }
 
 // Validate refuses a number of iterations that is none.
@@ -39,20 +39,12 @@ func (CDLP) Direction() pregel.Direction { return pregel.Both }
 // Group is the label, by which communities are counted.
 func (CDLP) Group(label uint64) uint64 { return label }
 
-// EffectiveIterations returns the limit of iterations: Iterations, or its default where that is 0.
-func (p CDLP) EffectiveIterations() int {
-	if p.Iterations == 0 {
-		return 10
-	}
-	return p.Iterations
-}
-
 // MaxSupersteps is one before the first iteration, and one for each.
-func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.EffectiveIterations(), 1, 1) }
+func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.Iterations, 1, 1) }
 
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {
-	if c.Superstep > p.EffectiveIterations() || c.Superstep > 1 && relabelled.Value(c) == 0 {
+	if c.Superstep > p.Iterations || c.Superstep > 1 && relabelled.Value(c) == 0 {
 		c.Halt()
 	}
 }
@@ -68,7 +60,7 @@ func (p CDLP) Compute(v *pregel.Vertex[uint64, uint64], labels []uint64) {
 			relabelled.Add(v, 1)
 		}
 	}
-	if v.Superstep() < p.EffectiveIterations() {
+	if v.Superstep() < p.Iterations {
 		v.SendToAllNeighbors(v.Value())
 	}
 }

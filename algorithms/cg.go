@@ -23,8 +23,8 @@ import (
 // iteration is two supersteps and a message along every edge, which is multiplied by the weight and added up on its way; sums are
 // aggregators, and the coordinator computes with them. How fast it is on processors far from each other: Matsumoto 2015.
 type CG struct {
-	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"length of the residual b-Ax to end at, relative to b"` // 0 means 1e-8
-	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"how many iterations at most"`                         // 0 means 1000
+	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"length of the residual b-Ax to end at, relative to b"`
+	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"how many iterations at most"`
 	Preconditioner string  `param:"preconditioner" default:"none" help:"none or jacobi, which divides by the diagonal (not in a grid of both sides above 1)"`
 	Ones           bool    `param:"ones" default:"false" help:"b is all ones, in place of the column b"`
 }
@@ -93,11 +93,6 @@ func (CG) Columns() []pregel.Column { return []pregel.Column{CGRightSide, cgRows
 // Aggregators are the relative residual and the number of iterations, and what it takes to know them.
 func (CG) Aggregators() []pregel.Aggregate {
 	return []pregel.Aggregate{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps}
-}
-
-// Limits returns the number of iterations to end after, and the relative residual to end at.
-func (p CG) Limits() (iterations int, tolerance float64) {
-	return cmp.Or(p.Iterations, 1000), cmp.Or(p.Tolerance, 1e-8)
 }
 
 // Compute is what a row does in a phase.

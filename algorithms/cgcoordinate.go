@@ -53,7 +53,7 @@ func (p CG) begin(c *pregel.Coordinator, s *cgScalars) {
 
 // judge ends the run if the residual, which was computed anew, is small, or if there is no more to be gained; else iterations begin.
 func (p CG) judge(c *pregel.Coordinator, s *cgScalars) {
-	limit, tolerance := p.Limits()
+	limit, tolerance := p.Iterations, p.Tolerance
 	if s.B == 0 { // x is 0, and the residual b
 		s.B = math.Sqrt(rr.Value(c))
 	}
@@ -91,7 +91,7 @@ func (p CG) moved(c *pregel.Coordinator, s *cgScalars) {
 	if along := pAp.Value(c); !(along > 0) {
 		c.Fail(fmt.Errorf("the matrix is not positive definite: in iteration %d p'Ap is %g for the direction p", s.Iteration, along))
 	}
-	limit, tolerance := p.Limits()
+	limit, tolerance := p.Iterations, p.Tolerance
 	now := math.Sqrt(rr.Value(c)) / s.B
 	residual.Replace(c, now)
 	if c.SetPhase(cgMultiply); s.Doubtful || !(now > tolerance) || s.Iteration >= limit {

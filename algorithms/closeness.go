@@ -17,7 +17,7 @@ import (
 // (Then et al. 2014): a vertex sends when a search reaches it. HyperBall estimates distances from all, of vertices to others.
 type Closeness struct {
 	Sources []ID `param:"sources" default:"" help:"where distances are measured from; without any, a sample"`
-	Samples int  `param:"samples" help:"how many vertices to sample instead, at most 65536; 0 is 256"`
+	Samples int  `param:"samples" default:"256" unless:"sources" zero:"refused" help:"how many vertices to sample instead, at most 65536"`
 }
 
 // Nearness is what Closeness finds about a vertex.
@@ -31,7 +31,7 @@ type distances struct {
 
 var measured = pregel.NewVertexColumn[distances]("distances").Private()
 
-func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples, 256) }
+func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples) }
 
 // Validate refuses a number of samples that is none.
 func (p Closeness) Validate() error { return p.origins().check() }

@@ -18,8 +18,8 @@ import (
 // Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at most 100; with
 // neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not converged.
 type Eigenvector struct {
-	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the change of the scores is less, in length (default 1e-6, or none with iterations)"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the change of the scores is less, in length; 0 with iterations"`
 }
 
 // eigenvalue is the estimate of the greatest eigenvalue of A that the last vector gives.
@@ -73,13 +73,12 @@ func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeigh
 // Limits returns the number of iterations after which a run ends, and the change below which it
 // ends before.
 func (p Eigenvector) Limits() (iterations int, tolerance float64) {
-	return limits(p.Iterations, p.Tolerance)
+	return p.Iterations, p.Tolerance
 }
 
 // MaxSupersteps is one before the first iteration, one for each, and the one that divides the last scores.
 func (p Eigenvector) MaxSupersteps() int {
-	limit, _ := p.Limits()
-	return mostSupersteps(limit, 1, 2)
+	return mostSupersteps(p.Iterations, 1, 2)
 }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s has the scores of iteration s-1.
@@ -88,6 +87,6 @@ func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 		return
 	}
 	eigenvalue.Replace(c, length(c)-1)
-	limit, tolerance := p.Limits()
-	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, watched(p.Iterations, p.Tolerance))
+	limit, tolerance := p.Iterations, p.Tolerance
+	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, p.Tolerance > 0)
 }

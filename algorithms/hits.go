@@ -16,8 +16,8 @@ import (
 // most 100; with neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not
 // converged.
 type HITS struct {
-	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the change of the authorities is less, in length (default 1e-6, or none with iterations)"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the change of the authorities is less, in length; 0 with iterations"`
 }
 
 // Standing is what HITS finds about a vertex.
@@ -78,21 +78,20 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 // Limits returns the number of iterations after which a run ends, and the change below which it
 // ends before.
 func (p HITS) Limits() (iterations int, tolerance float64) {
-	return limits(p.Iterations, p.Tolerance)
+	return p.Iterations, p.Tolerance
 }
 
 // MaxSupersteps is one before the first iteration, two for each, and the one that divides the hubs.
 func (p HITS) MaxSupersteps() int {
-	limit, _ := p.Limits()
-	return mostSupersteps(limit, 2, 2)
+	return mostSupersteps(p.Iterations, 2, 2)
 }
 
 // Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
-	limit, tolerance := p.Limits()
+	limit, tolerance := p.Iterations, p.Tolerance
 	switch {
 	case c.Phase == last:
-		endRun(c, step.Value(c) < tolerance, true, watched(p.Iterations, p.Tolerance))
+		endRun(c, step.Value(c) < tolerance, true, p.Tolerance > 0)
 	case c.Superstep < 3 || c.Superstep%2 == 0:
 	case stepLength(c) < tolerance || c.Superstep > 2*limit:
 		c.SetPhase(last)

@@ -9,24 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// limits returns the number of iterations after which a run ends, and the change below which it ends before, 0 for none: with only
-// iterations just as many; with only a tolerance at most 100; with neither until the change is below 1e-6, and at most 100.
-func limits(iterations int, tolerance float64) (int, float64) {
-	switch {
-	case iterations > 0:
-		return iterations, tolerance
-	case tolerance > 0:
-		return 100, tolerance
-	default:
-		return 100, 1e-6
-	}
-}
-
-// watched reports whether a run has a tolerance to reach.
-func watched(iterations int, tolerance float64) bool { return tolerance > 0 || iterations == 0 }
-
-// checkLimits refuses what is no limit; want says what a tolerance may be. Either may be 0 in Go, for none; by name iterations may not, and
-// of the tolerance its own tag says.
+// checkLimits refuses what is no limit; want says what a tolerance may be. A tolerance of 0 is never reached.
 func checkLimits(iterations int, tolerance float64, want string) error {
 	var errs []error
 	if iterations < 0 {

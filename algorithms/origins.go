@@ -1,7 +1,6 @@
 package algorithms
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,10 +18,8 @@ type origins struct {
 	sampled bool // the number was given
 }
 
-// chosen are origins of which a sample is of n, or else of so many.
-func chosen(given []ID, n, otherwise int) origins {
-	return origins{given, cmp.Or(n, otherwise), n != 0}
-}
+// chosen are those given, or a sample of n.
+func chosen(given []ID, n int) origins { return origins{given, n, n != 0} }
 
 // maxOrigins bounds the list that is sorted and sent to choose a sample.
 const maxOrigins = 1 << 16

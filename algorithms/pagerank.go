@@ -1,7 +1,6 @@
 package algorithms
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -22,9 +21,9 @@ import (
 // Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6, and at most 100. A run
 // that ends with a greater change than it was to has not converged. An iteration is a superstep with a message along every edge.
 type PageRank struct {
-	Damping    float64 `param:"damping" default:"0.85" zero:"refused" help:"probability of following an edge"` // 0 means 0.85
-	Iterations int     `param:"iterations" zero:"refused" help:"how many iterations at most (default 100)"`
-	Tolerance  float64 `param:"tolerance" help:"stop when the L1 change of the ranks is less (default 1e-6, or none with iterations)"`
+	Damping    float64 `param:"damping" default:"0.85" help:"probability of following an edge"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the L1 change of the ranks is less; 0 with iterations"`
 	Sources    []ID    `param:"sources" default:"" help:"where the surfer starts and jumps to, at most 65536; without any, everywhere"`
 }
 
@@ -95,7 +94,7 @@ func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
 // Compute takes the shares of the in-neighbours, and of the vertices without out-edges, for the new rank. It hands fields rather than
 // itself on: a struct of more than four fields is copied through memory at every call, which made it twice as slow.
 func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
-	n, damping := float64(v.NumVertices()), cmp.Or(p.Damping, 0.85)
+	n, damping := float64(v.NumVertices()), p.Damping
 	if len(p.Sources) > 0 {
 		n = p.targets(v)
 	}
@@ -107,12 +106,12 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 	if len(p.Sources) == 0 {
-		computeRun(b, b.Run, float64(b.Worker.NumVertices), p.EffectiveDamping())
+		computeRun(b, b.Run, float64(b.Worker.NumVertices), p.Damping)
 		return
 	}
 	sources := sourcesIn(b)
-	computeRun(b, b.Run&^sources, math.Inf(1), p.EffectiveDamping())
-	computeRun(b, b.Run&sources, float64(len(p.Sources)), p.EffectiveDamping())
+	computeRun(b, b.Run&^sources, math.Inf(1), p.Damping)
+	computeRun(b, b.Run&sources, float64(len(p.Sources)), p.Damping)
 }
 
 // computeRun is Compute for vertices of a block that are alike in targets, n.
@@ -152,22 +151,10 @@ func (PageRank) Resend(v *pregel.Vertex[float64, float64]) {
 	v.SendToAllNeighbors(v.Value() / float64(v.OutDegree()))
 }
 
-// EffectiveDamping returns the probability of following an edge: Damping, or its default where that is 0.
-func (p PageRank) EffectiveDamping() float64 { return cmp.Or(p.Damping, 0.85) }
-
-// Limits returns the number of iterations after which a run ends, and the change below which it ends before.
-func (p PageRank) Limits() (iterations int, tolerance float64) {
-	return limits(p.Iterations, p.Tolerance)
-}
-
 // MaxSupersteps is one before the first iteration, and one for each.
 func (p PageRank) MaxSupersteps() int {
-	limit, _ := p.Limits()
-	return mostSupersteps(limit, 1, 1)
+	return mostSupersteps(p.Iterations, 1, 1)
 }
-
-// watched reports whether the ranks' change may end the run.
-func (p PageRank) watched() bool { return watched(p.Iterations, p.Tolerance) }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.
 func (p PageRank) Coordinate(c *pregel.Coordinator) {
@@ -178,6 +165,5 @@ func (p PageRank) Coordinate(c *pregel.Coordinator) {
 		}
 		sorted.Replace(c, sources)
 	}
-	limit, tolerance := p.Limits()
-	endRun(c, c.Superstep > 1 && p.watched() && change.Value(c) < tolerance, c.Superstep > limit, p.watched())
+	endRun(c, c.Superstep > 1 && change.Value(c) < p.Tolerance, c.Superstep > p.Iterations, p.Tolerance > 0)
 }

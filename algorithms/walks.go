@@ -24,10 +24,10 @@ import (
 // Walks depend on the run's seed, and on partitions and threads not at all. It is a program of lists: pass it as pregel.List(Walks{}). It looks
 // at vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
 type Walks struct {
-	Length int     `param:"length" default:"10" zero:"refused" help:"steps of a walk"`                                        // 0 means 10
-	Walks  int     `param:"walks" default:"1" zero:"refused" help:"walks from each vertex"`                                   // 0 means 1
-	P      float64 `param:"p" default:"1" zero:"refused" help:"the less, the more often a walk goes back at once (node2vec)"` // 0 means 1
-	Q      float64 `param:"q" default:"1" zero:"refused" help:"the less, the more a walk goes away from where it was"`        // 0 means 1
+	Length int     `param:"length" default:"10" zero:"refused" help:"steps of a walk"`
+	Walks  int     `param:"walks" default:"1" zero:"refused" help:"walks from each vertex"`
+	P      float64 `param:"p" default:"1" zero:"refused" help:"the less, the more often a walk goes back at once (node2vec)"`
+	Q      float64 `param:"q" default:"1" zero:"refused" help:"the less, the more a walk goes away from where it was"`
 }
 
 // walker is a message of all kinds.
@@ -51,10 +51,8 @@ const (
 // maxWalks bounds lengths and numbers of walks, which take memory all at once.
 const maxWalks = 1 << 20
 
-func (p Walks) length() int { return cmp.Or(p.Length, 10) }
-
 // secondOrder reports whether a step depends on the one before.
-func (p Walks) secondOrder() bool { return cmp.Or(p.P, 1) != 1 || cmp.Or(p.Q, 1) != 1 }
+func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 
 // Validate refuses numbers that make no sense.
 func (p Walks) Validate() error {
@@ -106,7 +104,7 @@ func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(ID) uint64) []byt
 func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	v.VoteToHalt()
 	if v.Superstep() == 0 {
-		walks := make([][]ID, cmp.Or(p.Walks, 1))
+		walks := make([][]ID, p.Walks)
 		for i := range walks {
 			walks[i] = []ID{v.ID()}
 			p.step(v, walker{Number: uint32(i), Step: 1, Start: v.ID()})
@@ -127,7 +125,7 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 			p.step(v, w)
 		case p.takes(v, w):
 			v.Send(w.Start, walker{Kind: news, Number: w.Number, Step: w.Step, Start: w.Start, From: v.ID()})
-			if int(w.Step) < p.length() {
+			if int(w.Step) < p.Length {
 				p.step(v, walker{Number: w.Number, Step: w.Step + 1, Start: w.Start, Before: w.From})
 			}
 		default:
@@ -141,11 +139,11 @@ func (p Walks) MaxSupersteps() int {
 	if p.secondOrder() {
 		return 0
 	}
-	return mostSupersteps(p.length(), 1, 2)
+	return mostSupersteps(p.Length, 1, 2)
 }
 
 // bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.
-func (p Walks) bound() float64 { return max(1, 1/cmp.Or(p.Q, 1)) }
+func (p Walks) bound() float64 { return max(1, 1/p.Q) }
 
 // step sends a walker along an edge.
 func (p Walks) step(v *pregel.Vertex[[][]ID, walker], w walker) {
@@ -157,7 +155,7 @@ func (p Walks) step(v *pregel.Vertex[[][]ID, walker], w walker) {
 	w.Kind, w.From = candidate, v.ID()
 	if w.Step > 1 && p.secondOrder() {
 		first, edges := edgesTo(v, w.Before)
-		if more := float64(edges) * (1/cmp.Or(p.P, 1) - p.bound()); more > 0 && v.Rand().Float64()*(more+float64(degree)*p.bound()) < more {
+		if more := float64(edges) * (1/p.P - p.bound()); more > 0 && v.Rand().Float64()*(more+float64(degree)*p.bound()) < more {
 			w.Kind, choice = sure, first
 		}
 	}
@@ -179,9 +177,9 @@ func (p Walks) takes(v *pregel.Vertex[[][]ID, walker], w walker) bool {
 	if w.Kind == sure || w.Step == 1 || !p.secondOrder() {
 		return true
 	}
-	share := 1 / cmp.Or(p.Q, 1)
+	share := 1 / p.Q
 	if w.Before == v.ID() {
-		share = 1 / cmp.Or(p.P, 1)
+		share = 1 / p.P
 	} else if _, edges := edgesTo(v, w.Before); edges > 0 {
 		share = 1
 	}

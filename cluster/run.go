@@ -169,7 +169,7 @@ func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
 	}
 	var refused error
 	for _, e := range r.conn.programs {
-		switch values, ok, err := e.Given(to.Given, label); {
+		switch values, ok, err := e.Given(to.Given, to.Zero, label); {
 		case err != nil:
 			refused = fmt.Errorf("cluster: %w", err)
 		case ok:

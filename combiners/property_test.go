@@ -13,7 +13,7 @@ import (
 // combine checks the laws of a combiner through its Combine.
 func combine[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 	t.Helper()
-	if err := laws.Check(c, values); err != nil {
+	if err := laws.Check(c, values, laws.Same[M]); err != nil {
 		t.Errorf("%s: %v", c, err)
 	}
 }

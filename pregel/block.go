@@ -40,6 +40,7 @@ type Block[V, M any] struct {
 	Worker *Worker
 
 	back    back[M]
+	watch   func(from VertexID, message any) // of tests, gets each message when it is sent; or nil
 	outbox  *kernel.Outbox[M]
 	combine func(a, b M) M // reduces two messages of a vertex to all its neighbours; nil where each must arrive by itself
 	added   kernel.Vec[V]  // the values of the vertices to be added

@@ -15,6 +15,8 @@ type Erased struct {
 	Value, Message reflect.Type
 	// Wrap erases another value of the program's type, such as one with other parameters.
 	Wrap func(program any) Erased
+	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
+	Complete bool
 	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner.
 	Inspect func() *Methods
 }

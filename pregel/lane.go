@@ -30,7 +30,7 @@ type goroutine struct {
 	wrong   int  // see sweepSelf
 	running bool // in the program
 	keeps   bool // outbox.KeepSenders
-	watch   func(from VertexID, message any)
+	watched bool // see watched
 
 	offsets            [65]int
 	last               time.Time // when the last word of a list program ended
@@ -166,6 +166,8 @@ func (l *lane[V, M]) run(w int, run, received, active uint64) (sent, halted, fin
 		if k := l.sweepSelf(i.program, i.identity); k >= 0 {
 			panic(kernel.WrongSender{Vertex: uint64(b.ID(k))})
 		}
+	case l.watched:
+		l.sweep(watched[V, M]{i.program}, i.identity)
 	default:
 		l.sweep(i.program, i.identity)
 	}
@@ -191,8 +193,7 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 // drain stores what the vertices of word w sent. stored says that the kernel has it already.
 func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	b := &l.Block
-	sent = b.Sent & b.Run
-	if l.watch != nil {
+	if sent = b.Sent & b.Run; b.watch != nil {
 		l.watchAll(sent, b.Out)
 		l.watchAll(l.SentBack(), b.back.out)
 	}
@@ -234,10 +235,14 @@ func (l *lane[V, M]) Start(w int, run uint64) (sent, halted, finished uint64) {
 	case block:
 		i.initBlock.InitBlock(&l.Block)
 	case i.init != nil:
-		l.sweepInit(i.init.Init)
+		init := i.init.Init
+		if l.watched {
+			init = watchedInit(init)
+		}
+		l.sweepInit(init)
 	default:
 		l.offsets, l.messages = [65]int{}, l.messages[:0]
-		l.sweepLists(i.list)
+		l.sweepLists(l.listProgram())
 	}
 	l.running = false
 	return l.drain(w, block && i.self)
@@ -351,24 +356,3 @@ func (l *lane[V, M]) AddSend(owner int, local uint32, from uint64, messages kern
 }
 
 func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.added }
-
-func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
-	l.watch = f
-	lift := l.outbox.Lift
-	l.outbox.Lift = func(from uint64, m M) (M, bool) {
-		ok := true
-		if lift != nil {
-			m, ok = lift(from, m)
-		}
-		f(VertexID(from), m)
-		return m, ok
-	}
-}
-
-// watchAll passes on what some vertices of the block sent to all their neighbours.
-func (l *lane[V, M]) watchAll(sent uint64, out *[64]M) {
-	for ; sent != 0; sent &= sent - 1 {
-		i := bits.TrailingZeros64(sent)
-		l.watch(l.Block.ID(i), out[i])
-	}
-}

@@ -10,7 +10,8 @@ import (
 )
 
 // Mutations says how a program changes the graph (Malewicz 2010, 3.4): a program with the method Mutations, which returns it, may add and
-// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes.
+// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes, also those that the last
+// superstep asked for, however the run ends.
 type Mutations struct {
 	// CreateOnMessage has a message to a vertex that was removed make it anew, with the zero value. Otherwise the message is dropped.
 	CreateOnMessage bool

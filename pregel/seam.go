@@ -141,6 +141,6 @@ type Lane interface {
 	BeginLists()
 	EndLists()
 	ListTimes() (gathering, running float64)
-	// Watch has f called with each message that is sent.
+	// Watch has f, if not nil, called with each message when it is sent, and a list program get messages that it cannot keep.
 	Watch(f func(from VertexID, message any))
 }

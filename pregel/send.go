@@ -14,6 +14,9 @@ type back[M any] struct {
 
 // sendBack sends m to all in-neighbours.
 func (v *Vertex[V, M]) sendBack(m M) {
+	if v.b.watch != nil {
+		v.b.watch(v.id, m)
+	}
 	switch to := &v.b.back; {
 	case to.sent&v.bit == 0:
 		to.sent |= v.bit
@@ -32,6 +35,7 @@ type sentBits uint8
 const (
 	sentOne sentBits = 1 << iota
 	changed
+	watching // set while a watched program runs: what it sends takes the slow way
 )
 
 // sendAgain is SendToAllNeighbors for a vertex that has called it before in this superstep: a neighbour gets both
@@ -39,6 +43,8 @@ const (
 // along those that it has now.
 func (v *Vertex[V, M]) sendAgain(m M) {
 	switch {
+	case v.sent&watching != 0:
+		v.sendWatched(m)
 	case v.sent&changed != 0:
 		v.sendOver(v.edgesNow(), m)
 	case v.b.combine != nil:

@@ -107,7 +107,7 @@ func (l *lane[V, M]) Lists(w int, open, active uint64, pull bool) (run, received
 	l.window(w, run, active)
 	l.Block.Received = received
 	l.running = true
-	l.sweepLists(l.of.list)
+	l.sweepLists(l.listProgram())
 	l.running = false
 	sent, halted, finished = l.drain(w, false)
 	l.endWord(gathered)

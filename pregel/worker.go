@@ -62,7 +62,8 @@ type Coordinator struct {
 	log   func(line string)
 }
 
-// Halt ends the run before the vertices of this superstep run.
+// Halt ends the run before the vertices of this superstep run. Changes of the graph that the last superstep asked for are made, as at
+// every end of a run; messages that it sent are dropped.
 func (c *Coordinator) Halt() { c.Halted = true }
 
 // Stop is Halt of a run that is not done, such as one that has come to a limit of its own before its tolerance: it ends as at the

@@ -32,7 +32,8 @@ var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []st
 
 // Job is a program to run, and how.
 type Job struct {
-	Given            any // as the user gave it
+	Given            any      // as the user gave it
+	Zero             []string // the parameters whose zero is meant
 	Program          engine.Program
 	Delivery         string
 	Deterministic    bool

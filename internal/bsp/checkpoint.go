@@ -7,6 +7,14 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
+// Own is a program's own state, which Coordinate changes.
+type Own interface {
+	// Begin makes it what it is at the beginning of a run or, if that is resumed, what a checkpoint has.
+	Begin(kept []byte, resumed bool) error
+	// State encodes it, for a checkpoint.
+	State() ([]byte, error)
+}
+
 // GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up, as the facts of all processes say.
 func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	all := &Standing{}
@@ -35,7 +43,17 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 	case d.c.first == 0: // else it is a phase of a run, and not the first
 		k.Begin(0)
 	}
-	if m == nil || m.Own() == 0 {
+	begins := m == nil || m.Own() == 0
+	if d.own != nil {
+		var kept []byte
+		if !begins {
+			kept = m.Program.Internal
+		}
+		if err := d.own.Begin(kept, !begins); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", d.name, err)
+		}
+	}
+	if begins {
 		d.from, d.standing = nil, nil
 		command, outcome := d.c.begin()
 		return command, outcome, nil
@@ -85,8 +103,8 @@ func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 	if m.State.Aggregates, err = d.c.aggregates.Encode(nil, d.c.totals); err != nil {
 		return nil, fmt.Errorf("%s: a checkpoint: %w", d.name, err)
 	}
-	if d.internal != nil {
-		if m.Program.Internal, err = d.internal(); err != nil {
+	if d.own != nil {
+		if m.Program.Internal, err = d.own.State(); err != nil {
 			return nil, fmt.Errorf("%s: a checkpoint: the program's own state: %w", d.name, err)
 		}
 	}

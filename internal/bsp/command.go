@@ -57,7 +57,8 @@ type Command struct {
 	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
-	// Change says that vertices asked for changes of the graph in the last superstep: they are made between delivery and compute.
+	// Change says that vertices asked for changes of the graph in the last superstep: they are made between delivery and compute,
+	// or at the end of the run.
 	Change bool
 	// Finished says that some vertices are finished.
 	Finished bool
@@ -69,8 +70,9 @@ type Command struct {
 	// Save, if not 0, says that partitions save the state in which they begin the superstep, for a checkpoint: it is the superstep's number in
 	// the run, the phases before it counted.
 	Save int
-	// Summarize stands for no superstep: the program has ended, and partitions report a Summary of their values.
-	Summarize bool
+	// Ended stands for no superstep: the program has ended. Partitions make the changes of the last superstep, if Change says so;
+	// else they report a Summary of their values.
+	Ended bool
 }
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.
@@ -86,7 +88,7 @@ type Report struct {
 	Created int
 	// Changed is the graph after the changes that this superstep made, nil if it made none.
 	Changed *Changed
-	// Summary is what was asked for by Command.Summarize.
+	// Summary is what was asked for by Command.Ended.
 	Summary *trace.Summary
 	// Stored is what has become of parts of checkpoints since the last report of any of the process's partitions.
 	Stored []checkpoint.Stored

@@ -47,7 +47,7 @@ type coordinating interface{ Coordinate(c *pregel.Coordinator) }
 // forget forgets the run before.
 func (c *coordinator) forget() {
 	c.command = Command{Totals: c.totals}
-	c.outcome = Outcome{}
+	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
 	c.policy.Begin()
 	c.view.Halted, c.view.Stopped, c.view.Phase = false, false, 0

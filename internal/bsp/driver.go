@@ -30,14 +30,13 @@ type Partitions interface {
 
 // Program is what a driver knows of a vertex program.
 type Program struct {
-	Name string
-	// Types are its types in words, and Internal, if not nil, encodes its own state, for checkpoints.
-	Types      []string
-	Internal   func() ([]byte, error)
-	Combiner   string // as errors name it
-	List       bool   // it gets every message, and has no combiner
-	Sized      bool   // messages are of different sizes
-	Mutates    bool   // it changes the graph
+	Name       string
+	Types      []string // its types in words, for checkpoints
+	Own        Own      // its own state, or nil
+	Combiner   string   // as errors name it
+	List       bool     // it gets every message, and has no combiner
+	Sized      bool     // messages are of different sizes
+	Mutates    bool     // it changes the graph
 	Coordinate coordinating
 	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time left; 0 if it does not say so.
 	MaxSupersteps int
@@ -119,7 +118,7 @@ type Driver struct {
 	loadedVertices   uint64
 	loadedArcs       uint64
 	program          checkpoint.Program
-	internal         func() ([]byte, error)
+	own              Own
 	from             *checkpoint.Manifest // that the next run goes on from, or nil
 	standing         *Standing            // of all partitions then
 	before           Outcome              // of what came before the program in the same run
@@ -151,7 +150,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	if p.List {
 		d.c.policy.Room = o.Room
 	}
-	d.program, d.internal = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Internal
+	d.program, d.own = checkpoint.Program{Name: p.Name, Types: p.Types}, p.Own
 	if err := d.Refit(facts); err != nil {
 		return nil, err
 	}
@@ -187,7 +186,7 @@ func (d *Driver) Refit(facts []*Facts) error {
 
 // Restart replaces the program by another of the same type for the next runs.
 func (d *Driver) Restart(p *Program) {
-	d.c.program, d.most = p.Coordinate, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
+	d.c.program, d.own, d.most = p.Coordinate, p.Own, LeastLimit(d.options.MaxSupersteps, p.MaxSupersteps)
 }
 
 // Aggregates are the program's; they encode cells for other processes.
@@ -265,7 +264,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 	if err != nil {
 		return err
 	}
-	next := 0 // superstep, after one that turns out to be empty and does not count, too
+	next := outcome.Supersteps // also counts a last superstep that turns out to be empty
 	for !outcome.Done {
 		if err := d.save(command); err != nil {
 			return err
@@ -300,6 +299,12 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		if d.options.Progress != nil {
 			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds, d.most})
 		}
+	}
+	if c.requests > 0 {
+		if err := d.changeAtEnd(ctx, p, next); err != nil {
+			return err
+		}
+		next++
 	}
 	d.took = time.Since(began)
 	if d.summarizes && next > 0 {

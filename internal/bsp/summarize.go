@@ -8,17 +8,36 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// summarize asks the partitions for their summaries, as if that was superstep next: what they send each other of one that was before is refused.
-func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
-	start := time.Now()
-	reports, err := d.superstep(ctx, p, &Command{Superstep: next, Summarize: true, Totals: d.c.totals})
+// atEnd has the partitions do what comes after the last superstep, as if it was superstep c.Superstep: what they send each other of
+// an earlier one is refused.
+func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
+	c.Ended, c.Totals = true, d.c.totals
+	reports, err := d.superstep(ctx, p, c)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.balance(reports); err != nil {
+		return nil, fmt.Errorf("%s: %w", d.name, err)
+	}
+	return reports, d.stored(reports)
+}
+
+// changeAtEnd makes the changes of the graph that the last superstep asked for, if no superstep follows it.
+func (d *Driver) changeAtEnd(ctx context.Context, p Partitions, next int) error {
+	reports, err := d.atEnd(ctx, p, &Command{Superstep: next, Change: true})
 	if err != nil {
 		return err
 	}
-	if err := d.balance(reports); err != nil {
-		return fmt.Errorf("%s: %w", d.name, err)
-	}
-	if err := d.stored(reports); err != nil {
+	d.c.resize(reports)
+	d.c.requests = 0
+	return nil
+}
+
+// summarize asks the partitions for their summaries.
+func (d *Driver) summarize(ctx context.Context, p Partitions, next int) error {
+	start := time.Now()
+	reports, err := d.atEnd(ctx, p, &Command{Superstep: next})
+	if err != nil {
 		return err
 	}
 	d.summary = new(trace.Summary)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Betweenness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 64)), numbers(c))
+		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
 	}},
 	"bfs": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
@@ -36,7 +35,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.CDLP(c.Graph, p.EffectiveIterations(), naturals(c))
+		return verify.CDLP(c.Graph, p.Iterations, naturals(c))
 	}},
 	"cg": {check: func(c *claim) error {
 		var p algorithms.CG
@@ -50,8 +49,7 @@ var certificates = map[string]certificate{
 		if p.Ones {
 			b = nil
 		}
-		_, tolerance := p.Limits()
-		_, err = verify.Solution(c.Graph, b, numbers(c), tolerance)
+		_, err = verify.Solution(c.Graph, b, numbers(c), p.Tolerance)
 		return err
 	}},
 	"closeness": {check: func(c *claim) error {
@@ -60,7 +58,7 @@ var certificates = map[string]certificate{
 			return err
 		}
 		closeness, harmonic := twoNumbers(c)
-		return verify.Closeness(c.Graph, c.origins(p.Sources, cmp.Or(p.Samples, 256)), closeness, harmonic)
+		return verify.Closeness(c.Graph, c.origins(p.Sources, p.Samples), closeness, harmonic)
 	}},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
@@ -119,8 +117,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		limit, tolerance := p.Limits()
-		return verify.Ranks(c.Graph, p.EffectiveDamping(), c.most(limit, c.iterations), tolerance, numbers(c), c.places(p.Sources)...)
+		return verify.Ranks(c.Graph, p.Damping, c.most(p.Iterations, c.iterations), p.Tolerance, numbers(c), c.places(p.Sources)...)
 	}},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
 	"sssp": {check: func(c *claim) error {
@@ -136,7 +133,7 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Walks(c.Graph, cmp.Or(p.Walks, 1), cmp.Or(p.Length, 10), cmp.Or(p.P, 1), cmp.Or(p.Q, 1), walks(c))
+		return verify.Walks(c.Graph, p.Walks, p.Length, p.P, p.Q, walks(c))
 	}},
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }

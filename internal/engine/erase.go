@@ -104,7 +104,7 @@ func NewProgram(p pregel.Erased) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &erased{p, m}, nil
+	return &erased{m.program, m}, nil
 }
 
 type erased struct {
@@ -232,8 +232,14 @@ func (e *erased) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 // describe returns what a driver needs of the program.
 func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
-		Name: m.name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Coordinate: m.coordinate, Combiner: m.Combiner, Aggregates: m.aggregates,
-		Mutates: m.mutates(), Types: m.keptTypes(deterministic), Internal: m.internal(), MaxSupersteps: m.maxSupersteps,
+		Name: m.name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
+		Mutates: m.mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.maxSupersteps,
+	}
+	if m.own != nil {
+		p.Own = m.own
+	}
+	if m.coordinates {
+		p.Coordinate = m.own
 	}
 	return p
 }

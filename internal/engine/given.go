@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -10,8 +11,9 @@ import (
 )
 
 // given returns the parameters by which Fresh makes the program of a sample of the same type. label returns the input id of a
-// vertex. Fields that are no parameters must equal the sample's, since nothing else is sent.
-func given(sample, program any, label func(pregel.VertexID) (uint64, bool)) (map[string]string, error) {
+// vertex. Fields that are no parameters must equal the sample's, since nothing else is sent. A zero field means its default, unless zero
+// names the parameter.
+func given(sample, program any, zero []string, label func(pregel.VertexID) (uint64, bool)) (map[string]string, error) {
 	from, v := elem(sample), elem(program)
 	if !from.IsValid() || !v.IsValid() {
 		return nil, fmt.Errorf("%s: the program is nil", Name(program))
@@ -33,7 +35,7 @@ func given(sample, program any, label func(pregel.VertexID) (uint64, bool)) (map
 		case !ok && !same(from.Field(i), f):
 			return nil, fmt.Errorf("%s: field %s is no parameter (it has no param tag), and is not what it was when the program was registered: a cluster cannot be told of it",
 				Name(program), v.Type().Field(i).Name)
-		case !ok, p.NotZero && isZero(f): // which is the default
+		case !ok, isZero(f) && (p.NotZero || p.completes() && !slices.Contains(zero, p.Name)): // which is the default
 		default:
 			text, err := textOf(f, label)
 			if err != nil {

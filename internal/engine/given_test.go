@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -51,7 +52,7 @@ func TestGiven(t *testing.T) {
 		{Extra: []int{1}, Names: []string{"", ""}},
 		{Extra: []int{1}, Names: []string{`\`}},
 	} {
-		values, err := engine.Given(&sample, p, label)
+		values, err := engine.Given(&sample, p, nil, label)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,11 +60,14 @@ func TestGiven(t *testing.T) {
 		if err := engine.Fill(&made, values, find); err != nil {
 			t.Fatal(err)
 		}
-		if p.Rate == 0 {
-			p.Rate = 0.5 // 0 stands for the default
-		}
+		// 0 stands for the default, and so does the empty list.
+		p.Text, p.Narrow, p.On = cmp.Or(p.Text, "x"), cmp.Or(p.Narrow, 2), true
+		p.Rate, p.Every = cmp.Or(p.Rate, 0.5), cmp.Or(p.Every, 2*time.Second)
 		if p.Rates == nil {
-			p.Rates = []float32{1} // so does the empty list
+			p.Rates = []float32{1}
+		}
+		if p.Names == nil {
+			p.Names = []string{"a", "b"}
 		}
 		if !reflect.DeepEqual(made, p) {
 			t.Errorf("found %+v, expected %+v", made, p)
@@ -76,7 +80,7 @@ func TestGiven(t *testing.T) {
 		"parameter sources: element 2 of 3: the graph has no vertex with handle 9": filled{Sources: []pregel.VertexID{1, 9, 2}, Extra: []int{1}},
 		"filled: the program is nil":                                               (*filled)(nil),
 	} {
-		if _, err := engine.Given(sample, p, label); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := engine.Given(sample, p, nil, label); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
 	}

@@ -220,6 +220,7 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 		return nil, fmt.Errorf("%s: other processes have partitions of %s", j.name, j.graph.Name)
 	}
 	start := time.Now()
+	j.watchCoordinate(ctx)
 	if j.ownsShared {
 		j.options.Shared.Close() // of the run before
 	}

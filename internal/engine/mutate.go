@@ -212,6 +212,22 @@ func (r *runner) change(ctx context.Context) error {
 	return r.become(ctx, changed, ids, to.vertices, values)
 }
 
+// changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages that it sent are dropped.
+func (r *runner) changeAtEnd(ctx context.Context, c *bsp.Command) (err error) {
+	r.report.Begin()
+	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
+	r.exchange.Begin(c.Superstep)
+	for _, t := range r.threads {
+		t.ResetSends()
+	}
+	if err := r.change(ctx); err != nil {
+		return err
+	}
+	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
+	r.freeLeft()
+	return err
+}
+
 // requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
 func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)

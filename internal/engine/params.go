@@ -20,6 +20,7 @@ type Parameter struct {
 	Words               []string     // that the value is one of, if not nil
 	Required            bool         // a vertex has no default, or a list of vertices has no tag for one
 	NotZero             bool         // 0 cannot be given: in Go it stands for the default
+	Unless              string       // the parameter that, if given, leaves this one without its default
 	field               int
 }
 
@@ -46,7 +47,7 @@ func Parameters(program any) []Parameter {
 // parameter is the one that a field declares.
 func parameter(f reflect.StructField, i int) Parameter {
 	p := Parameter{Name: f.Tag.Get("param"), Default: f.Tag.Get("default"), Help: f.Tag.Get("help"), Type: f.Type.String(), field: i}
-	p.NotZero = f.Tag.Get("zero") == "refused"
+	p.NotZero, p.Unless = f.Tag.Get("zero") == "refused", f.Tag.Get("unless")
 	t := f.Type
 	if p.List = t.Kind() == reflect.Slice; p.List {
 		t = t.Elem()
@@ -143,7 +144,7 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 	for _, p := range Parameters(v.Addr().Interface()) {
 		text, given := values[p.Name]
 		if !given {
-			if text = p.Default; text == "" {
+			if text = p.Default; text == "" || values[p.Unless] != "" {
 				continue
 			}
 		}
@@ -183,7 +184,9 @@ func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.
 			return fresh, err
 		}
 	}
-	return p.Wrap(copied.Interface()), nil
+	fresh = p.Wrap(copied.Interface())
+	fresh.Complete = true
+	return fresh, nil
 }
 
 // validated asks a program whether its parameters make sense.

@@ -56,7 +56,8 @@ type methods struct {
 	*pregel.Methods
 	program      pregel.Erased
 	sources      Sourced
-	coordinate   Coordinating
+	own          *ownProgram // of programs that have a Coordinate, or a state of their own
+	coordinates  bool
 	mutations    Mutating
 	scoreName    ScoreNaming
 	validating   Validating
@@ -83,10 +84,14 @@ func inspect(p pregel.Erased) (m *methods, err error) {
 }
 
 func methodsOf(p pregel.Erased) (*methods, error) {
-	value := p.Program
-	if value == nil {
+	if p.Program == nil {
 		return nil, errors.New("the program is nil")
 	}
+	p, err := Complete(p, nil)
+	if err != nil {
+		return nil, err
+	}
+	value := p.Program
 	m := &methods{program: p, Methods: p.Inspect()}
 	var engine pregel.Engine
 	var errs []error
@@ -104,7 +109,9 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	m.judging, _ = value.(Judging)
 	m.bounded, _ = value.(Bounded)
 	m.sources, _ = value.(Sourced)
-	m.coordinate, _ = value.(Coordinating)
+	if _, m.coordinates = value.(Coordinating); m.coordinates || m.hasState() {
+		m.own = &ownProgram{given: value}
+	}
 	m.mutations, _ = value.(Mutating)
 	m.scoreName, _ = value.(ScoreNaming)
 	planned, _ := value.(Planned)

@@ -69,12 +69,12 @@ func (r *Registered) Or(other Registered, parameter, help string, words ...strin
 }
 
 // Given returns the parameters by which a program is made, and whether it is of the type that is registered.
-func (r Registered) Given(program any, label func(pregel.VertexID) (uint64, bool)) (values map[string]string, ok bool, err error) {
+func (r Registered) Given(program any, zero []string, label func(pregel.VertexID) (uint64, bool)) (values map[string]string, ok bool, err error) {
 	for _, s := range r.samples {
 		if indirect(s.program) != indirect(program) {
 			continue
 		}
-		if values, err = given(s.program, program, label); err == nil {
+		if values, err = given(s.program, program, zero, label); err == nil {
 			maps.Copy(values, s.choose)
 		}
 		return values, true, err

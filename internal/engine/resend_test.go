@@ -202,8 +202,9 @@ func (p lying) Resend(v *pregel.Vertex[int64, int64]) { p.does(v) }
 // watchNothing watches nothing: in a job that is watched Resend is compared with what was sent.
 type watchNothing struct{}
 
-func (watchNothing) Sent(int, pregel.VertexID, any)                {}
-func (watchNothing) Ended(int, func(pregel.VertexID) uint64) error { return nil }
+func (watchNothing) Sent(int, pregel.VertexID, any)                     {}
+func (watchNothing) Began(any)                                          {}
+func (watchNothing) Ended(int, any, func(pregel.VertexID) uint64) error { return nil }
 
 // TestResendThatLies finds programs whose Resend does not send what was sent: when a test of the program watches the run, under -tags invariants when a checkpoint is taken and, but for
 // another message, when a run goes on from one.

@@ -22,11 +22,6 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 		return fmt.Errorf("the checkpoint before superstep %d is of a graph of %d vertices and %d arcs: this one has %d and %d",
 			from.Superstep, from.Graph.Vertices, from.Graph.Arcs, j.graph.N, j.graph.Arcs)
 	}
-	if k, ok := j.methods.program.Program.(Keeping); ok {
-		if err := k.UnmarshalBinary(from.Program.Internal); err != nil {
-			return fmt.Errorf("%s: its own state: %w", j.name, err)
-		}
-	}
 	j.measured() // not later
 	held, err := j.readGraph(ctx, from)
 	if err != nil {

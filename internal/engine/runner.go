@@ -53,7 +53,7 @@ type runner struct {
 	properties []any
 	prefilled  map[int]any // of properties, by their numbers: what they have when a run begins
 
-	watcher  Watcher // of messages, or nil
+	watcher  Watcher // or nil
 	resends  bool    // Resend is compared with what was sent, in every superstep
 	threads  []*thread
 	outboxes []kernel.Sends // the threads'
@@ -183,7 +183,10 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		r.instead = nil
 		return f(ctx)
 	}
-	if c.Summarize {
+	switch {
+	case c.Ended && c.Change:
+		return r.changeAtEnd(ctx, c)
+	case c.Ended:
 		return r.summarize(ctx, c)
 	}
 	p := &r.report
@@ -213,11 +216,14 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	if c.Save > 0 {
 		r.save(c)
 	}
+	if r.watcher != nil {
+		r.watcher.Began(r.job.methods.program.Program)
+	}
 	if err := r.deliverAndCompute(ctx, c); err != nil {
 		return err
 	}
 	if r.watcher != nil {
-		if err := r.watcher.Ended(c.Superstep, r.label); err != nil {
+		if err := r.watcher.Ended(c.Superstep, r.job.methods.program.Program, r.label); err != nil {
 			return err
 		}
 	}

@@ -131,14 +131,6 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	return append(all, named...)
 }
 
-// internal encodes the program's own state, if it has one.
-func (m *methods) internal() func() ([]byte, error) {
-	if k, ok := m.program.Program.(Keeping); ok {
-		return k.MarshalBinary
-	}
-	return nil
-}
-
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
 func (r *runner) save(c *bsp.Command) {
 	began := time.Now()

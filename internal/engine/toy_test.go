@@ -251,6 +251,7 @@ func (t *toy[V, M]) run() {
 		t.coordinate(s)
 		if t.coordinator.Halted {
 			t.outcome.Converged = true
+			t.change(t.inbox)
 			return
 		}
 		t.lane.Worker().Phase = t.coordinator.Phase
@@ -271,6 +272,7 @@ func (t *toy[V, M]) run() {
 		t.outcome.Supersteps = s + 1
 		t.aggregate()
 		if t.limit > 0 && s+1 == t.limit && t.awaits() {
+			t.change(t.inbox)
 			return
 		}
 	}

@@ -7,12 +7,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Watcher sees the messages of a job of one partition and one thread that hold pointers. It is for tests.
+// Watcher sees what the program of a job of one partition and one thread does. It is for tests.
 type Watcher interface {
-	// Sent gets every message when it is sent.
+	// Sent gets every message that holds pointers, when it is sent and, combined with others of its sender, when that has run.
 	Sent(superstep int, from pregel.VertexID, message any)
-	// Ended is called at the end of a superstep; label returns a vertex's input id. The job fails with its error.
-	Ended(superstep int, label func(pregel.VertexID) uint64) error
+	// Began and Ended are called around a superstep; label returns a vertex's input id. The job fails with Ended's error.
+	Began(program any)
+	Ended(superstep int, program any, label func(pregel.VertexID) uint64) error
 }
 
 type watching struct{}
@@ -26,9 +27,13 @@ func Watch(ctx context.Context, w Watcher) context.Context {
 func (r *runner) watchMessages(ctx context.Context) {
 	w, _ := ctx.Value(watching{}).(Watcher)
 	r.resends = w != nil
-	if w == nil || mem.PointerFreeType(r.job.methods.program.Message) || r.part.Of > 1 || len(r.threads) > 1 {
+	if w == nil || r.part.Of > 1 || len(r.threads) > 1 {
 		return
 	}
 	r.watcher = w
-	r.threads[0].Watch(func(from pregel.VertexID, message any) { w.Sent(r.command.Superstep, from, message) })
+	var sent func(from pregel.VertexID, message any)
+	if !mem.PointerFreeType(r.job.methods.program.Message) {
+		sent = func(from pregel.VertexID, message any) { w.Sent(r.command.Superstep, from, message) }
+	}
+	r.threads[0].Watch(sent)
 }

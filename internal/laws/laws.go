@@ -12,12 +12,12 @@ import (
 )
 
 // Check returns an error unless a combiner is commutative and associative on values, with an
-// identity that changes nothing, and leaves its arguments as they are.
-func Check[M any](c pregel.Combiner[M], values []M) error {
+// identity that changes nothing, and leaves its arguments as they are. same tells which are equal.
+func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) error {
 	identity := c.Identity()
 	values = append(values[:len(values):len(values)], identity)
 	for _, a := range values {
-		if x := c.Combine(a, identity); !Same(x, a) {
+		if x := c.Combine(a, identity); !same(x, a) {
 			return fmt.Errorf("the identity is not neutral: Combine(%+v, %+v) is %+v", a, identity, x)
 		}
 		for _, b := range values {
@@ -27,7 +27,7 @@ func Check[M any](c pregel.Combiner[M], values []M) error {
 				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s",
 					before, after)
 			}
-			if !Same(x, y) {
+			if !same(x, y) {
 				return fmt.Errorf("not commutative: Combine(%+v, %+v) is %+v, the other way round %+v",
 					a, b, x, y)
 			}
@@ -41,7 +41,7 @@ func Check[M any](c pregel.Combiner[M], values []M) error {
 		if n*n*n > 20_000 {
 			a, b, d = pick(), pick(), pick()
 		}
-		if x, y := c.Combine(c.Combine(a, b), d), c.Combine(a, c.Combine(b, d)); !Same(x, y) {
+		if x, y := c.Combine(c.Combine(a, b), d), c.Combine(a, c.Combine(b, d)); !same(x, y) {
 			return fmt.Errorf(
 				"not associative: (%+v, %+v), %+v combine to %+v, and %[1]v, (%+[2]v, %+[3]v) to %+[5]v",
 				a, b, d, x, y)

@@ -3,7 +3,6 @@ package pregeltest
 import (
 	"context"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -16,12 +15,20 @@ import (
 // identity that changes nothing, leaving its arguments as they are, and with loops that compute what its Combine does.
 // values are messages to try it with, the odd ones among them; give some that combine without rounding. The loops of
 // combiners whose messages change on the way, by weights or because they only count, are not tried.
+//
+// Messages are equal if reflect.DeepEqual says so; CheckCombinerSame has a function that tells.
 func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
+	t.Helper()
+	CheckCombinerSame(t, c, laws.Same[M], values...)
+}
+
+// CheckCombinerSame is CheckCombiner with a function that tells which messages are equal, such as the empty slice and nil.
+func CheckCombinerSame[M any](t testing.TB, c pregel.Combiner[M], same func(a, b M) bool, values ...M) {
 	t.Helper()
 	if len(values) < 3 {
 		t.Fatalf("pregeltest.CheckCombiner: %d values; give three or more, no two alike", len(values))
 	}
-	if err := laws.Check(c, values); err != nil {
+	if err := laws.Check(c, values, same); err != nil {
 		t.Fatalf("pregeltest.CheckCombiner: %s: %v", c, err)
 	}
 	plain, err := sendsAsGiven(c)
@@ -29,7 +36,7 @@ func CheckCombiner[M any](t testing.TB, c pregel.Combiner[M], values ...M) {
 		t.Fatalf("pregeltest.CheckCombiner: %s: %v", c, err)
 	}
 	if plain {
-		checkLoops(t, c, values)
+		checkLoops(t, c, same, values)
 	}
 }
 
@@ -71,7 +78,7 @@ func (p relay[M]) Compute(v *pregel.Vertex[kept[M], M], m M) {
 }
 
 // checkLoops sends the values over a random graph in all ways, and compares what arrives with what Combine makes of it.
-func checkLoops[M any](t testing.TB, c pregel.Combiner[M], values []M) {
+func checkLoops[M any](t testing.TB, c pregel.Combiner[M], same func(a, b M) bool, values []M) {
 	t.Helper()
 	const n = 150
 	rng := rand.New(rand.NewPCG(2, 2))
@@ -99,10 +106,10 @@ func checkLoops[M any](t testing.TB, c pregel.Combiner[M], values []M) {
 	}
 	defer g.Close()
 	res := Matrix(t, g, pregel.Program[kept[M], M](p), func(a, b kept[M]) bool {
-		return a.Any == b.Any && (!a.Any || reflect.DeepEqual(a.Message, b.Message))
+		return a.Any == b.Any && (!a.Any || same(a.Message, b.Message))
 	})
 	for v, got := range Values(res) {
-		if w := want[v]; got.Any != w.Any || w.Any && !laws.Same(got.Message, w.Message) {
+		if w := want[v]; got.Any != w.Any || w.Any && !same(got.Message, w.Message) {
 			t.Fatalf("pregeltest.CheckCombiner: %s: messages combine to %s by its loops, and to %s by Combine", c, show(got.Message), show(w.Message))
 		}
 	}

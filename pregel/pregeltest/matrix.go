@@ -23,8 +23,9 @@ import (
 // ([pregel.ErrGrid]) is left out there.
 //
 // The test fails, too, when a slice, a map or what else a message points to is changed after it was sent, by its sender, a
-// receiver or the combiner: the messages are looked at when they are sent, and again when they have been read. So it does when the program's
-// Resend sends other messages than were sent, in any superstep.
+// receiver or the combiner: the messages are looked at when they are sent, and again after each superstep until they have been read, or
+// longer if they are few. So it does when vertices or Coordinate change a field of the program, and when the program's Resend sends other
+// messages than were sent, in any superstep. A list program that keeps the slice of its messages finds zeros there.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
 	m := matrix[V, M]{g: g, p: p, same: laws.Same[V], counts: len(same) == 0}

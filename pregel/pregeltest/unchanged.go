@@ -9,9 +9,13 @@ import (
 )
 
 // sentMessages checks that what a message points to (a slice, a map) does not change after it was sent: with more partitions,
-// or processes, its receivers would get something else. It has the messages of the last two supersteps, as they are and as they
-// were when they were sent: every message is written out twice.
-type sentMessages struct{ all []sentMessage }
+// or processes, its receivers would get something else. It has the messages of the last two supersteps, and older ones as far as
+// they are few, as they are and as they were when they were sent: every message is written out twice. It also checks that nobody
+// changes the program's fields: other processes have their own.
+type sentMessages struct {
+	all     []sentMessage
+	program map[string]string // the fields before the superstep
+}
 
 type sentMessage struct {
 	superstep int
@@ -20,20 +24,36 @@ type sentMessage struct {
 	text      string
 }
 
+// olderBytes bounds the messages that are kept after they were read.
+const olderBytes = 1 << 18
+
 // Sent remembers a message.
 func (s *sentMessages) Sent(superstep int, from pregel.VertexID, m any) {
 	s.all = append(s.all, sentMessage{superstep, from, m, deepText(m)})
 }
 
-// Ended reports the first message that has changed, and forgets those that have been read in this superstep.
-func (s *sentMessages) Ended(superstep int, label func(pregel.VertexID) uint64) error {
+// Began remembers the program's fields.
+func (s *sentMessages) Began(program any) { s.program = fieldTexts(program) }
+
+// Ended reports the first message, or field, that has changed, and forgets messages that have been read.
+func (s *sentMessages) Ended(superstep int, program any, label func(pregel.VertexID) uint64) error {
 	for _, m := range s.all {
 		if now := deepText(m.message); now != m.text {
 			return fmt.Errorf("the message that vertex %d sent in superstep %d was changed in superstep %d, after it was sent: from %.100s to %.100s; "+
-				"send a copy: what a message points to belongs to the engine", label(m.from), m.superstep, superstep, m.text, now)
+				"send a copy, and set a value to a copy: what a message points to belongs to the engine", label(m.from), m.superstep, superstep, m.text, now)
 		}
 	}
-	s.all = slices.DeleteFunc(s.all, func(m sentMessage) bool { return m.superstep < superstep })
+	room := olderBytes
+	for i := len(s.all) - 1; i >= 0; i-- {
+		if room -= len(s.all[i].text); room < 0 && s.all[i].superstep < superstep {
+			s.all = slices.Delete(s.all, 0, i+1)
+			break
+		}
+	}
+	if name, before, after, ok := changedField(s.program, fieldTexts(program)); ok {
+		return fmt.Errorf("vertices changed the program's field %s in superstep %d, from %.100s to %.100s: other processes have programs of their own; "+
+			"what vertices know together goes into an aggregator, and what one knows into its value or a column", name, superstep, before, after)
+	}
 	return nil
 }
 

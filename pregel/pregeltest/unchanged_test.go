@@ -98,3 +98,37 @@ func TestMatrixFindsAResendThatLies(t *testing.T) {
 		t.Errorf("a program that sends the same again: %s", text)
 	}
 }
+
+// stepping has a Coordinate that changes a field of the program, of its own if it says so.
+type (
+	stepping struct {
+		Width int
+		steps
+	}
+	steps       struct{ taken []int }
+	ownStepping struct{ stepping }
+)
+
+func (*stepping) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+
+func (p *stepping) Coordinate(c *pregel.Coordinator) { p.taken = append(p.taken, c.Superstep) }
+
+func (p *stepping) Compute(v *pregel.Vertex[int, int], _ int) {
+	v.Set(len(p.taken))
+	if v.Superstep() == 2 {
+		v.VoteToHalt()
+	}
+}
+
+func (*ownStepping) MarshalBinary() ([]byte, error) { return nil, nil }
+func (*ownStepping) UnmarshalBinary([]byte) error   { return nil }
+
+// TestMatrixFindsAFieldThatCoordinateChanges wants the field's name, and takes state that is the coordinator's own.
+func TestMatrixFindsAFieldThatCoordinateChanges(t *testing.T) {
+	wantFailure(t, "Coordinate changed the program's field taken, from [] to [0]: no vertex sees that", func(t testing.TB) {
+		Matrix(t, Graph(t, "0>1"), &stepping{Width: 3})
+	})
+	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, "0>1"), &ownStepping{}) }); text != "" {
+		t.Errorf("state of its own: %s", text)
+	}
+}

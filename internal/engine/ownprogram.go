@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// ownProgram is the coordinator's own copy of a program that has a Coordinate: vertices do not see fields that Coordinate changes,
+// in one process as on a cluster.
+type ownProgram struct {
+	given   any
+	copy    any
+	watcher CoordinateWatcher // or nil
+}
+
+// CoordinateWatcher is a Watcher that sees what Coordinate does to the program, if that has no MarshalBinary.
+type CoordinateWatcher interface {
+	// Coordinate gets the coordinator's copy of the program, and a function that calls its Coordinate. The job fails with its error.
+	Coordinate(program any, call func()) error
+}
+
+// Begin makes the copy for a run: of the program as it was given, or with the state that a checkpoint has.
+func (o *ownProgram) Begin(kept []byte, resumed bool) error {
+	own := mem.Clone(o.given)
+	if k, ok := own.(Keeping); ok {
+		if !resumed {
+			var err error
+			if kept, err = o.given.(Keeping).MarshalBinary(); err != nil {
+				return fmt.Errorf("the program's own state: %w", err)
+			}
+		}
+		if err := k.UnmarshalBinary(kept); err != nil {
+			return fmt.Errorf("the program's own state: %w", err)
+		}
+	}
+	o.copy = own
+	return nil
+}
+
+// State encodes the program's own state, for a checkpoint.
+func (o *ownProgram) State() ([]byte, error) {
+	if k, ok := o.copy.(Keeping); ok {
+		return k.MarshalBinary()
+	}
+	return nil, nil
+}
+
+// Coordinate calls that of the copy.
+func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
+	p := o.copy.(Coordinating)
+	if o.watcher == nil {
+		p.Coordinate(c)
+	} else if err := o.watcher.Coordinate(o.copy, func() { p.Coordinate(c) }); err != nil {
+		c.Fail(err)
+	}
+}
+
+// watchCoordinate gives the coordinator of a job its watcher, if ctx has one.
+func (j *Job) watchCoordinate(ctx context.Context) {
+	o := j.methods.own
+	if o == nil || j.methods.hasState() {
+		return
+	}
+	o.watcher, _ = ctx.Value(watching{}).(CoordinateWatcher)
+}

@@ -1,0 +1,71 @@
+package mem
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// cloneDepth bounds how deep Clone follows slices and maps.
+const cloneDepth = 32
+
+// Clone copies a value: its fields, and the elements of its slices and maps. If it is a pointer, what it points to is copied; all
+// other pointers, functions and channels are the same in the copy.
+func Clone(v any) any {
+	from := reflect.ValueOf(v)
+	if from.Kind() == reflect.Pointer && !from.IsNil() {
+		to := reflect.New(from.Type().Elem())
+		to.Elem().Set(from.Elem())
+		cloneIn(to.Elem(), cloneDepth)
+		return to.Interface()
+	}
+	if !from.IsValid() {
+		return v
+	}
+	to := reflect.New(from.Type()).Elem()
+	to.Set(from)
+	cloneIn(to, cloneDepth)
+	return to.Interface()
+}
+
+// cloneIn gives a value slices and maps of its own.
+func cloneIn(v reflect.Value, depth int) {
+	if depth == 0 || PointerFreeType(v.Type()) {
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f := v.Field(i)
+			cloneIn(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), depth) // also if it is not exported
+		}
+	case reflect.Array:
+		for i := range v.Len() {
+			cloneIn(v.Index(i), depth-1)
+		}
+	case reflect.Slice:
+		if v.IsNil() {
+			return
+		}
+		to := reflect.MakeSlice(v.Type(), v.Len(), v.Len())
+		reflect.Copy(to, v)
+		v.Set(to)
+		if PointerFreeType(v.Type().Elem()) {
+			return
+		}
+		for i := range v.Len() {
+			cloneIn(v.Index(i), depth-1)
+		}
+	case reflect.Map:
+		if v.IsNil() {
+			return
+		}
+		to := reflect.MakeMapWithSize(v.Type(), v.Len())
+		for each := v.MapRange(); each.Next(); {
+			value := reflect.New(v.Type().Elem()).Elem()
+			value.Set(each.Value())
+			cloneIn(value, depth-1)
+			to.SetMapIndex(each.Key(), value)
+		}
+		v.Set(to)
+	}
+}
