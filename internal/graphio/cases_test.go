@@ -76,11 +76,13 @@ func TestTableHeaders(t *testing.T) {
 		{"a.csv", "name_a,name_b\nAnn,Bo\n", ReadOptions{}, []string{`"name_a" to "name_b", 1 edge`}},
 		{"a.csv", "follower,followed\nAnn,Bo\n", ReadOptions{}, []string{`"follower" to "followed", 1 edge`}},
 		{
-			"payments.csv", ofCases(t, "payments.csv"), ReadOptions{},
+			"payments.csv", ofCases(t, "payments.csv"),
+			ReadOptions{},
 			[]string{"payments.csv:1:1: found 5 columns", "date, payer, payee, amount, currency", "--source-column and --target-column"},
 		},
 		{
-			"payments.csv", ofCases(t, "payments.csv"), ReadOptions{Columns: Columns{Source: "payer", Target: "payee", Weight: "amount"}},
+			"payments.csv", ofCases(t, "payments.csv"),
+			ReadOptions{Columns: Columns{Source: "payer", Target: "payee", Weight: "amount"}},
 			[]string{`"payer" to "payee", weight "amount", 4 edges, 4 vertices`},
 		},
 		{"a.csv", "date,payer,payee\n2026-01-01,Ann,Bo\n", ReadOptions{}, []string{"found 3 columns", "date, payer, payee"}},
@@ -114,7 +116,8 @@ func TestTableHeaders(t *testing.T) {
 		{"type-undirected.csv", ofCases(t, "type-undirected.csv"), ReadOptions{Directed: &yes}, []string{"weights float64, directed"}},
 		{"a.csv", "Source,Target,Type\na,b,Directed\nb,c,\"Directed\"\n", ReadOptions{}, []string{`directed by "Type"`, "weights no, directed"}},
 		{
-			"a.csv", "Source,Target,Type\na,b,Directed\nb,c,Undirected\n", ReadOptions{},
+			"a.csv", "Source,Target,Type\na,b,Directed\nb,c,Undirected\n",
+			ReadOptions{},
 			[]string{`a.csv:3:5: found "Undirected" in "Type", expected "Directed" as in the first line`, "--directed or --undirected"},
 		},
 		{"a.csv", "Source,Target,Type\na,b,Directed\nb,c,Undirected\n", ReadOptions{Directed: &undirected}, []string{"2 edges", "undirected"}},
@@ -137,7 +140,8 @@ func TestListsDeclare(t *testing.T) {
 		{"# Undirected graph: ../../data/output/dblp.ungraph.txt\n0 1\n", ReadOptions{}, []string{"no, undirected\n"}},
 		{"# Directed graph (each ordered pair of nodes is saved once): web.txt\n0 1\n", ReadOptions{}, []string{"no, directed\n", "as its comment says"}},
 		{
-			"# Directed graph (each unordered pair of nodes is saved once): CA-GrQc.txt\n0\t1\n", ReadOptions{},
+			"# Directed graph (each unordered pair of nodes is saved once): CA-GrQc.txt\n0\t1\n",
+			ReadOptions{},
 			[]string{"no, directed\n", "may mean that edges are undirected: --undirected"},
 		},
 		{"# friendships, undirected\n0 1\n", ReadOptions{}, []string{"no, directed\n", "may mean that edges are undirected: --undirected"}},
