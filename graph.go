@@ -1,18 +1,3 @@
-// Package superstep runs vertex programs (package pregel) on graphs: load a graph, run a program, read the values.
-//
-//	g, err := superstep.Load(ctx, "roads.mtx")
-//	source, ok := g.Vertex(42)
-//	res, err := superstep.Run(ctx, g, algorithms.BFS{Source: source})
-//	for label, parent := range res.All() {
-//		...
-//	}
-//
-// A [Result] has the value of a vertex (At), all of them (All), the greatest (Top), a field of them ([Column]), and what the program's
-// aggregators ended with: total.Value(res). A program's vertex columns begin with what [From] and [FromFile] give them: an earlier result,
-// a function of input ids, the values in a file.
-//
-// Package command gives a program of one's own the whole command line of superstep, package cluster graphs on a cluster, on which Run works too.
-// Packages of drivers add what costs a program that does not need it: S3, Parquet, tracing.
 package superstep
 
 import (
@@ -95,9 +80,10 @@ type Graph struct {
 // Edge is an edge of a graph made in memory, between input ids.
 type Edge = pregel.InputEdge
 
-// Load opens a graph: a file, plain or compressed by gzip, zstd or bzip2, in one of the formats of [LoadOptions]; several, as a directory, a pattern
-// such as "parts/*.csv" or names with commas between; standard input by the name "-"; or, as [Generate] does, a generator. Errors of a file's content name
-// the file, the line and the column.
+// Load opens a graph. The name is a file, plain or compressed by gzip, zstd, bzip2 or xz; several
+// files, as a directory, a pattern such as "parts/*.csv" or names with commas between; "-" for
+// standard input; or a generator, as [Generate] takes it. [LoadOptions] have the format. Errors of a
+// file's content name the file, the line and the column.
 func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)

@@ -12,7 +12,8 @@ import (
 
 // LoadOptions say how a graph is read and stored. The zero value takes it as it is, in one partition.
 type LoadOptions struct {
-	// Format is the file's format: snap, el, wel, mtx, ldbc, graph500, adjacency, csv or tsv; empty means to find out.
+	// Format is the file's format, by a name in docs/reference/formats.md, such as el or csv; empty
+	// means to find out.
 	Format string
 	Kind   Kind
 	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.

@@ -49,7 +49,7 @@ type Options struct {
 	// does not return is waited for.
 	SuperstepTimeout time.Duration
 	// Trace gets a JSON object a line for each superstep of each partition, after one that begins the run and before one
-	// that ends it (docs/formats.md). KeepTrace keeps the supersteps' in the result.
+	// that ends it (docs/reference/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool
 	// Columns are columns of the program that begin with the values of earlier results, functions or files, those of edges with files alone:

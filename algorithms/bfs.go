@@ -1,5 +1,3 @@
-// Package algorithms has the vertex programs that come with superstep. They use the public API alone, and are written
-// to be read: each is what a user would write.
 package algorithms
 
 import (

@@ -70,9 +70,15 @@ func (Eigenvector) send(v *pregel.Vertex[float64, float64], x float64) {
 // Resend sends what is raw again, when a run goes on from a checkpoint.
 func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeighbors(raw.Of(v)) }
 
+// Limits returns the number of iterations after which a run ends, and the change below which it
+// ends before.
+func (p Eigenvector) Limits() (iterations int, tolerance float64) {
+	return limits(p.Iterations, p.Tolerance)
+}
+
 // MaxSupersteps is one before the first iteration, one for each, and the one that divides the last scores.
 func (p Eigenvector) MaxSupersteps() int {
-	limit, _ := limits(p.Iterations, p.Tolerance)
+	limit, _ := p.Limits()
 	return mostSupersteps(limit, 1, 2)
 }
 
@@ -82,6 +88,6 @@ func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 		return
 	}
 	eigenvalue.Replace(c, length(c)-1)
-	limit, tolerance := limits(p.Iterations, p.Tolerance)
+	limit, tolerance := p.Limits()
 	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, watched(p.Iterations, p.Tolerance))
 }

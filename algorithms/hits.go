@@ -75,15 +75,21 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 	v.SendAlong(d, x)
 }
 
+// Limits returns the number of iterations after which a run ends, and the change below which it
+// ends before.
+func (p HITS) Limits() (iterations int, tolerance float64) {
+	return limits(p.Iterations, p.Tolerance)
+}
+
 // MaxSupersteps is one before the first iteration, two for each, and the one that divides the hubs.
 func (p HITS) MaxSupersteps() int {
-	limit, _ := limits(p.Iterations, p.Tolerance)
+	limit, _ := p.Limits()
 	return mostSupersteps(limit, 2, 2)
 }
 
 // Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.
 func (p HITS) Coordinate(c *pregel.Coordinator) {
-	limit, tolerance := limits(p.Iterations, p.Tolerance)
+	limit, tolerance := p.Limits()
 	switch {
 	case c.Phase == last:
 		endRun(c, step.Value(c) < tolerance, true, watched(p.Iterations, p.Tolerance))

@@ -3,7 +3,6 @@ package algorithms
 import (
 	"cmp"
 	"errors"
-	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/combiners"
@@ -11,8 +10,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Louvain finds communities of high modularity (Blondel, Guillaume, Lambiotte, Lefebvre 2008) in an undirected graph: the value of a vertex
-// is the least VertexID of its community, which is its vertex of the highest degree. Modularity is
+// Louvain finds communities of high modularity (Blondel, Guillaume, Lambiotte, Lefebvre 2008) in an
+// undirected graph. The value of a vertex is the representative of its community: the member with
+// most edges, of equals the first in the input. Modularity is
 //
 //	sum over communities c of in(c)/W - (total(c)/W)²
 //
@@ -20,27 +20,58 @@ import (
 // ends. Weights are 1 in a graph without; parallel edges count each; a loop adds twice its weight to its vertex's degree. A vertex
 // without edges of positive weight to others is a community by itself.
 //
-// It goes level by level. On each, vertices move to the community of a neighbour that gains most (louvainMove); then a community becomes
-// one vertex of a smaller graph (louvainMerge, which changes the graph). It ends with the level that gains less than Tolerance.
+// It goes level by level. On each, vertices move to the community of a neighbour that gains most
+// (louvainMove). Communities are then split into their connected parts (louvainSplit), and each
+// becomes one vertex of a smaller graph (louvainMerge, which changes the graph), until no two
+// communities gain by merging. Then the vertices of the loaded graph move again (louvainRestore),
+// and so on until none gains. In the result no move of a vertex, to another community or to one of
+// its own, and no merge of two communities gains more than Tolerance, and every community is
+// connected. Graphs of at most 4096 vertices are searched four times, in different orders; the best
+// search counts.
 //
-// The result is the same for any partitions and threads where sums of weights are whole numbers and the square of their total is below 2^53, and
-// with Options.Deterministic for all weights. A round of moves takes three supersteps and a message along every edge, merging
-// seven and two along every edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that wants --grid Nx1.
+// The result is the same for any partitions and threads where sums of weights are whole numbers and
+// the square of their total is below 2^53, and with Options.Deterministic for all weights. A round
+// of moves takes five supersteps and a message along every edge, merging four and one along every
+// edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
+// wants --grid Nx1.
 type Louvain struct {
-	Tolerance  float64 `param:"tolerance" default:"1e-6" zero:"refused" help:"end with a level that raises modularity by less"`                                         // 0 means 1e-6
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has at most, 2 or more: moves are judged a round later"` // 0 means 100
+	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"vertices do not move for a gain of modularity up to this"`                       // 0 means 1e-12
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has before its communities are merged, at most"` // 0 means 100
 }
 
 var (
-	louvainParent    = pregel.NewVertexColumn[ID]("parent").Private()        // and one more, of a vertex that was merged into another; else 0
-	louvainInside    = pregel.NewVertexColumn[float64]("inside").Private()   // weight inside what a vertex of the level stands for, from both ends
-	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()     // the best that a level's moves have found
-	louvainWeight    = pregel.NewEdgeColumn[float64]("sum_weight").Private() // for graphs without weights, too
+	louvainParent    = pregel.NewVertexColumn[ID]("parent").Private()          // and one more, of a vertex that was merged into another; else 0
+	louvainInside    = pregel.NewVertexColumn[float64]("inside").Private()     // weight inside what a vertex of the level stands for, from both ends
+	louvainCommunity = pregel.NewVertexColumn[ID]("community").Private()       // None is one of its own
+	louvainArcs      = pregel.NewVertexColumn[[]louvainArc]("arcs").Private()  // of the loaded graph
+	louvainBest      = pregel.NewVertexColumn[louvainSearch]("best").Private() // the best search so far
+	louvainWeight    = pregel.NewEdgeColumn[float64]("sum_weight").Private()   // for graphs without weights, too
 
 	modularity   = pregel.SumOf[float64]("modularity").Persistent()
 	totalWeight  = pregel.SumOf[float64]("total_weight").Persistent().Unreported()
 	insideWeight = pregel.SumOf[float64]("inside_weight").Persistent().Unreported()
 	squareTotals = pregel.SumOf[float64]("square_totals").Persistent().Unreported()
+	searches     = pregel.MaxOf("searches", 0).Persistent().Unreported() // how many searches are done
+)
+
+// louvainArc is an edge of the loaded graph, as one of its ends has it. Parallel ones are one. The
+// first of a vertex is for its loops.
+type louvainArc struct {
+	To     ID
+	Weight float64
+}
+
+// louvainSearch is what the best of some searches found for a vertex.
+type louvainSearch struct {
+	Searches   int
+	Modularity float64
+	Community  ID
+}
+
+// Graphs of at most smallGraph vertices are searched mostSearches times.
+const (
+	smallGraph   = 4096
+	mostSearches = 4
 )
 
 // quality is the modularity of communities by their sums.
@@ -51,13 +82,9 @@ func quality(inside, squares, total float64) float64 {
 	return inside/total - squares/total/total
 }
 
-// Validate refuses limits that are none, and one round: its moves would be judged in the second (louvainMove.Coordinate).
+// Validate refuses limits that are none.
 func (p Louvain) Validate() error {
-	err := checkLimits(0, p.Tolerance, "a number above 0")
-	if p.Iterations < 2 && p.Iterations != 0 {
-		err = errors.Join(fmt.Errorf("iterations is %d, want 2 or more: moves are judged a round later", p.Iterations), err)
-	}
-	return err
+	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
 // ValidateGraph refuses directed graphs, of which modularity is another.
@@ -71,16 +98,25 @@ func (Louvain) ValidateGraph(g pregel.GraphInfo) error {
 // NonNegative says that no weight may be negative.
 func (Louvain) NonNegative() {}
 
-// Plan is the levels, and the search for the communities of all vertices.
+// EffectiveTolerance returns the Tolerance, or its default where that is 0.
+func (p Louvain) EffectiveTolerance() float64 { return cmp.Or(p.Tolerance, 1e-12) }
+
+// Plan is the searches. At the end the graph is that of the communities of the best one.
 func (p Louvain) Plan() pregel.Plan {
-	tolerance := cmp.Or(p.Tolerance, 1e-6)
-	little := func(r *plan.Round) bool {
-		return !(louvainGain.Value(r) > 0 && louvainGain.Value(r) >= tolerance)
-	}
+	move := plan.Phase(pregel.List(louvainMove{p.EffectiveTolerance(), cmp.Or(p.Iterations, 100)}))
+	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})), plan.Phase(pregel.List(louvainMerge{})))
+	merged := func(r *plan.Round) bool { return louvainMerged.Value(r) == 0 }
+	settled := func(r *plan.Round) bool { return louvainMoved.Value(r) == 0 }
+	searched := func(r *plan.Round) bool { return searches.Value(r) == 0 || searches.Value(r) >= mostSearches }
 	return plan.Sequence(
 		plan.Phase(louvainBegin{}),
-		plan.Repeat(little, plan.Phase(pregel.List(louvainMove{tolerance, cmp.Or(p.Iterations, 100)})), plan.Phase(pregel.List(louvainMerge{}))),
-		plan.Phase(pregel.List(louvainFind{})))
+		plan.Repeat(searched,
+			move,
+			plan.Repeat(settled,
+				merge, plan.Repeat(merged, move, merge),
+				plan.Phase(pregel.List(louvainFind{})), plan.Phase(louvainRestore{}), move),
+			plan.Phase(pregel.List(louvainJudge{}))),
+		merge)
 }
 
 // Columns are what the phases have found.
@@ -106,7 +142,8 @@ func (Louvain) Coordinate(c *pregel.Coordinator) {
 	}
 }
 
-// Compute takes the result of the phases. A community's sums are those of its one vertex in the last graph.
+// Compute takes the result of the last merge. A community's sums are those of its one vertex in the
+// last graph.
 func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 	if v.Superstep() > 0 {
 		v.VoteToHalt()
@@ -126,21 +163,147 @@ func addCommunity(s pregel.Scope, inside, total float64) {
 	totalWeight.Add(s, total)
 }
 
-// louvainBegin is the first phase: the weights of the loaded graph.
+// louvainBegin is the first phase: every vertex keeps its edges, and is a community.
 type louvainBegin struct{}
 
 func (louvainBegin) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
-func (louvainBegin) Columns() []pregel.Column      { return []pregel.Column{louvainInside, louvainWeight} }
+
+func (louvainBegin) Columns() []pregel.Column {
+	return []pregel.Column{louvainInside, louvainCommunity, louvainArcs, louvainWeight}
+}
 
 func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
-	var loops []float64
+	weights := make([]louvainArc, 0, 1+v.OutDegree())
 	for e := range v.Edges() {
 		if louvainWeight.Set(e, e.Weight); e.To == v.ID() {
-			loops = append(loops, 2*e.Weight)
+			weights = append(weights, louvainArc{e.To, 2 * e.Weight})
+		} else if e.Weight > 0 {
+			weights = append(weights, louvainArc{e.To, e.Weight})
 		}
 	}
-	louvainInside.Set(v, sortedSum(loops))
+	slices.SortFunc(weights, func(a, b louvainArc) int { return cmp.Or(cmp.Compare(a.To, b.To), cmp.Compare(a.Weight, b.Weight)) })
+	arcs := append(make([]louvainArc, 0, 1+len(weights)), louvainArc{To: v.ID()})
+	for _, w := range weights {
+		switch last := &arcs[len(arcs)-1]; {
+		case w.To == v.ID():
+			arcs[0].Weight += w.Weight
+		case w.To == last.To:
+			last.Weight += w.Weight
+		default:
+			arcs = append(arcs, w)
+		}
+	}
+	louvainArcs.Set(v, arcs)
+	louvainInside.Set(v, arcs[0].Weight)
+	louvainCommunity.Set(v, v.ID())
 	v.VoteToHalt()
+}
+
+// louvainRestore puts the loaded graph back: a vertex removes the edges of the level, then adds its
+// own, and then weighs them. It keeps the community that louvainFind found.
+type louvainRestore struct{}
+
+func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
+func (louvainRestore) Mutations() pregel.Mutations   { return pregel.Mutations{} }
+
+func (louvainRestore) Columns() []pregel.Column {
+	return []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight}
+}
+
+func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
+	arcs := louvainArcs.Of(v)
+	switch v.Superstep() {
+	case 0:
+		if louvainCommunity.Set(v, v.ID()); louvainParent.Of(v) != 0 {
+			louvainCommunity.Set(v, louvainParent.Of(v)-1)
+		}
+		louvainParent.Set(v, 0)
+		louvainInside.Set(v, arcs[0].Weight)
+		removeEdges(v)
+	case 1:
+		for _, a := range arcs[1:] {
+			if a.To > v.ID() {
+				v.AddEdge(a.To, a.Weight)
+			}
+		}
+	default:
+		i := 1
+		for e := range v.Edges() { // by rising ids, too
+			louvainWeight.Set(e, arcs[i].Weight)
+			i++
+		}
+		v.VoteToHalt()
+	}
+}
+
+// removeEdges removes a vertex's edges. Of an edge's two ends the one of the greater id does it:
+// ids are by falling degree, so hubs leave it to others.
+func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
+	var ends []ID
+	for e := range v.Edges() {
+		if e.To <= v.ID() {
+			ends = append(ends, e.To)
+		}
+	}
+	for _, to := range slices.Compact(ends) {
+		v.RemoveEdge(to)
+	}
+}
+
+// louvainJudge ends a search: if its communities are the best so far, they are kept. Then every
+// vertex is a community again, for the next search, or has the best that was found.
+type louvainJudge struct{}
+
+func (louvainJudge) Columns() []pregel.Column {
+	return []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight}
+}
+
+func (louvainJudge) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{modularity, totalWeight, insideWeight, squareTotals, searches}
+}
+
+// Coordinate computes the modularity when all vertices have given their sums.
+func (louvainJudge) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == 2 {
+		modularity.Replace(c, quality(insideWeight.Value(c), squareTotals.Value(c), totalWeight.Value(c)))
+	}
+}
+
+func (louvainJudge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []louvainNews) {
+	community := louvainCommunity.Of(v)
+	switch v.Superstep() {
+	case 0:
+		v.SendToAllNeighbors(louvainNews{From: v.ID(), Community: community})
+		v.Send(community, louvainNews{Weight: weightedDegree(v), Members: 1})
+	case 1:
+		var degrees []float64
+		near := make([]louvainNews, 0, len(news))
+		for _, n := range news {
+			if n.Members == 1 {
+				degrees = append(degrees, n.Weight)
+			} else {
+				near = append(near, n)
+			}
+		}
+		total := sortedSum(degrees)
+		squareTotals.Add(v, total*total)
+		totalWeight.Add(v, total)
+		insideWeight.Add(v, louvainInside.Of(v)+insideOf(v, near, community))
+	default:
+		best := louvainBest.Of(v)
+		if q := modularity.Value(v); best.Searches == 0 || q > best.Modularity+1e-12 {
+			best.Modularity, best.Community = q, community
+		}
+		if best.Searches++; v.NumVertices() > smallGraph {
+			best.Searches = mostSearches
+		}
+		if louvainCommunity.Set(v, v.ID()); best.Searches >= mostSearches {
+			louvainCommunity.Set(v, best.Community)
+		}
+		louvainBest.Set(v, best)
+		searches.Add(v, best.Searches)
+		v.VoteToHalt()
+	}
 }
 
 // weightedDegree returns the weight inside a vertex of a level and of its edges to others.
@@ -163,8 +326,9 @@ func sortedSum(xs []float64) (sum float64) {
 	return sum
 }
 
-// louvainFind is the last phase: by pointer jumping, every vertex finds the one that stands for it in the last graph, in two supersteps for
-// each doubling of the number of levels. The value of a vertex is an ancestor; messages are who asks for it, and the answers.
+// louvainFind is the end of the levels: by pointer jumping, every vertex finds the one that stands
+// for it in the last graph, in two supersteps for each doubling of the number of levels. The value
+// of a vertex is an ancestor; messages are who asks for it, and the answers.
 type louvainFind struct{}
 
 func (louvainFind) Columns() []pregel.Column { return []pregel.Column{louvainParent} }

@@ -4,12 +4,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
+	"github.com/superstep-go/superstep/algorithms/verify"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
@@ -62,8 +65,9 @@ func modularityOf[C comparable](n int, list []superstep.Edge, community []C) flo
 	return q / total
 }
 
-// louvainTwin is Louvain as Blondel et al. have it, one vertex after the other, on a matrix.
-func louvainTwin(n int, list []superstep.Edge) []int {
+// louvainTwin is Louvain as Blondel et al. have it, one vertex after the other in a random order,
+// on a matrix.
+func louvainTwin(rng *rand.Rand, n int, list []superstep.Edge) []int {
 	a, of := make([][]float64, n), make([]int, n)
 	for v := range a {
 		a[v], of[v] = make([]float64, n), v
@@ -85,7 +89,7 @@ func louvainTwin(n int, list []superstep.Edge) []int {
 		moved := false
 		for again := true; again; {
 			again = false
-			for v := range a {
+			for _, v := range rng.Perm(size) {
 				joins := make([]float64, size)
 				for u, w := range a[v] {
 					if u != v {
@@ -172,10 +176,17 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 	if want := modularityOf(n, list, found); math.Abs(q-want) > 1e-12 {
 		t.Errorf("the modularity is reported as %g, and is %g", q, want)
 	}
+	named, tuples, weights := make([]uint64, n), make([][2]uint64, 0, len(list)), make([]float64, 0, len(list))
 	for v, c := range found {
-		if w := found[g.Label(c)]; w != c || pregeltest.ID(t, g, uint64(v)) < c {
-			t.Errorf("vertex %d is in the community of %d, which is not its least", v, g.Label(c))
-		}
+		named[v] = g.Label(c)
+	}
+	for _, e := range list {
+		tuples, weights = append(tuples, [2]uint64{e.From, e.To}), append(weights, e.Weight)
+	}
+	packed := edges.Pack(uint64(n), tuples, weights)
+	defer packed.Close()
+	if err := verify.Louvain(verify.Graph{Edges: packed, Vertices: n}, 1e-12, named); err != nil {
+		t.Error(err)
 	}
 	return found, q
 }
@@ -186,9 +197,29 @@ func TestLouvainOfTheKarateClub(t *testing.T) {
 	for i := range list {
 		list[i].Weight = 1
 	}
-	found, q := communities(t, 35, list, g)
-	if twin := modularityOf(35, list, louvainTwin(35, list)); q < 0.4 || twin < 0.4 {
-		t.Errorf("the modularity is %g of %v, and %g by the twin", q, found, twin)
+	if _, q := communities(t, 35, list, g); math.Abs(q-0.4197896) > 1e-6 { // the greatest that there is
+		t.Errorf("the modularity is %g", q)
+	}
+}
+
+// TestLouvainOfCases: graphs on which it once ended too early.
+func TestLouvainOfCases(t *testing.T) {
+	for _, test := range []struct {
+		edges string
+		want  float64
+	}{
+		{"0-1 1-2 0-2", 0},
+		{"0-1 0-2", 0},
+		{"1-0:0.1 2-0:0.7 1-1:0.3", 0.343},
+		{"0-1 1-2 2-3", 1.0 / 6},
+	} {
+		res, err := superstep.Run(t.Context(), pregeltest.Graph(t, test.edges), algorithms.Louvain{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if q := res.Aggregates["modularity"].(float64); q < test.want-1e-3 {
+			t.Errorf("%s: the modularity is %g, expected %g", test.edges, q, test.want)
+		}
 	}
 }
 
@@ -203,17 +234,71 @@ func TestLouvainFindsWhatIsPlanted(t *testing.T) {
 	}
 }
 
-func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
-	for seed := range uint64(30) {
-		groups, size := 2+int(seed%6), 10+int(seed*7%30)
-		n := groups * size
-		list := planted(seed, groups, size, 6, float64(seed%5))
-		_, q := communities(t, n, list, listed(t, n, list, superstep.LoadOptions{Weights: superstep.Float64}))
-		twin := modularityOf(n, list, louvainTwin(n, list))
-		if t.Logf("seed %d: %.4f, twin %.4f", seed, q, twin); q < 0.95*twin {
-			t.Errorf("seed %d: the modularity is %g, and by the twin %g", seed, q, twin)
+// anyGraph returns a random graph of 3 to 80 vertices: a tree, a sparse or a dense one, one of
+// groups, or a path with shortcuts.
+func anyGraph(seed uint64) (n int, list []superstep.Edge) {
+	rng := rand.New(rand.NewPCG(seed, 45))
+	n = 3 + rng.IntN(78)
+	add := func(u, v int) {
+		w := 1.0
+		if seed%2 == 1 {
+			w = float64(1 + rng.IntN(9))
+		}
+		list = append(list, superstep.Edge{From: uint64(u), To: uint64(v), Weight: w})
+	}
+	switch kind := seed / 2 % 5; kind {
+	case 0, 1:
+		for v := 1; v < n; v++ {
+			if kind == 0 {
+				add(rng.IntN(v), v)
+				continue
+			}
+			if add(v-1, v); rng.IntN(3) == 0 {
+				add(rng.IntN(v), v)
+			}
+		}
+	case 2, 3:
+		for range n + rng.IntN(3*n) {
+			add(rng.IntN(n), rng.IntN(n))
+		}
+	default:
+		groups := 2 + rng.IntN(6)
+		for v := range n {
+			for u := range v {
+				if p := rng.Float64(); p < 0.03 || u%groups == v%groups && p < 0.5 {
+					add(u, v)
+				}
+			}
 		}
 	}
+	return n, list
+}
+
+// TestLouvainIsAsGoodAsOneVertexAfterTheOther: its modularity is never below the worst of ten
+// orders of the vertices.
+func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
+	graphs, best, between := uint64(40), 0, 0
+	if os.Getenv("SUPERSTEP_SOAK") != "" {
+		graphs = 500
+	}
+	for seed := range graphs {
+		n, list := anyGraph(seed)
+		_, q := communities(t, n, list, listed(t, n, list, superstep.LoadOptions{Weights: superstep.Float64}))
+		least, most := 1.0, -1.0
+		for order := range uint64(10) {
+			twin := modularityOf(n, list, louvainTwin(rand.New(rand.NewPCG(order, seed)), n, list))
+			least, most = min(least, twin), max(most, twin)
+		}
+		switch {
+		case q < least-1e-12:
+			t.Errorf("seed %d: the modularity is %g, and by the twin %g to %g", seed, q, least, most)
+		case q < most-1e-12:
+			between++
+		default:
+			best++
+		}
+	}
+	t.Logf("of %d graphs %d are as good as the best of ten orders or better, %d between the worst and the best", graphs, best, between)
 }
 
 func TestLouvainOfOddGraphs(t *testing.T) {
@@ -237,10 +322,9 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 		}
 	}
 	for message, p := range map[string]algorithms.Louvain{
-		"iterations is -1, want 2 or more":                                {Iterations: -1},
-		"iterations is 1, want 2 or more: moves are judged a round later": {Iterations: 1},
-		"tolerance is -1, want a number above 0":                          {Tolerance: -1},
-		"tolerance is NaN, want a number above 0":                         {Tolerance: math.NaN()},
+		"iterations is -1, want 1 or more":        {Iterations: -1},
+		"tolerance is -1, want a number above 0":  {Tolerance: -1},
+		"tolerance is NaN, want a number above 0": {Tolerance: math.NaN()},
 	} {
 		_, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p)
 		refused(t, err, message)
@@ -254,21 +338,21 @@ func TestLouvainOfOddGraphs(t *testing.T) {
 }
 
 func TestLouvainInAllSettings(t *testing.T) {
-	list := planted(3, 5, 12, 5, 2)
+	list := planted(3, 3, 8, 4, 1)
 	for _, o := range []superstep.LoadOptions{{Weights: superstep.Float64}, {Weights: superstep.Float32}, {Weights: superstep.NoWeights}} {
 		if o.Weights == superstep.NoWeights {
 			for i := range list {
 				list[i].Weight = 0
 			}
 		}
-		pregeltest.Matrix(t, listed(t, 60, list, o), algorithms.Louvain{})
+		pregeltest.Matrix(t, listed(t, 24, list, o), algorithms.Louvain{})
 	}
 	rng := rand.New(rand.NewPCG(3, 6))
 	for i := range list {
 		list[i].Weight = rng.Float64()
 	}
 	deterministic := func(_, _ pregel.VertexID) bool { return true } // only deterministic runs are compared
-	pregeltest.Matrix(t, listed(t, 60, list, superstep.LoadOptions{Weights: superstep.Float64}), algorithms.Louvain{}, deterministic)
+	pregeltest.Matrix(t, listed(t, 24, list, superstep.LoadOptions{Weights: superstep.Float64}), algorithms.Louvain{}, deterministic)
 }
 
 // TestLouvainLeavesAnEdgeForEachTwoCommunities looks at the graph of the result.
@@ -296,5 +380,5 @@ func TestLouvainOnACluster(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
 	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Kind: superstep.Undirected})
 	programtest.Same(t, here, there, algorithms.Louvain{}, superstep.Options{})
-	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 2}, superstep.Options{})
+	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 1}, superstep.Options{})
 }

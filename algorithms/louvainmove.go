@@ -10,17 +10,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// louvainMove is the local moving of one level: every vertex begins as a community and moves to that of a neighbour as long as this gains.
-// The name of a community is the id of any vertex of the level, which keeps its sums, member or not. A round is three supersteps:
+// louvainMove is the local moving of one level: every vertex moves to the community of a neighbour
+// as long as this gains. The name of a community is the id of any vertex of the level, which keeps
+// its sums, member or not. A round is five supersteps:
 //
-//	0  a vertex moves, by what its neighbours have sent, and sends its degree to its community
+//	0  a vertex moves, if both its communities let it, and sends its degree to its community
 //	1  a community adds up degrees, and sends the total to its members
 //	2  a vertex sends its community and the total to its neighbours
+//	3  a vertex that gains by moving asks its community, and that to which it wants to go
+//	4  a community lets vertices go or come: the first, and others as far as all gain together
 //
-// Vertices that move at once, by what was before, may swap for ever or gain less than they think. Against this vertices take turns, each once in
-// two rounds, by a hash of id and round, and of two communities of one vertex only that of the greater name joins the other (Lu,
-// Halappanavar and Kalyanaraman 2015). What is kept is the best of all rounds, by their modularity. It ends when two rounds move nothing, or
-// four gain less than the tolerance.
+// Vertices that move at once, by what was before, gain less than they think. So a community does in
+// a round what the first to ask wants, either lets go or lets come, and of the others only those
+// whose gains outweigh what they cost each other: every round raises the modularity. In the first
+// search the first is who gains most; in others the order is by a hash. When nobody asks, those ask
+// who gain by being alone. It ends when nobody asks again, or when some are to be alone, which
+// louvainSplit makes them.
 type louvainMove struct {
 	tolerance float64
 	rounds    int
@@ -28,162 +33,166 @@ type louvainMove struct {
 
 // louvainPlace is where a vertex is.
 type louvainPlace struct {
-	Community, Before ID // now, and before the last moves
-	Total             float64
-	Members           int
-	Degree            float64 // the vertex's own
+	Community, Target ID      // now, and to which it asks to go: None is one of its own
+	Total, Degree     float64 // the community's, and the vertex's own
 }
 
 // louvainNews is a message of all kinds.
 type louvainNews struct {
 	From, Community ID
 	Weight          float64 // of the vertex, the community or, once received, the edge
-	Total           float64
+	Total           float64 // of a community; of a vertex that asks, the gain
 	Members         int
 }
 
-// louvainState is what the coordinator knows of the rounds so far.
-type louvainState struct {
-	Round, Quiet, Idle int     // Quiet rounds have gained little, Idle ones have moved nothing
-	Squares            float64 // of the communities that are looked at
-	Best, Mark         float64 // the best modularity, and the one from which gains are counted
-}
-
 var (
-	louvainMoved  = pregel.SumOf[int64]("moved").Unreported()
-	louvainIn     = pregel.SumOf[float64]("moved_inside").Unreported()
-	louvainSquare = pregel.SumOf[float64]("moved_squares").Unreported()
-	louvainRounds = pregel.NewAggregator("rounds", nil, func(a, b louvainState) louvainState {
-		if b.Round > a.Round {
-			return b
-		}
-		return a
-	}).Persistent().Unreported() // only the coordinator sets it
+	louvainMoved = pregel.SumOf[int64]("moved").Persistent().Unreported()
+	louvainAsked = pregel.SumOf[int64]("asked").Unreported()
+	louvainAlone = pregel.MaxOf("alone", 0).Persistent().Unreported() // only the coordinator sets it
+)
+
+// Who may ask, and when the phase ends.
+const (
+	anyAsk = iota
+	aloneAsk
+	aloneMove
 )
 
 // leastSquare is of a total weight with which products of degrees, which are far less, keep their digits.
 const leastSquare = 1e-270
 
-// better is the phase of a superstep that knows that the last communities were the best so far.
-const better = 1
-
 func (louvainMove) Columns() []pregel.Column {
-	return []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainWeight}
+	return []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight}
 }
 
 func (louvainMove) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{totalWeight, louvainMoved, louvainIn, louvainSquare, louvainRounds}
+	return []pregel.Aggregate{totalWeight, louvainMoved, louvainAsked, louvainAlone}
 }
 
-// Coordinate judges in superstep 1 of a round the communities of the round before, whose inside weight is known only now.
+// Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody
+// asked to be alone.
 func (p louvainMove) Coordinate(c *pregel.Coordinator) {
-	s := louvainRounds.Value(c)
-	switch {
-	case c.Superstep%3 == 2:
-		if s.Idle >= 2 || s.Quiet >= 4 || s.Round > p.rounds {
-			c.Halt()
-			return
-		}
-		s.Squares = louvainSquare.Value(c)
-	case c.Superstep%3 == 1 && c.Superstep > 1:
-		q := quality(louvainIn.Value(c), s.Squares, totalWeight.Value(c))
-		c.SetPhase(0)
-		if s.Round == 1 || q > s.Best {
-			s.Best = q
-			c.SetPhase(better)
-		}
-		if s.Quiet++; s.Round == 1 || s.Best-s.Mark >= p.tolerance {
-			s.Quiet, s.Mark = 0, s.Best
-		}
-		if s.Idle++; louvainMoved.Value(c) > 0 {
-			s.Idle = 0
-		}
-		s.Round++
-	case c.Superstep == 1:
-		s.Round = 1
-		if total := totalWeight.Value(c); total != 0 && !(total*total >= leastSquare && total*total <= math.MaxFloat64) {
-			c.Fail(fmt.Errorf("the weighted degrees add up to %g, whose square 64 bits cannot hold: multiply all weights by one number", total))
-		}
+	if total := totalWeight.Value(c); c.Superstep == 1 && total != 0 && !(total*total >= leastSquare && total*total <= math.MaxFloat64) {
+		c.Fail(fmt.Errorf("the weighted degrees add up to %g, whose square 64 bits cannot hold: multiply all weights by one number", total))
 	}
-	louvainRounds.Replace(c, s)
+	alone := louvainAlone.Value(c)
+	switch asked := louvainAsked.Value(c) > 0; {
+	case c.Superstep%5 == 4 && asked && alone == aloneAsk:
+		louvainAlone.Replace(c, aloneMove)
+	case c.Superstep%5 == 4 && !asked && alone == anyAsk:
+		louvainAlone.Replace(c, aloneAsk)
+	case c.Superstep%5 == 4 && !asked, c.Superstep%5 == 1 && alone == aloneMove,
+		c.Superstep%5 == 1 && alone == anyAsk && c.Superstep/5 >= p.rounds:
+		c.Halt()
+	}
 }
 
 func (p louvainMove) Compute(v *pregel.Vertex[louvainPlace, louvainNews], news []louvainNews) {
 	here := v.Ref()
-	switch v.Superstep() % 3 {
+	switch v.Superstep() % 5 {
 	case 0:
 		if v.Superstep() == 0 {
 			if p.begin(v); v.OutDegree() == 0 {
 				return
 			}
-		} else {
-			p.move(v, news)
+		} else if len(news) == 2 || len(news) == 1 && here.Target == pregel.None {
+			louvainMoved.Add(v, 1)
+			if louvainCommunity.Set(v, here.Target); here.Target == pregel.None {
+				return
+			}
+			here.Community = here.Target
 		}
 		v.Send(here.Community, louvainNews{From: v.ID(), Weight: here.Degree})
 	case 1:
-		if v.Superstep() > 1 && v.Phase() == better {
-			louvainCommunity.Set(v, here.Before)
-		}
-		total, members := 0.0, len(news)
+		total := 0.0
 		slices.SortFunc(news, func(a, b louvainNews) int { return cmp.Compare(a.Weight, b.Weight) })
 		for i := range news {
 			total += news[i].Weight
 		}
-		louvainSquare.Add(v, total*total)
 		for i := range news {
-			v.Send(news[i].From, louvainNews{Total: total, Members: members})
+			v.Send(news[i].From, louvainNews{Total: total})
 		}
 	case 2:
-		here.Total, here.Members = news[0].Total, news[0].Members
-		v.SendToAllNeighbors(louvainNews{From: v.ID(), Community: here.Community, Total: here.Total, Members: here.Members})
+		here.Total = news[0].Total
+		v.SendToAllNeighbors(louvainNews{From: v.ID(), Community: here.Community, Total: here.Total, Members: 1})
+	case 3:
+		p.ask(v, news)
+	case 4:
+		p.let(v, news)
 	}
 }
 
-// begin makes a vertex a community. One without edges has nothing to do in the level.
+// begin takes a vertex's community. One without edges has nothing to do in the level.
 func (louvainMove) begin(v *pregel.Vertex[louvainPlace, louvainNews]) {
 	here := v.Ref()
-	here.Community, here.Degree = v.ID(), weightedDegree(v)
-	louvainCommunity.Set(v, v.ID())
+	here.Community, here.Degree = louvainCommunity.Of(v), weightedDegree(v)
 	totalWeight.Add(v, here.Degree)
 	if v.OutDegree() == 0 {
 		v.Finish()
 	}
 }
 
-// move takes the community that gains most: of equals the vertex's own, and then the one of the least name.
-func (louvainMove) move(v *pregel.Vertex[louvainPlace, louvainNews], news []louvainNews) {
+// ask finds the community that gains most, of equals the one of the least name, and asks both
+// communities for the move.
+func (p louvainMove) ask(v *pregel.Vertex[louvainPlace, louvainNews], news []louvainNews) {
 	here, total := v.Ref(), totalWeight.Value(v)
+	own := insideOf(v, news, here.Community)*total - here.Degree*(here.Total-here.Degree)
+	most := own
+	if here.Target = pregel.None; louvainAlone.Value(v) == anyAsk {
+		t := louvainTables.Get().(*louvainTable)
+		t.add(news)
+		for _, community := range t.found {
+			at := t.communities[community]
+			gain := at.Weight*total - here.Degree*at.Total
+			if community != here.Community && at.Weight > 0 && (gain > most || gain == most && here.Target != pregel.None && community < here.Target) {
+				here.Target, most = community, gain
+			}
+		}
+		t.empty()
+		louvainTables.Put(t)
+	} else {
+		most = 0
+	}
+	if gain := 2 * (most - own) / total / total; gain > p.tolerance {
+		louvainAsked.Add(v, 1)
+		wish := louvainNews{From: v.ID(), Community: here.Target, Weight: here.Degree, Total: gain}
+		if v.Send(here.Community, wish); here.Target != pregel.None {
+			v.Send(here.Target, wish)
+		}
+	}
+}
+
+// let answers those who may move. Of two vertices of degrees a and b that both come or both go,
+// either gains up to 2ab/total² less: half of a gain is for what this costs in the community that
+// is left, and half in the other.
+func (louvainMove) let(v *pregel.Vertex[louvainPlace, louvainNews], wishes []louvainNews) {
+	search, round := uint64(louvainBest.Of(v).Searches), uint64(v.Superstep()/5)
+	slices.SortFunc(wishes, func(a, b louvainNews) int {
+		if search == 0 {
+			return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.From, b.From))
+		}
+		salt := hash(search<<32 + round)
+		return cmp.Compare(hash(uint64(a.From)^salt), hash(uint64(b.From)^salt))
+	})
+	total, moving := totalWeight.Value(v), 0.0
+	for _, wish := range wishes {
+		if (wish.Community == v.ID()) == (wishes[0].Community == v.ID()) && wish.Total > 4*wish.Weight/total*moving/total {
+			moving += wish.Weight
+			v.Send(wish.From, louvainNews{})
+		}
+	}
+}
+
+// insideOf weighs the messages of all of a vertex's edges, and returns how much those to a
+// community weigh.
+func insideOf[V any](v *pregel.Vertex[V, louvainNews], news []louvainNews, community ID) (inside float64) {
 	weighEdges(v, news)
-	inside := 0.0
 	for i := range news {
-		if news[i].Community == here.Community {
+		if news[i].Community == community {
 			inside += news[i].Weight
 		}
 	}
-	louvainIn.Add(v, louvainInside.Of(v)+inside)
-	here.Before = here.Community
-	round := uint64(v.Superstep() / 3)
-	if hash(hash(v.Label())+round/2)&1 != round&1 {
-		return // not its turn
-	}
-	best, members := here.Community, 0
-	most := inside*total - here.Degree*(here.Total-here.Degree)
-	t := louvainTables.Get().(*louvainTable)
-	t.add(news)
-	for _, community := range t.found {
-		at := t.communities[community]
-		gain := at.Weight*total - here.Degree*at.Total
-		if community != here.Community && (gain > most || gain == most && best != here.Community && community < best) {
-			best, members, most = community, at.Members, gain
-		}
-	}
-	t.empty()
-	louvainTables.Put(t)
-	if best == here.Community || here.Members == 1 && members == 1 && best > here.Community {
-		return
-	}
-	here.Community = best
-	louvainMoved.Add(v, 1)
+	return inside
 }
 
 // louvainTable sums weights by community: a place for each vertex that may name one.

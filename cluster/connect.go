@@ -1,9 +1,15 @@
-// Package cluster runs programs on graphs of a cluster: [Connect] returns a connection, whose graphs superstep.Run takes as it does those in
-// this process.
+// Package cluster runs programs from Go on a cluster: [Connect] returns a connection, and
+// superstep.Run takes the graphs of a connection as it takes those in this process.
 //
-//	conn, err := cluster.Connect(ctx, "10.0.0.1:7700", cluster.Options{TokenFile: "token"})
-//	g, err := conn.Load(ctx, "/data/web.el")
-//	res, err := superstep.Run(ctx, g, algorithms.PageRank{})
+//	your process                               the cluster
+//	superstep.Run --> Connection --a job-->  master --> workers, which hold the graph
+//	Result        <------------- values of all vertices
+//
+// This process keeps the input ids of a graph's vertices, not its edges. The cluster runs its own
+// code: its binary must register the same programs, under the same names ([Options].Programs).
+//
+// Read connect.go first; run.go turns a call of superstep.Run into a job. The example starts a
+// cluster in one process and runs PageRank on it.
 package cluster
 
 import (
@@ -39,9 +45,9 @@ type Options struct {
 	TLSCert, TLSKey, TLSCA string
 	// RetryFor is how long to try to reach a master that is not there, or the connection to which was lost; 0 is a minute.
 	RetryFor time.Duration
-	// Programs are those that the cluster has beside the built-in ones (algorithms.BFS, BFSLevels, SSSP, PageRank and WCC), under the
-	// names by which its binary registers them. It is the cluster's code that runs: a program whose fields, values registered or message
-	// type differ there is refused, other code is not noticed.
+	// Programs are the cluster's programs beside the built-in ones, under the names by which its
+	// binary registers them. The cluster runs its own code: a program whose fields, registered
+	// values or message type differ there is refused. Other differences are not noticed.
 	Programs []pregel.Registered
 	// Log, if not nil, gets a line when the connection is lost or made again; several goroutines may call it.
 	Log func(line string)
@@ -213,7 +219,7 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 			c.drop(about.Name)
 		}
 	}
-	account := []string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}
+	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}, about.Notes...)
 	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
 	c.mu.Lock()
 	defer c.mu.Unlock()

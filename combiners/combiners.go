@@ -1,18 +1,30 @@
-// Package combiners has the combiners that messages are reduced with, each with the bulk loops that deliver its
-// messages: pull, push and fold from one definition, no call per edge.
+// Package combiners has the combiners that reduce the messages to a vertex: sums, minima, semirings
+// and others.
 //
-//	Sum Min Max            numbers;  NarrowSum  Sum of float64 that travel as float32
-//	And Or                 truth values;  AndBits OrBits  sets
-//	Count                  how many messages came: what they say is not sent
-//	First                  any one message is enough
-//	Sender                 any one sender is enough: the message is the sender's id, of which only presence is sent
-//	MinPlus MaxMin SumTimes    semirings: a message changes by the weight of the edge it crosses
-//	MinPlusSender          MinPlus with the sender of the least
-//	Func                   a function of one's own, at 5 to 7 times the cost per message
+// A program returns one from its method Combiner. Each has loops for a whole partition: pull, push
+// and fold come from one definition, without a call per edge.
 //
-// A combiner with a terminal value (SuiteSparse GraphBLAS's word: nothing changes it) ends the walk over a vertex's
-// in-edges when it is reached: First and Sender at the first message, Or at true, And at false, OrBits at all ones,
-// Min and Max at the least and the greatest value of their type. Semirings have none.
+//	program.Combiner() --> combiner --> its kernel: loops over edges --> msg of Compute
+//	                                    (called by the engine)
+//
+//	Sum Min Max                numbers; NarrowSum adds float64 that are sent as float32
+//	And Or                     booleans
+//	AndBits OrBits             sets of bits
+//	Count                      the number of messages; only presence is sent
+//	First                      any one message
+//	Sender                     any one sender: the message is the sender's id, and only presence is sent
+//	MinPlus MaxMin SumTimes    semirings: the weight of the edge changes a message that crosses it
+//	MinPlusSender              MinPlus with the sender of the least message
+//	Func                       a function of your own, at 5 to 7 times the cost of a message
+//
+// A combiner with a terminal value ends the walk over a vertex's in-edges when it reaches that
+// value: First and Sender at the first message, Or at true, And at false, OrBits at all ones,
+// Min and Max at the least and the greatest value of their type. Semirings have no
+// terminal value. (Terminal is the word of SuiteSparse GraphBLAS.)
+//
+// Read combiners.go first: it defines the combiners. kernels.go and kernels_gen.go, which go
+// generate writes, have the loops. Package pregeltest checks a combiner of your own
+// (CheckCombiner).
 package combiners
 
 import (

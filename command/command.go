@@ -1,5 +1,12 @@
-// Package command is the command line of superstep as a library: [Main] gives a program of one's own all of it, with the programs that it
-// registers beside the built-in ones.
+// Package command is the command line of superstep as a library. [Main] is the main function of a
+// binary that has all commands, the built-in programs, and your own.
+//
+//	main --> command.Main(programs) --> internal/cli --> one process: superstep.Run's engine
+//	                                               --> a cluster: master, worker, client
+//
+// So the binary of your program is also the master, the workers and the client of its cluster. It
+// links the drivers for S3, Parquet and OpenTelemetry. The package is this file; examples/hops is
+// the shortest program that uses it, and CI runs it.
 package command
 
 import (

@@ -240,6 +240,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes
 		sum.Skipped = append(sum.Skipped, share.Skipped...)
+		sum.Notes = append(sum.Notes, share.Notes...)
 		sum.Seconds = max(sum.Seconds, share.Seconds)
 		sum.Directed, sum.Weighted, sum.Named = share.Directed, share.Weighted, share.Named
 	}

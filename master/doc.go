@@ -1,10 +1,14 @@
-// Package master leads a cluster: it knows the workers, the graphs they hold and the jobs, has the workers run each job, whose supersteps
-// the first of them drives, and tells clients of them.
+// Package master is the master of a cluster: it knows the workers, their graphs and the jobs,
+// places and starts each job, and answers clients. The first worker of a job drives its supersteps.
 //
-// What it decides is decided in [cluster], a pure state machine: events and the time go in, effects come out. [Server] is
-// the I/O around it: connections, clocks, files, and a goroutine for each job that runs.
+// The state machine [cluster] makes all decisions: events and the time go in, effects come out. It
+// does no I/O. [Server] does: connections, clocks, files, and a goroutine for each job that runs.
 //
 //	worker --register, session--> Server --event--> cluster
 //	client --submit, watch, ...-->    |  <-effect--    |
 //	                                  +-- a job's run: commands to workers, and reports back
+//
+// [Run] is what the command superstep master calls; [Options] are its flags. Read cluster.go first,
+// then server.go, and run.go for the life of a job. The example starts a master and two workers in
+// one process and runs a program on them.
 package master

@@ -83,6 +83,9 @@ func (r *run) load(ctx context.Context, p engine.Registered) error {
 		a.Named = report.Named
 		a.Skipped = report.Skipped
 	})
+	for _, note := range report.Notes {
+		r.server.append(r.id, said(note))
+	}
 	return nil
 }
 

@@ -1,33 +1,32 @@
-// Package plan composes programs: a plan says which programs run on a graph, one after the other, until the last has the answer.
+// Package plan composes programs: a plan is a list of programs that run on a graph, one after the
+// other, in one run.
 //
 // A program has a plan when it has the method
 //
 //	Plan() pregel.Plan
 //
-// Its phases run first, and then the program itself, whose values are the result. Each phase is a program of its own, with its own
-// values, messages, combiner, direction and aggregators, and begins with superstep 0. What they share is property columns: one
-// that several list in Columns keeps what a phase has set in it; it is zero when the run begins.
+// The phases of the plan run first. Then the program itself runs, and its values are the result.
 //
-//	func (p Betweenness) Plan() pregel.Plan {
-//		var all []pregel.Plan
-//		for _, s := range p.Sources {
-//			all = append(all, plan.Phase(forward{s}), plan.Phase(backward{}))
-//		}
-//		return plan.Sequence(all...)
-//	}
+//	phase 1 --columns--> phase 2 --columns--> ... --columns--> the program --> Result
 //
-//	func (Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) { v.Set(centrality.Of(v)); v.VoteToHalt() }
+// A phase is a program with its own values, messages, combiner, direction and aggregators. It
+// begins with superstep 0. Phases share property columns: a column that several of them list in
+// Columns keeps its values from one to the next, and is zero when the run begins. A column of edges
+// belongs to the lists of one direction, so phases of another direction cannot share it.
 //
-// On a cluster the master and every worker ask the program for its plan, and must get the same. The supersteps of a run are
-// counted through all its phases in reports, records and limits; a phase counts its own, from 0, and so do errors, which say what
-// had run before. When the limit ends a run in a phase, the values are those at the beginning. A phase's aggregators are to be had
-// in the condition that follows it, and the program's own after the run.
+// Conditions ([Repeat], [Choose]) read the aggregators of the phase that ran last. The program's
+// own aggregators are in the result.
 //
-// A phase may change the graph (see pregel.Mutations): the phases after it, and the program itself, run on the graph that it leaves, as if
-// it had been loaded so, and the result's graph is the one at the end. Columns follow: a vertex that is added has zero in all of them, and
-// an edge takes its properties along. The next run begins with the loaded graph again.
+// The master and every worker of a cluster call Plan, and must get the same plan. Reports, records
+// and limits count the supersteps of all phases; a phase and its errors count its own. If the limit
+// ends the run in a phase, the values are those at the beginning.
 //
-// A column of edges lies as the lists of one direction do: phases of another direction cannot share it.
+// A phase may change the graph (see pregel.Mutations). Later phases, and the program, run on the
+// changed graph, and the result has it. Columns follow: an added vertex has zero in all of them,
+// and an edge keeps its properties. The next run begins with the loaded graph.
+//
+// plan.go is the whole package; internal/plans has the steps that the engine runs. The example of
+// [Repeat] is a k-core in a few lines; algorithms/betweenness.go is a larger plan.
 package plan
 
 import (

@@ -23,6 +23,7 @@ type localGraph struct {
 	directory *build.Directory
 	offer     *control.Offer // of a graph of the catalog
 	skipped   []string       // malformed lines that this worker left out
+	notes     []string       // as edges.Input has them
 }
 
 func (g *localGraph) Close() { g.Refs.Close() }
@@ -78,13 +79,13 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	if request.IfAny && !in.Edges.Weighted() {
 		store.Weights = edges.Unweighted
 	}
-	skipped := in.Skipped
+	skipped, notes := in.Skipped, in.Notes
 	g, d, err := build.Graph(ctx, group, forBuilding, in, owner, store)
 	if err != nil {
 		return nil, err
 	}
 	loaded := newLocalGraph(g, d)
-	loaded.skipped = skipped
+	loaded.skipped, loaded.notes = skipped, notes
 	return loaded, nil
 }
 
@@ -137,7 +138,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		Vertices: uint64(g.N), Edges: uint64(g.Tuples), Arcs: g.Arcs, Bytes: uint64(g.Bytes() + g.directory.Bytes()), Directed: g.Directed,
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 		Named:   g.directory.Names != nil,
-		Skipped: g.skipped,
+		Skipped: g.skipped, Notes: g.notes,
 	}
 	if t.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}

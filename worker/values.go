@@ -228,7 +228,9 @@ func (l *labelled) of(id pregel.VertexID) uint64 {
 	return label
 }
 
-// emitRaw emits the values of the vertices here in blocks.
+// emitRaw emits the values of the vertices here in blocks, little-endian. Vertex i of partition p of P has the number p + iP.
+//
+//	| partition (4) | count (4) | first (8) | bytes (8) | values, as in memory, or in msgpack |
 func (j *job) emitRaw(ctx context.Context, o *out) error {
 	of := len(j.graph.Parts)
 	owned := func(partition int) int { return (int(j.program.IDs()) - partition + of - 1) / of }

@@ -1,11 +1,18 @@
-// Package worker is a worker of a cluster: it registers with the master, keeps the session with it, holds its partitions of
-// graphs and jobs, does the master's commands with them, and leaves.
+// Package worker is a worker of a cluster: it registers with the master, keeps a session with it,
+// holds partitions of graphs and jobs, and runs the master's commands.
 //
 //	start -> register --ok--> session --goodbye--> end
 //	           ^  |  \           |  \
 //	           |  |   refused    |   fenced --> end, with an error
 //	           +--+-- lapsed: forget everything
 //	           +----- broken: again, with the same incarnation
+//
+// Commands come over the session, one queue for each job: load a graph, make a job, run it, deliver
+// its results. Messages between partitions do not pass through the master; workers exchange them
+// directly (internal/transport/mesh).
+//
+// [Run] is what the command superstep worker calls; [Options] are its flags. Read worker.go first,
+// then session.go and executor.go. The example starts a worker beside a master.
 package worker
 
 import (

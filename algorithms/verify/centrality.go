@@ -6,14 +6,20 @@ import (
 	"slices"
 )
 
-// closeEnough is by how much scores may differ because floats are added up in another order.
-const closeEnough = 1e-9
+// closeEnough is by how much scores may differ, relative to them, because floats are added up in
+// another order; leastScore is a score so small that floats have few digits there.
+const (
+	closeEnough = 1e-9
+	leastScore  = 1e-290
+)
 
-// HITS checks hubs and authorities after a number of half iterations: the first makes authorities of hubs that are all alike, the second hubs
-// of these, and so on. It makes them again, from lists of neighbours:
+// HITS checks hubs and authorities after some half iterations: the first makes authorities of hubs,
+// which are all alike, the second hubs of these, and so on. They end with the iteration in which
+// the authorities change by less than the tolerance, in length, or else after the number given. It
+// makes them again, from lists of neighbours:
 //
 //   - hub, authority: each vertex has the score that this gives, but for rounding.
-func HITS(g Graph, halves int, hub, authority []float64) error {
+func HITS(g Graph, halves int, tolerance float64, hub, authority []float64) error {
 	if err := g.fits(len(hub), "hubs"); err != nil || len(hub) == 0 {
 		return err
 	}
@@ -27,29 +33,62 @@ func HITS(g Graph, halves int, hub, authority []float64) error {
 		return err
 	}
 	h, a := alike(g.Vertices), make([]float64, g.Vertices)
-	for i := range halves {
+	next, done := make([]float64, g.Vertices), 0
+	return g.atEnd(halves/2, tolerance, func() float64 {
+		done += 2
+		g.gather(in, h, next)
+		toLength1(next)
+		g.gather(out, next, h)
+		toLength1(h)
+		a, next = next, a
+		return apart(a, next)
+	}, func() error {
+		if done+1 == halves {
+			g.gather(in, h, a)
+			toLength1(a)
+		}
+		if err := g.sameScores("hub", hub, h); err != nil {
+			return err
+		}
+		return g.sameScores("authority", authority, a)
+	})
+}
+
+// atEnd iterates as long as a run does, and then checks its result: until the change is below the
+// tolerance, and so many times at most. Where rounding decides whether it is, both ends are right.
+func (g Graph) atEnd(iterations int, tolerance float64, iterate func() float64, check func() error) error {
+	if iterations == 0 {
+		return check()
+	}
+	for i := 1; ; i++ {
 		if err := g.stopped(); err != nil {
 			return err
 		}
-		if i%2 == 0 {
-			g.gather(in, h, a)
-			toLength1(a)
-		} else {
-			g.gather(out, a, h)
-			toLength1(h)
+		change := iterate()
+		if i >= iterations || change < tolerance*(1-closeEnough) {
+			return check()
+		}
+		if change < tolerance*(1+closeEnough) && check() == nil {
+			return nil
 		}
 	}
-	if err := g.sameScores("hub", hub, h); err != nil {
-		return err
-	}
-	return g.sameScores("authority", authority, a)
 }
 
-// Eigenvector checks scores after a number of power iterations from scores that are all alike. It makes them again, from lists of
-// neighbours:
+// apart returns the length of the difference of two vectors.
+func apart(x, y []float64) float64 {
+	sum := 0.0
+	for i, a := range x {
+		sum += square(a - y[i])
+	}
+	return math.Sqrt(sum)
+}
+
+// Eigenvector checks scores after some power iterations from scores that are all alike. The last is
+// the one in which they change by less than the tolerance, in length, or else the number given. It
+// makes them again, from lists of neighbours:
 //
 //   - score: each vertex has the score that this gives, but for rounding.
-func Eigenvector(g Graph, iterations int, score []float64) error {
+func Eigenvector(g Graph, iterations int, tolerance float64, score []float64) error {
 	if err := g.fits(len(score), "scores"); err != nil || len(score) == 0 {
 		return err
 	}
@@ -58,18 +97,15 @@ func Eigenvector(g Graph, iterations int, score []float64) error {
 		return err
 	}
 	x, next := alike(g.Vertices), make([]float64, g.Vertices)
-	for range iterations {
-		if err := g.stopped(); err != nil {
-			return err
-		}
+	return g.atEnd(iterations, tolerance, func() float64 {
 		g.gather(in, x, next)
 		for v := range next {
 			next[v] += x[v]
 		}
 		toLength1(next)
 		x, next = next, x
-	}
-	return g.sameScores("score", score, x)
+		return apart(x, next)
+	}, func() error { return g.sameScores("score", score, x) })
 }
 
 // gather adds up for each vertex the values of its neighbours.
@@ -99,10 +135,10 @@ func toLength1(x []float64) {
 	}
 }
 
-// sameScores refuses scores that are not those wanted. Large ones may differ by more.
+// sameScores refuses scores that are not those wanted, but for rounding.
 func (g Graph) sameScores(rule string, score, want []float64) error {
 	for v, x := range score {
-		if !(math.Abs(x-want[v]) <= closeEnough*max(1, math.Abs(want[v]))) {
+		if !(math.Abs(x-want[v]) <= closeEnough*math.Abs(want[v])+leastScore) {
 			return violation(rule, "vertex %d has the %s %g, and by another count %g", g.name(v), rule, x, want[v])
 		}
 	}

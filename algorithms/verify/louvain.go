@@ -2,66 +2,83 @@ package verify
 
 import "math"
 
-// Louvain checks communities of high modularity. Communities are named by vertices, here those of the input; loops and parallel edges count
-// as they do for modularity:
+// gainless is the gain of modularity that rounding may make of none.
+const gainless = 1e-12
+
+// Louvain checks communities of high modularity, which no small change raises by more than the
+// tolerance, but for rounding. Communities are named by vertices, here those of the input; loops
+// and parallel edges count as they do for modularity:
 //
-//   - member: the vertex that names a community is in it;
-//   - neighbour: a vertex that is not alone has an edge of positive weight to another of its community, for who has none leaves it;
-//   - modularity: it is at least that of every vertex by itself, but for rounding.
-func Louvain(g Graph, community []uint64) error {
+//   - member: the vertex that names a community is its representative (see Graph.representatives);
+//   - connected: paths of edges of positive weight within a community join all its members;
+//   - move: no vertex gains by moving to another community, or to one of its own;
+//   - merge: no two communities gain by becoming one.
+func Louvain(g Graph, tolerance float64, community []uint64) error {
 	if err := g.fits(len(community), "communities"); err != nil {
 		return err
 	}
-	size := make([]int, len(community))
 	for v, c := range community {
 		if c >= uint64(len(community)) || community[c] != c {
 			return violation("member", "vertex %d has a community that is named by vertex %d, which is not in it", g.name(v), g.name(int(c)))
 		}
-		size[c]++
+	}
+	if err := g.representatives("member", community); err != nil {
+		return err
 	}
 	all, err := g.adjacency(bothWays, weighted)
 	if err != nil {
 		return err
 	}
-	degree, total := make([]float64, len(community)), 0.0
-	var together, apart float64 // weights inside communities, and inside vertices
+	size, degree, sums, total := make([]int, len(community)), make([]float64, len(community)), make([]float64, len(community)), 0.0
+	parts := newUnion(len(community))
 	for v, c := range community {
-		near, loops, weights := 0.0, 0.0, all.weights(v)
-		for i, u := range all.of(v) {
-			switch w := weights[i]; {
-			case int(u) == v:
-				loops += 2 * w
+		for i, w := range all.weights(v) {
+			u := int(all.of(v)[i])
+			if degree[v] += w; u == v {
 				degree[v] += w
-			case community[u] == c:
-				near += w
 			}
-			degree[v] += weights[i]
+			if w > 0 && community[u] == c {
+				parts.join(u, v)
+			}
 		}
-		if size[c] > 1 && near == 0 {
-			return violation("neighbour", "vertex %d is with %d others in a community, and no edge joins it to one", g.name(v), size[c]-1)
-		}
-		total += degree[v]
-		together += loops + near
-		apart += loops
-	}
-	sums := make([]float64, len(community))
-	for v, c := range community {
+		size[c]++
 		sums[c] += degree[v]
+		total += degree[v]
 	}
-	if a, b := modularity(together, sums, total), modularity(apart, degree, total); !(a-b >= -1e-9) { // nor a number that is none
-		return violation("modularity", "it is %g, and with every vertex by itself %g", a, b)
+	if math.IsInf(total, 0) || math.IsNaN(total) {
+		return violation("move", "the weights add up to %g", total)
+	}
+	for v, c := range community {
+		if parts.find(v) != parts.find(int(c)) {
+			return violation("connected", "vertices %d and %d are in one community, and no path in it joins them", g.name(v), g.name(int(c)))
+		}
+	}
+	gain := func(joined, a, b float64) float64 { return 2 * (joined/total - a/total*(b/total)) }
+	between := map[[2]uint64]float64{}
+	for v, c := range community {
+		near := map[uint64]float64{}
+		for i, w := range all.weights(v) {
+			if u := int(all.of(v)[i]); u != v && w > 0 {
+				near[community[u]] += w
+				if d := community[u]; c < d {
+					between[[2]uint64{c, d}] += w
+				}
+			}
+		}
+		stay := gain(near[c], degree[v], sums[c]-degree[v])
+		if total > 0 && size[c] > 1 && -stay > tolerance+gainless {
+			return violation("move", "vertex %d gains %g by leaving the community of %d", g.name(v), -stay, g.name(int(c)))
+		}
+		for d, w := range near {
+			if more := gain(w, degree[v], sums[d]) - stay; d != c && more > tolerance+gainless {
+				return violation("move", "vertex %d gains %g by moving from the community of %d to that of %d", g.name(v), more, g.name(int(c)), g.name(int(d)))
+			}
+		}
+	}
+	for pair, w := range between {
+		if more := gain(w, sums[pair[0]], sums[pair[1]]); more > tolerance+gainless {
+			return violation("merge", "the communities of %d and %d gain %g by becoming one", g.name(int(pair[0])), g.name(int(pair[1])), more)
+		}
 	}
 	return nil
-}
-
-// modularity of communities with a weight inside, counted from both ends, and these sums of degrees.
-func modularity(inside float64, sums []float64, total float64) float64 {
-	if total == 0 {
-		return 0
-	}
-	q := inside / total
-	for _, s := range sums {
-		q -= math.Pow(s/total, 2)
-	}
-	return q
 }

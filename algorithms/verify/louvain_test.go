@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -13,14 +14,14 @@ func TestLouvainAtRandom(t *testing.T) {
 	team := parallel.NewTeam(2, false)
 	defer team.Close()
 	broken := map[string]int{}
-	for seed := range uint64(3000) {
+	for seed := range uint64(5000) {
 		rng := rand.New(rand.NewPCG(seed, 5))
 		n := 1 + rng.IntN(7)
 		a, degree, total := make([]float64, n*n), make([]float64, n), 0.0
 		var tuples [][2]uint64
 		var weights []float64
 		for range rng.IntN(2 * n) {
-			u, v, w := rng.IntN(n), rng.IntN(n), float64(rng.IntN(4))
+			u, v, w := rng.IntN(n), rng.IntN(n), []float64{0, 1, 2, 10, 1000}[rng.IntN(5)]
 			tuples, weights = append(tuples, [2]uint64{uint64(u), uint64(v)}), append(weights, w)
 			a[u*n+v] += w
 			a[v*n+u] += w // a loop twice
@@ -31,42 +32,85 @@ func TestLouvainAtRandom(t *testing.T) {
 		}
 		community := make([]uint64, n)
 		for v := range community {
-			community[v] = uint64(rng.IntN(1 + v))
+			community[v] = uint64(rng.IntN(1 + v%3))
 			if rng.IntN(8) > 0 {
 				community[v] = community[community[v]]
 			}
 		}
-		want, gain := "", 0.0
-		for v, c := range community {
-			alone, near := true, 0.0
-			for u, d := range community {
-				if u == v || c != d {
-					continue
-				}
-				alone = false
-				near += a[v*n+u]
-				if total > 0 {
-					gain += (a[v*n+u] - degree[u]*degree[v]/total) / total
+		quality := func(community []uint64) (q float64) {
+			for u, c := range community {
+				for v, d := range community {
+					if c == d && total > 0 {
+						q += (a[u*n+v] - degree[u]*degree[v]/total) / total
+					}
 				}
 			}
-			if !alone && near == 0 {
-				want = "neighbour"
+			return q
+		}
+		edgesOf := make([]int, n)
+		for _, e := range tuples {
+			if edgesOf[e[0]]++; e[0] != e[1] {
+				edgesOf[e[1]]++
 			}
 		}
-		if want == "" && gain < -1e-9 {
-			want = "modularity"
+		want, q := "", quality(community)
+		changed := func(rule string, change func(v int, c uint64) uint64) {
+			other := make([]uint64, n)
+			for v, c := range community {
+				other[v] = change(v, c)
+			}
+			if quality(other) > q+1e-9 {
+				want = rule
+			}
 		}
 		for _, c := range community {
-			if community[c] != c {
+			for _, d := range community {
+				changed("merge", func(_ int, e uint64) uint64 {
+					if e == c {
+						return d
+					}
+					return e
+				})
+			}
+		}
+		for u := range community {
+			for _, d := range append(slices.Clone(community), uint64(n)) {
+				changed("move", func(v int, c uint64) uint64 {
+					if v == u {
+						return d
+					}
+					return c
+				})
+			}
+		}
+		for s := range community {
+			reached := map[int]bool{s: true}
+			for range n {
+				for u := range reached {
+					for v, w := range a[u*n : u*n+n] {
+						if w > 0 && community[v] == community[s] {
+							reached[v] = true
+						}
+					}
+				}
+			}
+			for v, c := range community {
+				if c == community[s] && !reached[v] {
+					want = "connected"
+				}
+			}
+		}
+		for v, c := range community {
+			if d := edgesOf[v] - edgesOf[c]; community[c] != c || d > 0 || d == 0 && v < int(c) {
 				want = "member"
 			}
 		}
 		broken[want]++
 		list := edges.Pack(uint64(n), tuples, weights)
-		wantRule(t, Louvain(Graph{Edges: list, Vertices: n, Team: team}, community), want)
+		wantRule(t, Louvain(Graph{Edges: list, Vertices: n, Team: team}, 1e-12, community), want)
 		list.Close()
 	}
-	for _, rule := range []string{"", "member", "neighbour", "modularity"} {
+	for _, rule := range []string{"", "member", "connected", "move"} {
 		if broken[rule] < 20 {
 			t.Errorf("rule %q was broken %d times", rule, broken[rule])
 		}
@@ -75,8 +119,16 @@ func TestLouvainAtRandom(t *testing.T) {
 
 // TestLouvainOfGreatWeights: a modularity that is no number is not one of at least that of every vertex by itself.
 func TestLouvainOfGreatWeights(t *testing.T) {
-	for w, want := range map[float64]string{1e200: "", 1e308: "modularity"} {
+	for w, want := range map[float64]string{1e200: "", 1e308: "move"} {
 		g := graph(t, 4, false, [][2]uint64{{0, 1}, {2, 3}}, []float64{w, w})
-		wantRule(t, Louvain(g, []uint64{0, 0, 2, 2}), want)
+		wantRule(t, Louvain(g, 1e-12, []uint64{0, 0, 2, 2}), want)
 	}
+}
+
+// TestLouvainOfPairs: none of four vertices gains by moving, and their two pairs gain by a merge.
+func TestLouvainOfPairs(t *testing.T) {
+	g := graph(t, 6, false, [][2]uint64{{0, 1}, {2, 3}, {1, 2}, {4, 5}}, []float64{10, 10, 1, 1000})
+	wantRule(t, Louvain(g, 1e-12, []uint64{1, 1, 2, 2, 4, 4}), "merge")
+	wantRule(t, Louvain(g, 1, []uint64{1, 1, 2, 2, 4, 4}), "")
+	wantRule(t, Louvain(g, 1e-12, []uint64{1, 1, 1, 1, 4, 4}), "")
 }

@@ -25,15 +25,22 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 	if err := g.fits(len(tree), "trees"); err != nil {
 		return err
 	}
+	if err := g.fits(len(branches), "lists of edges"); err != nil {
+		return err
+	}
 	g = g.passes(1)
 	all, err := g.tuples()
 	if err != nil {
 		return err
 	}
-	forest, weights := newUnion(g.Vertices), []float64{}
+	forest, weights, ends := newUnion(g.Vertices), []float64{}, 0
 	for u, list := range branches {
+		ends += len(list)
 		for _, e := range list {
 			v := int(e.To)
+			if e.To < 0 || e.To >= int64(g.Vertices) {
+				return violation("edge", "vertex %d has an edge to %d, which is no vertex", g.name(u), e.To)
+			}
 			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)}, edge.compare); !found || u == v {
 				return violation("edge", "the graph has no edge of vertices %d and %d with the weight %g", g.name(u), g.name(v), e.Weight)
 			}
@@ -47,6 +54,9 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 				weights = append(weights, e.Weight)
 			}
 		}
+	}
+	if ends != 2*len(weights) {
+		return violation("edge", "%d edges are listed %d times, expected twice each", len(weights), ends)
 	}
 	slices.Sort(weights)
 	spanning, want := newUnion(g.Vertices), []float64{}

@@ -92,7 +92,7 @@ func LCC(g Graph, lcc []float64) error {
 
 // Triangles checks the numbers of triangles that vertices are in, loops and parallel arcs left out and directions ignored:
 //
-//   - triangles: twice that of each vertex is the number of arcs between its neighbours, both ways.
+//   - triangles: that of each vertex is half the number of arcs between its neighbours, both ways.
 func Triangles(g Graph, triangles []int64) error {
 	if err := g.fits(len(triangles), "numbers of triangles"); err != nil {
 		return err
@@ -102,7 +102,7 @@ func Triangles(g Graph, triangles []int64) error {
 		return err
 	}
 	return g.eachNeighbourhood(near, near, func(v int, joined int64) *Violation {
-		if 2*triangles[v] != joined {
+		if triangles[v] != joined/2 {
 			return violation("triangles", "vertex %d is in %d triangles, and %d edges join its neighbours", g.name(v), triangles[v], joined/2)
 		}
 		return nil

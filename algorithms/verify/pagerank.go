@@ -2,6 +2,7 @@ package verify
 
 import (
 	"math"
+	"slices"
 	"sync/atomic"
 )
 
@@ -22,8 +23,7 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sourc
 	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
 		return 0, err
 	}
-	n := float64(len(rank))
-	sum := 0.0
+	n, sum := float64(len(rank)), 0.0
 	for v, r := range rank {
 		if !(r >= 0) || math.IsInf(r, 1) {
 			return 0, violation("range", "the rank of vertex %d is %g", g.name(v), r)
@@ -33,17 +33,9 @@ func PageRank(g Graph, damping float64, rank []float64, tolerance float64, sourc
 	if math.Abs(sum-1) > 1e-9+1e-15*n {
 		return 0, violation("sum", "the ranks of the %d vertices add up to %.17g, not 1", len(rank), sum)
 	}
-	targets := make([]float64, len(rank)) // shares of what does not go along arcs
-	for v := range targets {
-		if len(sources) == 0 {
-			targets[v] = 1 / n
-		}
-	}
-	for _, v := range sources {
-		if err := g.fitsSource(v); err != nil {
-			return 0, err
-		}
-		targets[v] += 1 / float64(len(sources))
+	targets, err := g.jumps(sources)
+	if err != nil {
+		return 0, err
 	}
 	next, err := g.passes(2).iterate(damping, rank, targets)
 	if err != nil {
@@ -107,4 +99,69 @@ func add(sum *atomic.Uint64, x float64) {
 			return
 		}
 	}
+}
+
+// Ranks checks ranks as PageRank defines them after some iterations from ranks that are alike, at
+// the sources or everywhere. The last is the one in which they change by less than the tolerance,
+// in the L1 norm, or else the number given. It makes them again, from lists of neighbours:
+//
+//   - rank: each vertex has the rank that this gives, but for rounding.
+func Ranks(g Graph, damping float64, iterations int, tolerance float64, rank []float64, sources ...int) error {
+	if err := g.fits(len(rank), "ranks"); err != nil || len(rank) == 0 {
+		return err
+	}
+	targets, err := g.jumps(sources)
+	if err != nil {
+		return err
+	}
+	in, err := g.adjacency(inward, multigraph)
+	if err != nil {
+		return err
+	}
+	degree := make([]float64, len(rank))
+	for _, u := range in.to {
+		degree[u]++
+	}
+	want, share, sums := slices.Clone(targets), make([]float64, len(rank)), make([]float64, len(rank))
+	return g.atEnd(iterations, tolerance, func() float64 {
+		dangling, change := 0.0, 0.0
+		for u, d := range degree {
+			if share[u] = 0; d == 0 {
+				dangling += want[u]
+			} else {
+				share[u] = want[u] / d
+			}
+		}
+		g.gather(in, share, sums)
+		for v, target := range targets {
+			next := (1-damping+damping*dangling)*target + damping*sums[v]
+			change += math.Abs(next - want[v])
+			want[v] = next
+		}
+		return change
+	}, func() error {
+		for v, r := range rank {
+			if !(math.Abs(r-want[v]) <= rounding*want[v]) {
+				return violation("rank", "vertex %d has the rank %g, and by another count %g", g.name(v), r, want[v])
+			}
+		}
+		return nil
+	})
+}
+
+// jumps returns the shares of vertices in what does not go along arcs: all alike without sources.
+func (g Graph) jumps(sources []int) ([]float64, error) {
+	targets := make([]float64, g.Vertices)
+	for v := range targets {
+		if len(sources) == 0 {
+			targets[v] = 1 / float64(len(targets))
+		}
+	}
+	for _, v := range sources {
+		if err := g.fitsSource(v); err != nil {
+			return nil, err
+		}
+		targets[v] += 1 / float64(len(sources))
+	}
+	return targets, nil
 }

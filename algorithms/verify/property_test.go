@@ -62,19 +62,13 @@ func TestAgainstReference(t *testing.T) {
 		}
 		expect("changed distances", slices.Equal(lengths, dist), SSSP(g, source, lengths))
 
-		label := make([]uint64, r.N)
-		for v, c := range reference.WCC(r) {
-			label[v] = uint64(c)*7 + 3
-		}
+		label := representativesOf(r, reference.WCC(r))
 		expect("components", true, WCC(g, label))
 		other := slices.Clone(label)
 		other[x] = other[y]
 		expect("changed components", slices.Equal(other, label), WCC(g, other))
 
-		strong := make([]uint64, r.N)
-		for v, c := range reference.SCC(r) {
-			strong[v] = uint64(c)*7 + 3
-		}
+		strong := representativesOf(r, reference.SCC(r))
 		expect("strong components", true, SCC(g, strong))
 		others := slices.Clone(strong)
 		others[x] = others[y]

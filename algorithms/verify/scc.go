@@ -1,10 +1,11 @@
 package verify
 
-// SCC checks the labels of strongly connected components, which it finds again by Tarjan's algorithm (1972), with a stack of its own. Any
-// labels will do:
+// SCC checks the labels of strongly connected components, which it finds again by Tarjan's
+// algorithm (1972), with a stack of its own. Labels are vertices:
 //
 //   - component: two vertices have the same label if they are in the same component;
-//   - distinct: and only then.
+//   - distinct: and only then;
+//   - representative: it is the member with most edges, of equals the first of the input.
 func SCC(g Graph, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
@@ -27,7 +28,7 @@ func SCC(g Graph, label []uint64) error {
 		}
 		taken[label[v]] = root
 	}
-	return nil
+	return g.representatives("representative", label)
 }
 
 // strong returns a root of the strongly connected component of each vertex: the one that Tarjan's search meets first.

@@ -5,11 +5,9 @@ import (
 	"sync"
 )
 
-// slack is how far a distance may be from the sum it is compared with, relative to that: more than sums of doubles in
-// another order differ by, and less than any error.
-const slack = 1e-9
-
-// SSSP checks the lengths of shortest paths along arcs, +Inf for a vertex not reached:
+// SSSP checks the lengths of shortest paths along arcs, +Inf for a vertex not reached. A length is
+// that of a shorter path plus the weight of one arc, rounded: there is one way to add it up, and no
+// tolerance. A length that overflows is refused:
 //
 //   - source: the source is at distance 0;
 //   - range: no distance is negative, or no number;
@@ -60,7 +58,7 @@ func (g Graph) checkDistances(a arcs, dist []float64, anchored marks) *Violation
 			return violation("weight", "the arc from %d to %d weighs %g", g.name(int(u)), g.name(int(v)), w)
 		}
 		from, to, sum := dist[u], dist[v], dist[u]+w
-		if to > sum*(1+slack) {
+		if to > sum || math.IsInf(sum, 1) && !math.IsInf(from, 1) {
 			if math.IsInf(to, 1) {
 				return violation("reach", "an arc leads from %d, at distance %g, to %d, which is not reached", g.name(int(u)), from, g.name(int(v)))
 			}
@@ -74,8 +72,8 @@ func (g Graph) checkDistances(a arcs, dist []float64, anchored marks) *Violation
 	return nil
 }
 
-// tight reports whether an arc that makes a way of length sum makes up the distance to, which is not greater.
-func tight(sum, to float64) bool { return to >= sum*(1-slack) && !math.IsInf(sum, 1) }
+// tight reports whether an arc that makes a way of length sum makes up the distance to.
+func tight(sum, to float64) bool { return to == sum && !math.IsInf(sum, 1) }
 
 // loose returns the first vertex that is reached and not anchored.
 func loose(dist []float64, anchored marks) (int, bool) {

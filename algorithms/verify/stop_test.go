@@ -18,7 +18,7 @@ func TestStop(t *testing.T) {
 			_, err := PageRank(g, 0.85, []float64{1, 0, 0, 0, 0, 0}, 1)
 			return err
 		},
-		"WCC": func() error { return WCC(g, []uint64{1, 1, 1, 1, 1, 1}) },
+		"WCC": func() error { return WCC(g, []uint64{3, 3, 3, 3, 3, 3}) },
 	} {
 		if err := check(); !errors.Is(err, why) {
 			t.Errorf("%s: error %v", name, err)
@@ -31,7 +31,7 @@ func TestProgress(t *testing.T) {
 	for name, check := range map[string]func(g Graph) error{
 		"BFS":      func(g Graph) error { return BFS(g, 0, []int64{0, 0, 0, 1, 3, never}) },
 		"PageRank": func(g Graph) error { return second(PageRank(g, 0.85, []float64{1, 0, 0, 0, 0, 0}, 2)) },
-		"WCC":      func(g Graph) error { return WCC(g, []uint64{1, 1, 1, 1, 1, 1}) },
+		"WCC":      func(g Graph) error { return WCC(g, []uint64{3, 3, 3, 3, 3, 3}) },
 	} {
 		g := diamond(t, true)
 		var last, all int64

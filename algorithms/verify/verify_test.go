@@ -107,7 +107,7 @@ func TestSSSPRules(t *testing.T) {
 	}{
 		{true, "", []float64{0, 1, 2.5, 2, 2, inf}, nil},
 		{false, "", []float64{0, 1, 2.25, 2, 2, 3}, nil},
-		{true, "", []float64{0, 1, 2.5, 2 + 1e-12, 2 + 1e-12, inf}, nil},
+		{true, "shorter", []float64{0, 1, 2.5, 2 + 1e-12, 2 + 1e-12, inf}, nil},
 		{true, "source", []float64{1, 1, 2.5, 2, 2, inf}, nil},
 		{true, "range", []float64{0, -1, 2.5, 2, 2, inf}, []string{"vertex 1"}},
 		{true, "range", []float64{0, 1, math.NaN(), 2, 2, inf}, []string{"vertex 2"}},
@@ -189,7 +189,9 @@ func TestPageRankRules(t *testing.T) {
 
 func TestWCCRules(t *testing.T) {
 	g := graph(t, 5, true, [][2]uint64{{1, 0}, {3, 4}}, nil)
-	wantRule(t, WCC(g, []uint64{7, 7, 1 << 40, 0, 0}), "")
+	wantRule(t, WCC(g, []uint64{0, 0, 2, 3, 3}), "")
+	wantRule(t, WCC(g, []uint64{1, 1, 2, 3, 3}), "representative", "should be 0")
+	wantRule(t, WCC(g, []uint64{0, 0, 1 << 40, 3, 3}), "representative")
 	wantRule(t, WCC(g, []uint64{7, 8, 2, 0, 0}), "edge", "vertex 1 with label 8", "vertex 0 with label 7")
 	wantRule(t, WCC(g, []uint64{7, 7, 2, 7, 7}), "distinct", "0 and 3")
 	wantRule(t, WCC(g, []uint64{7, 7, 7, 0, 0}), "distinct", "0 and 2")
@@ -223,4 +225,14 @@ func TestArgumentsAndReading(t *testing.T) {
 			t.Errorf("%s: got %v", name, err)
 		}
 	}
+}
+
+// TestSSSPOfLongPaths: a length that overflows is not one of an unreached vertex, and an edge of 1 counts after 2e9, too.
+func TestSSSPOfLongPaths(t *testing.T) {
+	g := graph(t, 4, true, [][2]uint64{{0, 1}, {1, 2}, {2, 3}}, []float64{1e308, 1e308, 1e308})
+	wantRule(t, SSSP(g, 0, []float64{0, 1e308, inf, inf}), "reach", "from 1", "to 2")
+	g = graph(t, 3, true, [][2]uint64{{0, 1}, {1, 2}}, []float64{2e9, 1})
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9 + 1}), "")
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9}), "tight", "vertex 2")
+	wantRule(t, SSSP(g, 0, []float64{0, 2e9, 2e9 + 2}), "shorter")
 }

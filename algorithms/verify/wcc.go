@@ -7,14 +7,16 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// WCC checks the labels of weakly connected components. Any labels will do:
+// WCC checks the labels of weakly connected components, which are vertices:
 //
 //   - edge: both ends of an arc have the same label, so that a component has one;
-//   - distinct: no two components, as a union-find of the arcs has them, have the same.
+//   - distinct: no two components, as a union-find of the arcs has them, have the same;
+//   - representative: it is the member with most edges, of equals the first of the input.
 func WCC(g Graph, label []uint64) error {
 	if err := g.fits(len(label), "labels"); err != nil {
 		return err
 	}
+	directed := g.Directed
 	g = g.passes(2)
 	g.Directed = true // one way is enough
 	err := g.scan(func(a arcs) *Violation {
@@ -39,7 +41,8 @@ func WCC(g Graph, label []uint64) error {
 			return violation("distinct", "vertices %d and %d have label %d and no path joins them", g.name(int(u)), g.name(int(v)), label[u])
 		}
 	}
-	return nil
+	g.Directed = directed
+	return g.representatives("representative", label)
 }
 
 // components returns the least vertex of each component.

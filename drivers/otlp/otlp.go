@@ -1,7 +1,12 @@
-// Package otlp lets a program that imports it send traces of runs to a collector of OpenTelemetry, which the environment names
-// (OTEL_EXPORTER_OTLP_ENDPOINT):
+// Package otlp is a driver: a program that imports it sends a trace of each run to an OpenTelemetry
+// collector. The environment names the collector (OTEL_EXPORTER_OTLP_ENDPOINT); without it nothing
+// is sent. Package command imports it.
 //
 //	import _ "github.com/superstep-go/superstep/drivers/otlp"
+//
+//	a run --> internal/trace: records of supersteps --> this driver: spans --> collector
+//
+// The code is in internal/otlp. The example runs without a collector.
 package otlp
 
 import (

@@ -68,7 +68,7 @@ func (p Cores) judge(v *pregel.Vertex[int64, int64]) {
 	v.Finish()
 }
 
-// Coordinate runs on the master between supersteps, and sees what the last one added up.
+// Coordinate runs once between supersteps, on a cluster in its first worker, and reads the totals of the last one.
 func (p Cores) Coordinate(c *pregel.Coordinator) {
 	if p.Stop > 0 && left.Value(c) >= p.Stop {
 		c.Halt()

@@ -22,8 +22,8 @@ type choice struct {
 	program         engine.Registered
 }
 
-// table is the built-in programs by name, in alphabetical order. A new algorithm is an entry here, one in the certificates of
-// internal/cli, and a row of README.md.
+// table is the built-in programs by name, in alphabetical order. A new algorithm is an entry here, and one in the certificates of
+// internal/cli; go generate ./internal/reference documents it.
 func table() []entry {
 	return []entry{
 		{

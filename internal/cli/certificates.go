@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 
@@ -71,11 +70,21 @@ var certificates = map[string]certificate{
 		}))
 	}},
 	"eigenvector": {stopped: true, check: func(c *claim) error {
-		return verify.Eigenvector(c.Graph, max(c.iterations-1, 0), numbers(c)) // superstep s has iteration s-1
+		var p algorithms.Eigenvector
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		limit, tolerance := p.Limits()
+		return verify.Eigenvector(c.Graph, c.most(limit, c.iterations-1), tolerance, numbers(c)) // superstep s has iteration s-1
 	}},
 	"hits": {stopped: true, check: func(c *claim) error {
+		var p algorithms.HITS
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		limit, tolerance := p.Limits()
 		hub, authority := twoNumbers(c)
-		return verify.HITS(c.Graph, max(c.iterations-1, 0), hub, authority) // superstep s has half iteration s-1
+		return verify.HITS(c.Graph, c.most(2*limit, c.iterations-1), tolerance, hub, authority) // superstep s has half iteration s-1
 	}},
 	"hyperball": {check: func(c *claim) error {
 		reached, harmonic := twoNumbers(c)
@@ -91,8 +100,14 @@ var certificates = map[string]certificate{
 		}
 		return verify.KCore(c.Graph, integers(c))
 	}},
-	"lcc":      {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
-	"louvain":  {check: func(c *claim) error { return verify.Louvain(c.Graph, vertices(c)) }},
+	"lcc": {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
+	"louvain": {check: func(c *claim) error {
+		var p algorithms.Louvain
+		if err := c.parameters(&p); err != nil {
+			return err
+		}
+		return verify.Louvain(c.Graph, p.EffectiveTolerance(), vertices(c))
+	}},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
 	"msf": {check: func(c *claim) error {
@@ -104,8 +119,8 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		_, err := verify.PageRank(c.Graph, p.EffectiveDamping(), numbers(c), rankTolerance(p, c.iterations, c.converged), c.places(p.Sources)...)
-		return err
+		limit, tolerance := p.Limits()
+		return verify.Ranks(c.Graph, p.EffectiveDamping(), c.most(limit, c.iterations), tolerance, numbers(c), c.places(p.Sources)...)
 	}},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
 	"sssp": {check: func(c *claim) error {
@@ -121,20 +136,18 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Walks(c.Graph, cmp.Or(p.Walks, 1), cmp.Or(p.Length, 10), walks(c))
+		return verify.Walks(c.Graph, cmp.Or(p.Walks, 1), cmp.Or(p.Length, 10), cmp.Or(p.P, 1), cmp.Or(p.Q, 1), walks(c))
 	}},
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
-// rankTolerance bounds by how much one more iteration may change ranks: any two rank vectors differ by 2 at most, and an
-// iteration brings them nearer by the damping; where the tolerance ended the run, the last change was below that.
-func rankTolerance(p algorithms.PageRank, iterations int, converged bool) float64 {
-	damping := p.EffectiveDamping()
-	bound := 2 * math.Pow(damping, float64(iterations))
-	if limit, tolerance := p.Limits(); converged && iterations < limit {
-		bound = min(bound, damping*tolerance)
+// most returns the number of iterations of a run that ends for no other reason: its limit or, if it
+// was stopped, those that it has done.
+func (c *claim) most(limit, done int) int {
+	if c.converged {
+		return limit
 	}
-	return bound
+	return max(min(limit, done), 0)
 }
 
 // parameters sets the parameters of the struct that program points to, defaults included; vertices are those of the graph by input

@@ -62,6 +62,12 @@ func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.
 	return a.main(args)
 }
 
+// Commands returns the tree of commands and flags of superstep, for the reference.
+func Commands() *cobra.Command {
+	a := &app{name: "superstep", programs: builtin.Programs(), out: io.Discard, err: io.Discard}
+	return a.root()
+}
+
 // checked is standard output, whose errors must not be lost.
 type checked struct {
 	io.Writer

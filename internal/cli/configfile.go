@@ -160,10 +160,10 @@ func settingOf(flags *pflag.FlagSet, file string, pair *ast.MappingValueNode) (s
 		return setting{}, fmt.Errorf("%s: found a key that is no text, expected the name of a flag", where(file, pair.Key))
 	}
 	flag := flags.Lookup(key.Value)
-	if flag == nil || !configurable(flag) {
+	if flag == nil || !Configurable(flag) {
 		var names []string
 		flags.VisitAll(func(f *pflag.Flag) {
-			if configurable(f) {
+			if Configurable(f) {
 				names = append(names, f.Name)
 			}
 		})
@@ -185,8 +185,8 @@ func settingOf(flags *pflag.FlagSet, file string, pair *ast.MappingValueNode) (s
 	return s, nil
 }
 
-// configurable reports whether a file may have a flag.
-func configurable(f *pflag.Flag) bool {
+// Configurable reports whether a file may have a flag.
+func Configurable(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{configName, "help", "version"}, f.Name)
 }
 

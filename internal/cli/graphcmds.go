@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/load"
 )
 
@@ -205,5 +206,8 @@ func (a *app) describe(e engine.Registered) {
 			text += " (default " + p.Default + ")"
 		}
 		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+p.ValueName(), text)
+	}
+	if text, err := jobspec.WeightsText(e); err == nil {
+		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)
 	}
 }

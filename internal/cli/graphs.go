@@ -84,6 +84,9 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if source.Weights = l.weights.value; source.Weights == "auto" {
 		source.Weights = ""
 	}
+	if source.Weights == "none" && source.WeightColumn != "" {
+		return usagef("--weight-column %s is not read with --weights none", source.WeightColumn)
+	}
 	request := &control.LoadGraphRequest{Name: name, Source: source}
 	l.run.onCluster = true
 	if request.Rows, request.Columns, err = l.run.partitionsOf(ctx, l.graph, graph.Of); err != nil {
@@ -113,6 +116,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	case err != nil:
 		return fmt.Errorf("interrupted: graph %s is dropped", name)
 	}
+	d.found(g.Notes)
 	if err := l.input.skip.write(ctx, l.app, g.Skipped); err != nil {
 		return err
 	}

@@ -286,6 +286,7 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec,
 	if l.graph, l.in, err = load.Build(ctx, request, o); err != nil {
 		return nil, err
 	}
+	p.found(l.in.Notes)
 	return l, program.Ready(ctx, l.graph, l.team)
 }
 

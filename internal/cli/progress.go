@@ -142,6 +142,13 @@ func (p *progress) note(text string) {
 func (p *progress) log(line string)  { p.say(slog.LevelInfo, line) }
 func (p *progress) warn(line string) { p.say(slog.LevelWarn, line) }
 
+// found writes what was found out about a graph.
+func (p *progress) found(notes []string) {
+	for _, line := range notes {
+		p.log(line)
+	}
+}
+
 func (p *progress) say(level slog.Level, line string) {
 	p.screen.Lock()
 	logs := p.app.notices()

@@ -12,20 +12,21 @@ import (
 	"testing"
 )
 
-// block returns the first commands for a shell below a heading of README.
-func block(t *testing.T, readme, heading string) string {
-	t.Helper()
-	_, rest, ok := strings.Cut(readme, "\n## "+heading+"\n")
-	_, rest, found := strings.Cut(rest, "```sh\n")
-	text, _, closed := strings.Cut(rest, "```\n")
-	if !ok || !found || !closed {
-		t.Fatalf("README has no commands below %s", heading)
+// blocks returns README's blocks of shell commands, by the heading above them.
+func blocks(readme string) map[string][]string {
+	all := map[string][]string{}
+	for _, section := range strings.Split(readme, "\n## ")[1:] {
+		heading, text, _ := strings.Cut(section, "\n")
+		for _, block := range strings.Split(text, "```sh\n")[1:] {
+			commands, _, _ := strings.Cut(block, "```\n")
+			all[heading] = append(all[heading], commands)
+		}
 	}
-	return text
+	return all
 }
 
-// TestREADME pastes what README has for a shell into one, on smaller graphs, in a clone: it works at once, and leaves nothing
-// there that git would show.
+// TestREADME runs README's blocks in a shell, on smaller graphs, in a clone. They leave no file that git would show. The blocks
+// that compile are run by others: .ci/run program follows the first program, and the two commands are .ci/run itself.
 func TestREADME(t *testing.T) {
 	text, err := os.ReadFile("../../README.md")
 	must(t, err)
@@ -58,11 +59,26 @@ func TestREADME(t *testing.T) {
 	must(t, os.Symlink(binary, filepath.Join(dir, "superstep")))
 
 	scale := regexp.MustCompile(`scale=\d+`)
-	out := shell(scale.ReplaceAllString(block(t, readme, "Commands"), "scale=8"))
-	if strings.Count(out, "converged") != 2 {
-		t.Errorf("the commands said\n%s", out)
+	all := blocks(scale.ReplaceAllString(readme, "scale=8"))
+	count := map[string]int{
+		"Two commands": 1, "A first program": 2, "From a table of edges to an answer": 1, "See what a run does": 1, "A cluster": 1,
 	}
-	cluster := scale.ReplaceAllString(block(t, readme, "A cluster"), "scale=8")
+	for heading, found := range all {
+		if len(found) != count[heading] {
+			t.Fatalf("README has %d blocks below %q, and %d are run", len(found), heading, count[heading])
+		}
+	}
+	if len(all) != len(count) {
+		t.Fatalf("README has blocks below %d headings, want %d", len(all), len(count))
+	}
+	out := shell(all["From a table of edges to an answer"][0])
+	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want, out[:strings.Index(out, "\n")+1]) {
+		t.Errorf("the table's answer is\n%s", out)
+	}
+	if out = shell(all["See what a run does"][0]); strings.Count(out, "converged") != 1 {
+		t.Errorf("the traced run printed\n%s", out)
+	}
+	cluster := all["A cluster"][0]
 	cluster = strings.NewReplacer("superstep up", "superstep up --listen "+address, "127.0.0.1:7700", address).Replace(cluster)
 	out = shell(cluster)
 	if !strings.HasPrefix(out, "pagerank on kronecker:scale=8: ") || strings.Contains(out, "warning") || !strings.Contains(out, " between 2 partitions\n") {

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -148,10 +149,33 @@ func (t *table) object(vertex string, values []string) []byte {
 	b = appendJSON(b, vertex, t.form.Named)
 	for i, f := range t.form.Fields {
 		b = appendJSON(append(b, ','), f.Name, true)
-		b = appendJSON(append(b, ':'), values[i], f.Vertex && t.form.Named)
+		b = append(b, ':')
+		switch {
+		case f.Kind == reflect.Array && json.Valid([]byte(values[i])):
+			b = append(b, values[i]...)
+		case f.Kind == reflect.Slice:
+			b = t.list(b, values[i], f.Vertices && t.form.Named)
+		default:
+			b = appendJSON(b, values[i], f.Vertex && t.form.Named)
+		}
 	}
 	t.buffer = append(b, '}', '\n')
 	return t.buffer
+}
+
+// list appends an array of the numbers, truth values or names of a list.
+func (t *table) list(dst []byte, text string, names bool) []byte {
+	dst = append(dst, '[')
+	for i, part := range t.form.Split([]byte(text)) {
+		if text == "" { // of no parts
+			break
+		}
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendJSON(dst, resultlines.Unquoted(part), names)
+	}
+	return append(dst, ']')
 }
 
 // appendJSON appends a text as a number or a truth value if it reads as one and is no name, else as a string.

@@ -250,28 +250,28 @@ type runReport struct {
 	Parameters    map[string]string `json:"parameters"`
 	Graph         string            `json:"graph"`
 	Vertices      int               `json:"vertices"`
-	Edges         int               `json:"edges"`
+	Edges         int               `json:"edges"` // of the input: duplicates and loops count
 	Directed      bool              `json:"directed"`
 	Supersteps    int               `json:"supersteps"`
-	Converged     bool              `json:"converged"`
-	LoadTime      float64           `json:"load_time"`
+	Converged     bool              `json:"converged"` // false if a limit ended it
+	LoadTime      float64           `json:"load_time"` // seconds, as all times
 	RunTime       float64           `json:"run_time"`
 	WriteTime     float64           `json:"write_time"`
 	SuperstepTime []float64         `json:"superstep_time"`
-	Messages      int               `json:"messages"`
-	MessagesSent  int               `json:"messages_sent"`
-	BytesSent     int               `json:"bytes_sent"`
-	PeakRSS       int64             `json:"peak_rss_bytes"`
-	Threads       int               `json:"threads"`
+	Messages      int               `json:"messages"`       // before combining
+	MessagesSent  int               `json:"messages_sent"`  // values between partitions
+	BytesSent     int               `json:"bytes_sent"`     // of these
+	PeakRSS       int64             `json:"peak_rss_bytes"` // of all processes
+	Threads       int               `json:"threads"`        // of all processes
 	Partitions    int               `json:"partitions"`
 	Workers       int               `json:"workers"` // processes
-	Grid          string            `json:"grid"`
+	Grid          string            `json:"grid"`    // RxC
 	Delivery      string            `json:"delivery"`
-	Verified      *bool             `json:"verified,omitempty"`
-	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"`
+	Verified      *bool             `json:"verified,omitempty"`    // true with --verify; a wrong result has no report
+	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"` // by name: what the program's aggregators ended with
 	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
-	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"` // both of a program that changes the graph
-	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`
+	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"`  // of a program that changes the graph: before the run
+	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`    // and after it
 	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones
 	skipped       []string
 }

@@ -181,6 +181,7 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	}
 	defer g.Close()
 	in.Close()
+	progress.found(in.Notes)
 	if err := c.input.skip.write(ctx, c.app, in.Skipped); err != nil {
 		return err
 	}

@@ -106,7 +106,7 @@ func unnamed(lines []byte, form resultlines.Form, find func(name string) (uint64
 				parts[i] = strconv.FormatUint(id, 10)
 			}
 		}
-		labels, values = append(labels, label), append(values, strings.Join(parts, " "))
+		labels, values = append(labels, label), append(values, strings.ReplaceAll(strings.Join(parts, " "), "\t", " "))
 	}
 	return labels, values, nil
 }

@@ -3624,6 +3624,7 @@ type LoadReport struct {
 	Arcs          uint64                 `protobuf:"varint,7,opt,name=arcs,proto3" json:"arcs,omitempty"`      // of the whole graph, as stored
 	Named         bool                   `protobuf:"varint,8,opt,name=named,proto3" json:"named,omitempty"`    // the input has names for its vertices
 	Skipped       []string               `protobuf:"bytes,9,rep,name=skipped,proto3" json:"skipped,omitempty"` // malformed lines that this worker left out; of the whole graph where the reports are summed
+	Notes         []string               `protobuf:"bytes,10,rep,name=notes,proto3" json:"notes,omitempty"`    // what was found out about the input that its user did not say: of the first worker
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3717,6 +3718,13 @@ func (x *LoadReport) GetNamed() bool {
 func (x *LoadReport) GetSkipped() []string {
 	if x != nil {
 		return x.Skipped
+	}
+	return nil
+}
+
+func (x *LoadReport) GetNotes() []string {
+	if x != nil {
+		return x.Notes
 	}
 	return nil
 }
@@ -8809,6 +8817,7 @@ type Graph struct {
 	Arcs          uint64                 `protobuf:"varint,15,opt,name=arcs,proto3" json:"arcs,omitempty"`        // as stored
 	Owner         string                 `protobuf:"bytes,17,opt,name=owner,proto3" json:"owner,omitempty"`       // who had it loaded, as Job has it
 	Skipped       []string               `protobuf:"bytes,19,rep,name=skipped,proto3" json:"skipped,omitempty"`   // malformed lines that were left out
+	Notes         []string               `protobuf:"bytes,20,rep,name=notes,proto3" json:"notes,omitempty"`       // what was found out about the input that its user did not say
 	Load          string                 `protobuf:"bytes,16,opt,name=load,proto3" json:"load,omitempty"`         // another if the graph is loaded anew, when vertices may have other numbers
 	Named         bool                   `protobuf:"varint,18,opt,name=named,proto3" json:"named,omitempty"`      // the input has names for its vertices
 	unknownFields protoimpl.UnknownFields
@@ -8960,6 +8969,13 @@ func (x *Graph) GetOwner() string {
 func (x *Graph) GetSkipped() []string {
 	if x != nil {
 		return x.Skipped
+	}
+	return nil
+}
+
+func (x *Graph) GetNotes() []string {
+	if x != nil {
+		return x.Notes
 	}
 	return nil
 }
@@ -10592,7 +10608,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06remove\x18\x05 \x01(\bR\x06remove\"(\n" +
 	"\n" +
 	"SaveReport\x12\x1a\n" +
-	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\xea\x01\n" +
+	"\bmanifest\x18\x01 \x01(\fR\bmanifest\"\x80\x02\n" +
 	"\n" +
 	"LoadReport\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x14\n" +
@@ -10603,7 +10619,9 @@ const file_control_proto_rawDesc = "" +
 	"\bweighted\x18\x06 \x01(\bR\bweighted\x12\x12\n" +
 	"\x04arcs\x18\a \x01(\x04R\x04arcs\x12\x14\n" +
 	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
-	"\askipped\x18\t \x03(\tR\askipped\"\xa0\x02\n" +
+	"\askipped\x18\t \x03(\tR\askipped\x12\x14\n" +
+	"\x05notes\x18\n" +
+	" \x03(\tR\x05notes\"\xa0\x02\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -11060,7 +11078,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xe2\x04\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumns\"\xf8\x04\n" +
 	"\x05Graph\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
 	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
@@ -11081,7 +11099,8 @@ const file_control_proto_rawDesc = "" +
 	"\bprogress\x18\x0e \x01(\v2\x1e.superstep.control.v1.ProgressR\bprogress\x12\x12\n" +
 	"\x04arcs\x18\x0f \x01(\x04R\x04arcs\x12\x14\n" +
 	"\x05owner\x18\x11 \x01(\tR\x05owner\x12\x18\n" +
-	"\askipped\x18\x13 \x03(\tR\askipped\x12\x12\n" +
+	"\askipped\x18\x13 \x03(\tR\askipped\x12\x14\n" +
+	"\x05notes\x18\x14 \x03(\tR\x05notes\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
 	"\x05named\x18\x12 \x01(\bR\x05named\"\x13\n" +
 	"\x11ListGraphsRequest\"I\n" +

@@ -47,6 +47,8 @@ type Input struct {
 	Directed bool
 	// Account says, for people, what was understood of the input: one line each.
 	Account []string
+	// Notes are what was found out about the input that its user did not say, and should see: one line each, with the file's name.
+	Notes []string
 	// Skipped are the malformed lines that were left out, in order: where each is, and what is wrong with it.
 	Skipped []string
 	// Free releases the memory behind Edges, when it is not nil.

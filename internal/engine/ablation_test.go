@@ -137,7 +137,7 @@ func TestEveryAblationInEveryGrid(t *testing.T) {
 
 // TestAblationsAgainstTwins runs programs with random switches in every grid.
 func TestAblationsAgainstTwins(t *testing.T) {
-	rounds := uint64(120)
+	rounds := uint64(60)
 	if raced {
 		rounds = 20
 	}

@@ -4,27 +4,29 @@ import (
 	"reflect"
 	"strings"
 	"unicode"
-
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Field is one of the fields that a vertex's value is written as.
 type Field struct {
-	Name   string       // such as hub, in_degree; "value" where a value has no fields
-	Vertex bool         // it is a vertex
-	Kind   reflect.Kind // of a number or a truth value that is written plainly; Invalid of what is text
+	Name     string       // such as hub, in_degree; "value" where a value has no fields
+	Vertex   bool         // it is a vertex
+	Kind     reflect.Kind // of a number or a truth value that is written plainly; Array of an array of JSON; Slice of a list of numbers; Invalid of what is text
+	Vertices bool         // of a list: it is of vertices
 }
 
-// Fields are those of a type's exported fields that are numbers, truth values and vertices, if it is a struct of such alone; every other
+// Fields are those of a type's exported fields, if it is a struct of numbers, truth values, vertices and lists of such; every other
 // value is one field, its whole text.
 func (e *erased) Fields() []Field {
 	t := e.program.Value
-	whole := []Field{fieldOf("value", t)}
-	if e.methods.Has("Output") || e.methods.Has("OutputLabels") {
+	switch {
+	case e.methods.Has("Output") || e.methods.Has("OutputLabels"):
 		return []Field{{Name: "value"}}
-	}
-	if t.Kind() != reflect.Struct || textual(t) {
-		return whole
+	case t.Kind() != reflect.Struct || textual(t):
+		f := fieldOf("value", t)
+		if f.Kind == reflect.Array && isPlain(t.Elem()) {
+			f.Kind, f.Vertices = reflect.Slice, t.Elem() == vertexType
+		}
+		return []Field{f}
 	}
 	var fields []Field
 	for i := range t.NumField() {
@@ -32,19 +34,38 @@ func (e *erased) Fields() []Field {
 		if !f.IsExported() {
 			continue
 		}
-		if k := f.Type.Kind(); k < reflect.Bool || k > reflect.Float64 || textual(f.Type) {
-			return whole
+		if !isCell(f.Type) {
+			return []Field{{Name: "value"}}
 		}
 		fields = append(fields, fieldOf(snake(f.Name), f.Type))
 	}
 	return fields
 }
 
+// isCell reports whether the text of a type's values has no blanks in it, but those of names.
+func isCell(t reflect.Type) bool {
+	switch {
+	case !isComposite(t):
+		return isPlain(t)
+	case t.Kind() != reflect.Struct:
+		return isCell(t.Elem())
+	}
+	for i := range t.NumField() {
+		if f := t.Field(i); f.IsExported() && !isCell(f.Type) {
+			return false
+		}
+	}
+	return true
+}
+
 // fieldOf is the field of a name and a type.
 func fieldOf(name string, t reflect.Type) Field {
-	f := Field{Name: name, Vertex: t == reflect.TypeFor[pregel.VertexID]()}
-	if k := t.Kind(); k >= reflect.Bool && k <= reflect.Float64 && !textual(t) {
-		f.Kind = k
+	f := Field{Name: name, Vertex: t == vertexType}
+	switch {
+	case isPlain(t):
+		f.Kind = t.Kind()
+	case isComposite(t):
+		f.Kind = reflect.Array
 	}
 	return f
 }

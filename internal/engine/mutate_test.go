@@ -165,7 +165,7 @@ func (l lister) Compute(v cursor, messages []uint64) {
 }
 
 func TestMutationIsAsTheToyDoesIt(t *testing.T) {
-	rounds := 60
+	rounds := 30
 	if raced || testing.Short() {
 		rounds = 8
 	}

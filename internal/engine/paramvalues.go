@@ -89,6 +89,9 @@ func setOne(f reflect.Value, text string, find func(uint64) (pregel.VertexID, bo
 		f.SetUint(u)
 	case f.CanFloat():
 		x, err := strconv.ParseFloat(text, f.Type().Bits())
+		if err == nil && strings.Contains(text, "_") { // which is Go's alone
+			err = strconv.ErrSyntax
+		}
 		if err != nil {
 			return outside(err, text, fmt.Sprintf("a number that fits %d bits", f.Type().Bits()), "a number")
 		}

@@ -94,11 +94,14 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 	ways := rerunWays(true)
 	t.Run("Sum", func(t *testing.T) {
 		for i, s := range ways {
+			if i%2 > 0 {
+				continue
+			}
 			p := chaos[int64]{
-				seed: uint64(i), direction: pregel.Direction(i % 4), blind: true, combiner: combiners.Sum[int64](),
+				seed: uint64(i), direction: pregel.Direction(i / 2 % 4), blind: true, combiner: combiners.Sum[int64](),
 				to: func(_ who, h uint64) int64 { return int64(h % 100) }, from: func(x int64) uint64 { return uint64(x) },
 			}
-			form := (i + i/4) % 4
+			form := (i/2 + i/8) % 4
 			if form == 3 && p.direction == pregel.Either {
 				p.direction = pregel.In
 			}
@@ -107,9 +110,12 @@ func TestARunGoesOnFromACheckpoint(t *testing.T) {
 	})
 	t.Run("Func", func(t *testing.T) {
 		for i, s := range ways {
+			if i%2 == 0 {
+				continue
+			}
 			resumed(t, s, uint64(i), 0, ways, func() pregel.Program[uint64, string] {
 				return rerunForms(chaos[string]{
-					seed: uint64(i), direction: pregel.Direction(i % 4), blind: true,
+					seed: uint64(i), direction: pregel.Direction(i / 2 % 4), blind: true,
 					to: func(_ who, h uint64) string { return fmt.Sprint(h % 10) }, from: text, combiner: combiners.Func("", merge),
 				})[i%3]
 			})

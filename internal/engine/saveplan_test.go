@@ -18,7 +18,7 @@ import (
 // A run by a plan goes on from a checkpoint in any of its phases, with the graph and the columns that these have left, and ends as toys do
 // that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
-	rounds := 30
+	rounds := 12
 	if raced || testing.Short() {
 		rounds = 5
 	}
@@ -96,7 +96,7 @@ func TestPlannedAlgorithmsGoOnFromACheckpoint(t *testing.T) {
 	each := func(name string, ways []setting, run func(t *testing.T, s setting, seed uint64)) {
 		t.Run(name, func(t *testing.T) {
 			for i, s := range ways {
-				if (testing.Short() || raced) && i%3 > 0 {
+				if (i+len(name))%3 > 0 { // other settings for each algorithm
 					continue
 				}
 				run(t, s, uint64(i))

@@ -3,6 +3,7 @@ package engine
 import (
 	"bytes"
 	"encoding"
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strconv"
@@ -157,22 +158,27 @@ func (a appender) between() byte {
 	return ' '
 }
 
-// reflected writes structs and arrays field by field, separated by blanks or, where vertices have names, tabs, and textual values by their own method.
+// reflected writes the fields of a struct and the elements of a list of numbers, separated by blanks or, where vertices have names, tabs, and textual
+// values by their own method. What is nested is in brackets.
 func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	fields := 0
 	part := func(f reflect.Value) {
 		if fields++; fields > 1 {
 			dst = append(dst, a.between())
 		}
+		if isComposite(f.Type()) {
+			dst = a.nested(dst, f)
+			return
+		}
 		start := len(dst)
-		if dst = a.value(dst, f.Interface()); a.name != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == reflect.TypeFor[pregel.VertexID]() {
+		if dst = a.value(dst, f.Interface()); a.name != nil && bytes.IndexByte(dst[start:], '\t') >= 0 && f.Type() == vertexType {
 			dst = strconv.AppendQuote(dst[:start], string(dst[start:]))
 		}
 	}
-	if !v.IsValid() {
+	switch {
+	case !v.IsValid():
 		return dst // a nil interface
-	}
-	if textual(v.Type()) {
+	case textual(v.Type()):
 		return text(dst, v.Interface())
 	}
 	switch v.Kind() {
@@ -184,6 +190,9 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 		}
 		return dst
 	case reflect.Array, reflect.Slice:
+		if !isPlain(v.Type().Elem()) {
+			return a.nested(dst, v)
+		}
 		for i := range v.Len() {
 			part(v.Index(i))
 		}
@@ -193,6 +202,58 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 	default:
 		return fmt.Append(dst, v.Interface())
 	}
+}
+
+// nested writes a value as JSON without blanks: lists and structs as arrays, and texts, names, infinities and NaN as strings.
+func (a appender) nested(dst []byte, v reflect.Value) []byte {
+	start := len(dst)
+	if !isComposite(v.Type()) {
+		dst = a.value(dst, v.Interface())
+		if plain := dst[start:]; !isPlain(v.Type()) || a.name != nil && v.Type() == vertexType || bytes.ContainsAny(plain, "iN") || string(plain) == "nan" {
+			return appendString(dst[:start], string(plain))
+		}
+		return dst
+	}
+	dst = append(dst, '[')
+	element := func(v reflect.Value) {
+		if len(dst) > start+1 {
+			dst = append(dst, ',')
+		}
+		dst = a.nested(dst, v)
+	}
+	if v.Kind() == reflect.Struct {
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				element(v.Field(i))
+			}
+		}
+	} else {
+		for i := range v.Len() {
+			element(v.Index(i))
+		}
+	}
+	return append(dst, ']')
+}
+
+// appendString appends a string of JSON.
+func appendString(dst []byte, text string) []byte {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	_ = e.Encode(text) // a string, which is never refused
+	return append(dst, bytes.TrimSuffix(b.Bytes(), []byte{'\n'})...)
+}
+
+// isComposite reports whether values of a type are written in several parts.
+func isComposite(t reflect.Type) bool {
+	k := t.Kind()
+	return (k == reflect.Struct || k == reflect.Array || k == reflect.Slice) && !textual(t)
+}
+
+// isPlain reports whether values of a type are written as numbers, truth values or vertices.
+func isPlain(t reflect.Type) bool {
+	k := t.Kind()
+	return k >= reflect.Bool && k <= reflect.Float64 && !textual(t)
 }
 
 // text appends the MarshalText or String of a value.

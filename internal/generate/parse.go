@@ -31,7 +31,7 @@ type family struct {
 
 // Parameters of several families.
 var (
-	takesScale      = Parameter{"scale", "", "2^scale vertices"}
+	takesScale      = Parameter{"scale", "", "2^scale vertices, 1 to 48"}
 	takesEdgeFactor = Parameter{"edgefactor", "16", "tuples per vertex"}
 	takesVertices   = Parameter{"vertices", "", "number of vertices"}
 	takesSeed       = Parameter{"seed", "1", "of the random numbers"}
@@ -233,7 +233,7 @@ func (a *arguments) whole(name string, width int) uint64 {
 
 func (a *arguments) float(name string) float64 {
 	x, err := strconv.ParseFloat(a.values[name], 64)
-	if err != nil {
+	if err != nil || strings.Contains(a.values[name], "_") {
 		a.fail(name, "a number")
 	}
 	return x

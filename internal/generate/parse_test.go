@@ -46,6 +46,7 @@ func TestParseErrors(t *testing.T) {
 		{"kronecker:scale=99999999999999999999", `generator kronecker: scale is "99999999999999999999", want a whole number below 2^63`},
 		{"kronecker:scale=3,seed1=18446744073709551616", `seed1 is "18446744073709551616", want a whole number below 2^64`},
 		{"rmat:scale=3,a=x", `generator rmat: a is "x", want a number`},
+		{"rmat:scale=3,a=0_1", `generator rmat: a is "0_1", want a number`},
 		{"rmat:scale=3,a=1.5", "generator rmat: a is 1.5, want a probability from 0 to 1"},
 		{"rmat:scale=3,c=NaN", "generator rmat: c is NaN, want a probability from 0 to 1"},
 		{"rmat:scale=3,a=0.7", "generator rmat: a, b and c sum to 1.08, want at most 1"},

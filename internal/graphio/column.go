@@ -138,7 +138,7 @@ func weight(text []byte, single bool) (float64, *fault) {
 	if single {
 		size = 32
 	}
-	w, err := strconv.ParseFloat(string(text), size)
+	w, err := parseFloat(text, size)
 	switch {
 	case err != nil && !math.IsInf(w, 0):
 		return 0, &fault{found: "the weight " + quote(text), expected: "a number"}
@@ -150,6 +150,14 @@ func weight(text []byte, single bool) (float64, *fault) {
 		return 0, &fault{found: "the weight " + quote(text), expected: "a finite number"}
 	}
 	return w, nil
+}
+
+// parseFloat is strconv's without the underscores of Go, which other programs do not read as part of a number.
+func parseFloat(text []byte, size int) (float64, error) {
+	if bytes.IndexByte(text, '_') >= 0 {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(string(text), size)
 }
 
 // isZero reports whether the text of a number, decimal or hexadecimal, has no digit before its exponent but 0.

@@ -3,7 +3,6 @@ package graphio
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -28,7 +27,8 @@ type Columns struct {
 	// or by number.
 	Vertices, Vertex string
 
-	ofVertices bool // the table is one of vertices, whose id is the source
+	ofVertices bool   // the table is one of vertices, whose id is the source
+	naming     string // how ends of edges are named, if not by flags
 }
 
 // IDKinds are what Columns.IDs may be.
@@ -67,15 +67,12 @@ type csvGrammar struct {
 	last      int          // of them the last
 	stops     *csvStops    // of records that are read fast; nil if none are
 	names     *names.Table // of ids that are text; nil of numbers
+	zeros     bool         // numbers may begin with zeros
+	kind      int          // the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
+	kindText  []byte
+	first     []string   // fields of the first line
+	rest      [][]string // and of some that follow
 }
-
-// Usual names of columns, in lower case.
-var (
-	sourceNames = []string{"source", "src", "from", "source_id", "from_id", "sourceid", "fromid", "src_id", "from_node", "u", "start", "node1", "node_1", "id1", ":start_id"}
-	targetNames = []string{"target", "dst", "to", "target_id", "to_id", "targetid", "toid", "dst_id", "to_node", "v", "end", "node2", "node_2", "id2", "dest", "destination", ":end_id"}
-	vertexNames = []string{"id", "vertex", "node", "name", "vertex_id", "node_id", "vertexid", "nodeid", "key", "label", ":id"}
-	weightNames = []string{"weight", "w", "cost", "distance", "length"}
-)
 
 // readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.
 func (r *reader) readCSV(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
@@ -84,18 +81,42 @@ func (r *reader) readCSV(ctx context.Context, f *file, format Format) (*edges.Ra
 	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
 		c, said, from, err = r.otherHeader(ctx, f, format, c, said)
 	}
+	if err == nil {
+		err = r.headed(ctx, f, c)
+	}
+	directed := true
+	if err == nil && r.Directed == nil {
+		directed, err = c.kinds(&said)
+	}
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
+	c.rest = nil
 	g := grammar{columns: 2, high: maxID, single: r.Weights == edges.Float32, csv: c}
 	weighted := c.at[2] >= 0
 	if weighted {
 		g.columns = 3
 	}
 	return r.readNamed(ctx, f, from, g, edgeTable{
-		names: c.names, said: said, weighted: weighted, directed: true,
+		names: c.names, said: said, weighted: weighted, directed: directed,
 		begin: func(f *file) (start, error) { return c.begin(f, c.header) },
 	})
+}
+
+// kinds reads the column Type of a table of Gephi, whose edges are then all of the kind of the first, and says so.
+func (c *csvGrammar) kinds(said *string) (directed bool, err error) {
+	at := usual(c.titles, []string{"type"})
+	if !c.header || at < 0 || len(c.rest) == 0 || at >= len(c.rest[0]) || at == c.at[0] || at == c.at[1] || at == c.at[2] {
+		return true, nil
+	}
+	text := c.rest[0][at]
+	directed = strings.EqualFold(text, "directed")
+	if !directed && !strings.EqualFold(text, "undirected") {
+		return true, nil
+	}
+	c.kind, c.kindText, c.last = at+1, []byte(text), max(c.last, at)
+	*said += fmt.Sprintf(", %s by %q", directedAccount(directed), c.titles[at])
+	return directed, nil
 }
 
 // understand tells from the first lines what the columns of a table mean, and says it. Its lines of data begin where it says, after the names of columns
@@ -120,8 +141,13 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 		return nil, "", from, noEdges("")
 	}
 	first, rest := rows[0], rows[1:]
+	c.first, c.rest = first, rest
 	if c.columns = len(first); c.columns < 2 && !o.ofVertices {
 		return nil, "", from, firstLineFault("1 column: "+quote([]byte(first[0])), fmt.Sprintf("2 or more, with %s between them (--delimiter names another)", delimiterName(c.delimiter)))
+	}
+	if !o.ofVertices && o.Source == "" && o.Target == "" && isMatrix(first, rest) {
+		return nil, "", from, firstLineFault("what looks like a matrix: "+quote([]byte(strings.Join(first, string(c.delimiter)))),
+			"a line for each edge, with its source and its target (--source-column and --target-column name them)")
 	}
 	header := o.hasHeader(first, rest)
 	if c.header = header; header {
@@ -138,21 +164,15 @@ func (o *Columns) understand(content []byte, all bool, format Format) (c *csvGra
 	}
 	c.last = max(c.at[0], c.at[1], c.at[2])
 	c.stops = c.stopsOf()
-	named := o.IDs == "name"
-	if o.IDs == "" {
-		for _, row := range rows {
-			for _, at := range c.at[:2] {
-				if at < 0 {
-					continue
-				}
-				named = named || at < len(row) && (len(row[at]) == 0 || countDigits([]byte(row[at])) != len(row[at]))
-			}
-		}
+	c.zeros = o.IDs != ""
+	named, remark, err := o.idKinds(c, rows)
+	if err != nil {
+		return nil, "", from, err
 	}
 	if named {
 		c.names = names.NewTable()
 	}
-	return c, c.say(format, header), from, nil
+	return c, c.say(format, header) + remark, from, nil
 }
 
 // delimiter is the byte between columns: the one given, that of the format, or of CSV the one that the first line has most of.
@@ -182,11 +202,10 @@ func delimiterName(c byte) string {
 
 // rows returns the fields of the first records, but of those at fault, and where the lines after the first one begin.
 func (c *csvGrammar) rows(head []byte, all bool) (rows [][]string, second start, err error) {
-	const enough = 100
 	if all {
 		head = endLine(append(slices.Clip(head), '\n'))
 	}
-	for at, line := 0, 1; at < len(head) && len(rows) < enough; {
+	for at, line := 0, 1; at < len(head) && len(rows) < headerLines; {
 		end := c.recordEnd(head, at)
 		if end < 0 && (!all || len(rows) > 0) {
 			break
@@ -233,91 +252,6 @@ func (c *csvGrammar) row(record []byte) ([]string, *fault) {
 		row = append(row, string(field))
 	}
 	return row, nil
-}
-
-// hasHeader reports whether the first line has the names of columns: it is said, a column is called by its name, two have usual names, or
-// a column of numbers begins with a word.
-func (o *Columns) hasHeader(first []string, rest [][]string) bool {
-	if o.Header != nil {
-		return *o.Header
-	}
-	if o.ofVertices && (len(first) > 1 && countDigits([]byte(first[0])) < len(first[0]) || usual(first, vertexNames) >= 0) {
-		return true
-	}
-	for _, name := range []string{o.Source, o.Target, o.Weight} {
-		if name != "" && slices.Contains(first, name) {
-			return true
-		}
-	}
-	source, target := usual(first, sourceNames), usual(first, targetNames)
-	if source >= 0 && target >= 0 || source >= 0 && slices.Contains(first[source+1:], first[source]) || target >= 0 && slices.Contains(first[target+1:], first[target]) {
-		return true
-	}
-	for i, field := range first {
-		if isNumber(field) || len(rest) == 0 {
-			continue
-		}
-		if !slices.ContainsFunc(rest, func(row []string) bool { return i >= len(row) || !isNumber(row[i]) }) {
-			return true
-		}
-	}
-	return false
-}
-
-func isNumber(text string) bool {
-	_, err := strconv.ParseFloat(text, 64)
-	return err == nil || errors.Is(err, strconv.ErrRange)
-}
-
-// usual returns the column that has the first of some usual names, or -1.
-func usual(titles, usual []string) int {
-	for _, name := range usual {
-		if at := slices.IndexFunc(titles, func(title string) bool { return strings.ToLower(title) == name }); at >= 0 {
-			return at
-		}
-	}
-	return -1
-}
-
-// choose finds the columns of the source, the target and the weight: those named, those with usual names, or the first, the second and, of
-// three without names of which the last has numbers, the third.
-func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
-	if o.ofVertices {
-		at, err := c.column(o.Source, header)
-		if at < 0 && header {
-			at = usual(c.titles, vertexNames)
-		}
-		c.at[0] = max(at, 0)
-		return err
-	}
-	for i, given := range []string{o.Source, o.Target, o.Weight} {
-		switch at, err := c.column(given, header); {
-		case err != nil:
-			return err
-		case given != "":
-			c.at[i] = at
-		case header:
-			c.at[i] = usual(c.titles, [][]string{sourceNames, targetNames, weightNames}[i])
-			if at := c.at[i]; at >= 0 && slices.Contains(c.titles[at+1:], c.titles[at]) {
-				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]), "one, or columns by number: --source-column 1 --target-column 2 (--header no: an edge)")
-			}
-		}
-	}
-	for i := range 2 {
-		if c.at[i] < 0 && c.at[1-i] != i {
-			c.at[i] = i
-		} else if c.at[i] < 0 {
-			c.at[i] = 1 - i
-		}
-	}
-	if !header && o.Weight == "" && c.columns == 3 && o.Source == "" && o.Target == "" && len(rows) > 0 &&
-		!slices.ContainsFunc(rows, func(row []string) bool { return len(row) < 3 || !isNumber(row[2]) }) {
-		c.at[2] = 2
-	}
-	if c.at[0] == c.at[1] || c.at[2] == c.at[0] || c.at[2] == c.at[1] {
-		return firstLineFault("one column for two of source, target and weight", "three different ones: --source-column, --target-column and --weight-column name them")
-	}
-	return nil
 }
 
 // column returns the column of a name or a number.

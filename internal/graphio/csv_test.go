@@ -122,7 +122,7 @@ func slowEdges(rows [][]string, columns int) (list []string, g graph, ok bool) {
 	for _, row := range rows {
 		g.tuples = append(g.tuples, [2]uint64{number[row[0]], number[row[1]]})
 		if columns == 3 {
-			w, err := strconv.ParseFloat(row[2], 64)
+			w, err := parseFloat([]byte(row[2]), 64)
 			if err != nil || math.IsNaN(w) || math.IsInf(w, 0) || w == 0 && !isZero([]byte(row[2])) {
 				return nil, g, false
 			}
@@ -250,7 +250,7 @@ func numbered(rows [][]string) (g graph) {
 	for _, row := range rows {
 		u, _ := strconv.ParseUint(row[0], 10, 64) // which the test wrote
 		v, _ := strconv.ParseUint(row[1], 10, 64)
-		w, _ := strconv.ParseFloat(row[2], 64)
+		w, _ := parseFloat([]byte(row[2]), 64)
 		g.vertices, g.tuples, g.weights = append(g.vertices, u, v), append(g.tuples, [2]uint64{u, v}), append(g.weights, w)
 	}
 	slices.Sort(g.vertices)

@@ -1,5 +1,7 @@
 package graphio
 
+import "bytes"
+
 // csvStops are the bytes at which the fast path looks: those that end a field, and those that only the slow one knows.
 type csvStops [256]bool
 
@@ -71,7 +73,9 @@ func (p *parser) plainRecord(data []byte, at int, r *plainRecord) (end int, ok b
 		case weights:
 			r.weight, end, ok = decimal(data, end, p.single)
 		default:
+			begin := end
 			end = c.plainEnd(data, end, quoted)
+			ok = column != c.kind-1 || bytes.Equal(data[begin:end], c.kindText)
 		}
 		if quoted && data[end] == '"' {
 			end++
@@ -101,7 +105,7 @@ func (p *parser) plainID(data []byte, at int, quoted bool, name *[]byte, id *uin
 	c := p.csv
 	if c.names == nil {
 		*id, end = digits(data, at)
-		return end, uint(end-at-1) < 18 && *id >= p.low && *id <= p.high
+		return end, uint(end-at-1) < 18 && *id >= p.low && *id <= p.high && (data[at] != '0' || end == at+1 || c.zeros)
 	}
 	end = c.plainEnd(data, at, quoted)
 	if end == at || isBlank(data[at]) || isBlank(data[end-1]) {

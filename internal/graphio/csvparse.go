@@ -201,6 +201,11 @@ func (p *parser) read(record []byte, text bool) *fault {
 			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
 		}
 	}
+	if c.kind > 0 {
+		if bad := c.otherKind(record); bad != nil {
+			return bad
+		}
+	}
 	var ids [2]uint64
 	ends := 2
 	if c.at[1] < 0 { // of vertices
@@ -212,9 +217,13 @@ func (p *parser) read(record []byte, text bool) *fault {
 		case len(field) == 0:
 			bad = &fault{found: "nothing in " + c.title(i), expected: "a vertex"}
 		case c.names == nil:
-			if ids[i], bad = p.number(field); bad != nil {
-				bad.found += " in " + c.title(i)
+			if ids[i], bad = p.number(field); bad == nil && !c.zeros {
+				bad = zeroed(field)
+			} else if bad != nil {
 				bad.expected += " (--ids name reads ids of any kind)"
+			}
+			if bad != nil {
+				bad.found += " in " + c.title(i)
 			}
 		}
 		if bad != nil {
@@ -239,6 +248,22 @@ func (p *parser) read(record []byte, text bool) *fault {
 		p.names.Add(field)
 	}
 	return nil
+}
+
+// otherKind is the fault of a record of an edge that is directed, where those before are not, or the other way round.
+func (c *csvGrammar) otherKind(record []byte) *fault {
+	cut := cutter{record: record, delimiter: c.delimiter}
+	for range c.kind - 1 {
+		_, _ = cut.field() // which has been read
+	}
+	text, bad := cut.field()
+	if bad == nil && !bytes.EqualFold(text, c.kindText) {
+		bad = &fault{
+			column: c.begins(record, c.kind-1) + 1, found: fmt.Sprintf("%s in %q", quote(text), c.titles[c.kind-1]),
+			expected: quote(c.kindText) + " as in the first line (--directed or --undirected takes all edges for that)",
+		}
+	}
+	return bad
 }
 
 // validBytes returns how many bytes of a text are UTF-8 before the first that are not.

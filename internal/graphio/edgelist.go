@@ -24,6 +24,12 @@ const (
 // readEdgeList reads a list of lines "u v" or, in format wel, "u v w". Its vertices are the ids it names; of a part the
 // ids stay what they are.
 func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
+	told := declared(f.head())
+	if r.Directed != nil {
+		told.directed, told.warning = nil, ""
+	} else if told.directed == nil && told.by != "" {
+		return nil, bipartite(f, told.by)
+	}
 	g := r.listGrammar(format == WEL, pairs)
 	if format == WEL {
 		g.follow(columns(f.head()) - g.columns)
@@ -53,9 +59,19 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(true))
+	s := r.input(path, list, x, r.directed(told.directed == nil || *told.directed))
 	s.Largest, s.Spans, s.Check = t.max, t.spans, check
 	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
+	line := told.warning
+	if told.directed != nil {
+		line = directedAccount(s.Directed) + ", as its comment says: " + quote([]byte(told.by))
+	}
+	if line != "" {
+		r.note(s, f, line)
+	}
+	if !r.partial {
+		s.Account = append(s.Account, s.Notes...)
+	}
 	return s, nil
 }
 
@@ -132,6 +148,13 @@ func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, 
 		parts = append(parts, counted(n, "malformed line", "malformed lines")+" left out")
 	}
 	return []string{name + ": " + strings.Join(append(parts, "weights "+weightsAccount(weighted, r.Weights), directedAccount(s.Directed)), ", ")}
+}
+
+// note adds a line to the notes of an input, of several ranks that of the first alone.
+func (r *reader) note(s *edges.RankInput, f *file, line string) {
+	if r.rank == 0 {
+		s.Notes = append(s.Notes, f.path+": "+line)
+	}
 }
 
 // idsAccount says which ids the vertices have.

@@ -88,5 +88,6 @@ func (r *reader) edgesOf(ctx context.Context, f *file, t *table, e edgeTable) (*
 		}
 	}
 	s.Account = r.account(f, e.said, t.remarks, s, e.weighted)
+	r.note(s, f, e.said)
 	return s, nil
 }

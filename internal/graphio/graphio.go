@@ -43,15 +43,6 @@ const (
 	Giraph       Format = "giraph"
 )
 
-// Formats are the names of all formats, and Written those of the formats that are written.
-var (
-	Formats = append(slices.Clone(Written), string(Adjacency), string(Giraph), string(GraphML))
-	Written = []string{
-		string(SNAP), string(EL), string(WEL), string(MatrixMarket), string(LDBC), string(Graph500), string(CSV), string(TSV), string(JSONLines), string(Parquet),
-		string(DIMACS), string(METIS), string(Serialized), string(SerializedW),
-	}
-)
-
 // ParseFormat returns the format of the name given.
 func ParseFormat(s string) (Format, error) {
 	if !slices.Contains(Formats, s) {

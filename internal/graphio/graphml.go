@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,9 +40,10 @@ type graphml struct {
 
 	weight     string // the id of the key of weights
 	weightName string
-	byDefault  *float64 // the weight of edges that say none
-	keys       []string // names of attributes of edges
-	graph      bool     // has begun
+	byDefault  *float64          // the weight of edges that say none
+	keys       []string          // names of attributes of edges
+	elsewhere  map[string]string // of keys of weights that are not for edges: what they are for
+	graph      bool              // has begun
 	directed   bool
 	edge       *graphmlEdge // that is being read
 	data       int          // the depth of the data or the default that is being read; 0 is none
@@ -64,7 +66,7 @@ func (r *reader) readGraphML(ctx context.Context, f *file) (*edges.RankInput, er
 	if r.SkipBad > 0 {
 		return nil, fileFault(f.path, "GraphML with --skip-bad", "a format of lines: elements are not left out")
 	}
-	g := &graphml{r: r, f: f, bytes: &tokenReader{f: f}, names: names.NewTable(), pending: map[uint64]int{}, numeric: r.Columns.IDs != "name"}
+	g := &graphml{r: r, f: f, bytes: &tokenReader{f: f}, names: names.NewTable(), pending: map[uint64]int{}, elsewhere: map[string]string{}, numeric: r.Columns.IDs != "name"}
 	g.d = xml.NewDecoder(g.bytes)
 	g.t = r.newTable(f, 3)
 	g.p.grammar = grammar{columns: 3, single: r.Weights == edges.Float32}
@@ -188,6 +190,9 @@ func (g *graphml) begin(e xml.StartElement, depth int) *fault {
 	case "edge":
 		return g.beginEdge(e)
 	case "data":
+		if of := g.elsewhere[attribute(e, "key")]; g.edge != nil && of != "" {
+			return &fault{found: fmt.Sprintf("data of an edge by the key %q, which is for %s", attribute(e, "key"), of), expected: `a <key for="edge">, or for="all"`}
+		}
 		if g.edge != nil && g.weight != "" && attribute(e, "key") == g.weight {
 			g.data, g.text = depth, g.text[:0]
 		}
@@ -201,11 +206,14 @@ func (g *graphml) key(e xml.StartElement) *fault {
 		return &fault{found: "a <key> within the graph", expected: "keys before it"}
 	}
 	g.ofKey = ""
+	name := attribute(e, "attr.name")
 	if of := attribute(e, "for"); of != "edge" && of != "all" && of != "" {
+		if name == g.r.Columns.Weight || g.r.Columns.Weight == "" && usual([]string{name}, weightNames) == 0 {
+			g.elsewhere[attribute(e, "id")] = of
+		}
 		return nil
 	}
 	g.ofKey = attribute(e, "id")
-	name := attribute(e, "attr.name")
 	g.keys = append(g.keys, name)
 	wanted := name == g.r.Columns.Weight
 	if g.r.Columns.Weight == "" {
@@ -224,7 +232,14 @@ func (g *graphml) beginGraph(e xml.StartElement) *fault {
 	case g.graph:
 		return &fault{found: "another graph, or one within a node", expected: "one graph"}
 	case g.r.Columns.Weight != "" && g.weight == "":
-		return &fault{found: fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight), expected: "one of " + strings.Join(g.keys, ", ")}
+		bad := &fault{found: fmt.Sprintf("no attribute of edges %q", g.r.Columns.Weight), expected: "one of " + strings.Join(g.keys, ", ")}
+		for _, id := range slices.Sorted(maps.Keys(g.elsewhere)) {
+			bad.found += fmt.Sprintf(": the key %q is for %s", id, g.elsewhere[id])
+		}
+		if len(g.keys) == 0 {
+			bad.expected = `a <key for="edge">`
+		}
+		return bad
 	}
 	g.graph = true
 	switch kind := attribute(e, "edgedefault"); kind {

@@ -18,6 +18,7 @@ type jsonLines struct {
 	members [3]string
 	columns int
 	names   *names.Table // nil of numbers
+	zeros   bool         // numbers in strings may begin with zeros
 }
 
 // jsonHead is how many of the first lines are looked at to tell what they mean.
@@ -62,7 +63,7 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	if err := o.choose(c, true, nil); err != nil {
 		return nil, "", err
 	}
-	j := &jsonLines{columns: 2}
+	j := &jsonLines{columns: 2, zeros: o.IDs != ""}
 	for i, at := range c.at {
 		if at >= 0 {
 			j.members[i] = c.titles[at]
@@ -135,7 +136,7 @@ func (j *jsonLines) named(line numberedLine) bool {
 		return false // it is said when it is read
 	}
 	for _, f := range fields[:2] {
-		if len(f.text) == 0 || countDigits(f.text) != len(f.text) {
+		if len(f.text) == 0 || countDigits(f.text) != len(f.text) || leadingZero(f.text) {
 			return true
 		}
 	}
@@ -244,9 +245,13 @@ func (j *jsonLines) object(p *parser, line []byte) *fault {
 		case j.names == nil:
 			id, bad := p.number(f.text)
 			if bad != nil {
+				bad.expected += " (--ids name reads ids of any kind)"
+			} else if !j.zeros {
+				bad = zeroed(f.text)
+			}
+			if bad != nil {
 				bad.column = f.column
 				bad.found += " in " + strconv.Quote(j.members[i])
-				bad.expected += " (--ids name reads ids of any kind)"
 				return bad
 			}
 			p.ids = append(p.ids, id)

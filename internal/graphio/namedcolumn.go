@@ -78,6 +78,10 @@ func namedRows(content io.Reader, path string, column int, each func(NamedValue)
 			if name = strings.TrimPrefix(name, string(utf8BOM)); name == "vertex" { // as results are written
 				continue
 			}
+			if usual([]string{name}, vertexNames) == 0 && len(row) > 1 {
+				return LineError(path, line, fmt.Sprintf("a first line that may have the names of columns: %.200s", strings.Join(row, ",")),
+					fmt.Sprintf("%s:%.100s, which names the column", path, row[min(max(column, 2), len(row))-1]))
+			}
 		}
 		at := column - 1
 		if column == 0 {

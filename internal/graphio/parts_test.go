@@ -33,7 +33,7 @@ func TestDecimal(t *testing.T) {
 				continue
 			}
 			fast++
-			want, err := strconv.ParseFloat(text, size)
+			want, err := parseFloat([]byte(text), size)
 			if err != nil || math.Float64bits(got) != math.Float64bits(want) || end != len(text) {
 				t.Errorf("%s to %d bits: %v, want %v, %v", text, size, got, want, err)
 			}

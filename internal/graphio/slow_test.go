@@ -47,7 +47,7 @@ func slowList(data, marks string, columns int, low, high uint64, size int) (ids 
 		}
 		for j, field := range fields[:min(columns, 3)] {
 			if j == 2 {
-				w, err := strconv.ParseFloat(field, size)
+				w, err := parseFloat([]byte(field), size)
 				digits, _, _ := strings.Cut(strings.ToLower(field), "p")
 				if !strings.Contains(digits, "0x") {
 					digits, _, _ = strings.Cut(digits, "e")

@@ -8,25 +8,6 @@ import (
 	"strings"
 )
 
-// extensions tell formats by name, under .gz and .zst. A .txt file may be anything that is text.
-var extensions = map[string]Format{
-	".snap": SNAP, ".txt": SNAP,
-	".el": EL, ".edges": EL,
-	".wel": WEL,
-	".mtx": MatrixMarket, ".mm": MatrixMarket,
-	".v": LDBC, ".e": LDBC, ".properties": LDBC,
-	".adj": Adjacency,
-	".csv": CSV,
-	".tsv": TSV, ".tab": TSV,
-	".jsonl": JSONLines, ".ndjson": JSONLines,
-	".gr": DIMACS, ".col": DIMACS,
-	".metis": METIS, ".graph": METIS,
-	".graphml": GraphML,
-	".sg":      Serialized, ".wsg": SerializedW,
-	".parquet": Parquet, ".pq": Parquet,
-	".g500": Graph500, ".graph500": Graph500, ".bin": Graph500,
-}
-
 // formatOfName returns the format that a file's name tells, or "".
 func formatOfName(path string) Format {
 	base, _ := splitCodec(path)

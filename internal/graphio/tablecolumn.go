@@ -11,7 +11,7 @@ import (
 
 // readTableColumn reads a column of a table.
 func readTableColumn(ctx context.Context, f *file, format Format, ofEdges bool, of Column, each eachLine) error {
-	o := Columns{ofVertices: !ofEdges, IDs: IDKinds[0]}
+	o := Columns{ofVertices: !ofEdges, IDs: IDKinds[0], naming: "FILE:FROM,TO,COLUMN, which names them"}
 	switch {
 	case len(of.IDs) == idsOf(ofEdges) && ofEdges:
 		o.Source, o.Target = of.IDs[0], of.IDs[1]

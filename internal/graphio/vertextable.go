@@ -43,7 +43,7 @@ func (r *reader) readVertices(ctx context.Context, texts *names.Table) (*table, 
 	if c == nil {
 		t, said, err = r.parquetVertices(ctx, f, texts)
 	} else {
-		c.names = texts
+		c.names, c.zeros = texts, r.Columns.IDs != ""
 		t, err = r.readTable(ctx, f, from, grammar{columns: 1, high: maxID, csv: c})
 	}
 	if err != nil {

@@ -77,9 +77,6 @@ func Write(ctx context.Context, path string, in *edges.Input, o WriteOptions) er
 	return nil
 }
 
-// namesIn are the formats whose vertices may have names.
-var namesIn = map[Format]bool{CSV: true, TSV: true, JSONLines: true, Parquet: true}
-
 // FormatToWrite returns the format that a graph is written to a file in: the one named, or the one the file's name tells.
 func FormatToWrite(path, name string) (Format, error) {
 	format := formatOfName(path)

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // What a netbench may ask of a worker.
@@ -56,6 +57,9 @@ func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Gr
 	}
 	if spec.Source != nil {
 		if _, _, err := Source(spec.Source); err != nil {
+			return err
+		}
+		if err := reads(p, program, spec.Source); err != nil {
 			return err
 		}
 		if err := Loadable(spec.Source.Input); err != nil {
@@ -120,12 +124,12 @@ func Loadable(input string) error {
 
 // Weighted is the source of a job's graph, with the weights that the program says where the job leaves them open.
 func Weighted(source *control.GraphSource, p engine.Registered, values map[string]string) (*control.GraphSource, error) {
-	if source.Weights != "" {
-		return source, nil
-	}
 	program, err := p.New(BeforeLoading(p.Parameters, values, source), nil)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = reads(p, program, source)
+	}
+	if err != nil || source.Weights != "" {
+		return source, err
 	}
 	source = proto.CloneOf(source)
 	switch program.Weights() {
@@ -139,6 +143,33 @@ func Weighted(source *control.GraphSource, p engine.Registered, values map[strin
 		}
 	}
 	return source, nil
+}
+
+// reads refuses a column of weights that a program would not read.
+func reads(p engine.Registered, program engine.Program, source *control.GraphSource) error {
+	switch {
+	case source.WeightColumn == "":
+		return nil
+	case program.Weights() == edges.Unweighted && !p.KeepWeights:
+		return fmt.Errorf("weight column %.100q: %s does not read weights, expected none", source.WeightColumn, p.Name)
+	case source.UnitWeights:
+		return fmt.Errorf("weight column %.100q: with unit weights it is not read, expected one of the two", source.WeightColumn)
+	}
+	return nil
+}
+
+// WeightsText says what a program does with the weights of edges.
+func WeightsText(p engine.Registered) (string, error) {
+	program, err := p.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
+	switch {
+	case err != nil:
+		return "", err
+	case program.Weights() != edges.Unweighted:
+		return "needed; --unit-weights makes each 1", nil
+	case p.KeepWeights:
+		return "read by its own functions, where there are any", nil
+	}
+	return "not read: --weight-column is refused", nil
 }
 
 // CheckGraph500 is CheckProgram of a job of Graph500.

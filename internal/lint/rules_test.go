@@ -41,7 +41,7 @@ var layers = [...][]string{
 	},
 	{"master", "worker"}, // they meet in internal/control
 	{"internal/cli", "", "cluster", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
-	{"pregel/pregeltest", "examples", "test", "cmd/superstep"},
+	{"internal/reference", "pregel/pregeltest", "examples", "test", "cmd/superstep"},
 }
 
 // unsafeFiles are the only ones that may import unsafe.

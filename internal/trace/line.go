@@ -5,32 +5,32 @@ import (
 	"fmt"
 )
 
-// partitionLine is the form of a superstep's line, of one partition.
+// partitionLine is what one partition did in a superstep. The lines of a superstep's partitions follow one another.
 type partitionLine struct {
-	Job       string             `json:"job"`
-	Superstep int                `json:"superstep"`
-	Phase     int                `json:"phase,omitempty"`
-	Program   string             `json:"program,omitempty"`
-	Partition int                `json:"partition"`
-	Worker    string             `json:"worker,omitempty"`
-	Scheme    string             `json:"scheme"`
-	Delivery  string             `json:"delivery"`
-	Active    int                `json:"active"`
-	Senders   int                `json:"senders"`
-	Receivers int                `json:"receivers"`
-	Edges     int                `json:"edges"`
-	Messages  int                `json:"messages"`
-	Sent      int                `json:"messages_sent"`
-	Requests  int                `json:"requests,omitempty"`
-	Graph     *GraphSize         `json:"graph,omitempty"`
-	Peers     []Peer             `json:"peers,omitempty"`
-	Sums      []Sum              `json:"sums,omitempty"`
-	Times     Seconds            `json:"seconds"`
-	Predicted map[string]float64 `json:"predicted,omitempty"`
-	Actual    float64            `json:"actual,omitempty"`
-	Reason    string             `json:"reason"`
-	Memory    int64              `json:"memory,omitempty"`
-	GCPause   float64            `json:"gc_pause"`
+	Job       string             `json:"job"`                 // the run: the algorithm, on a cluster the job; of graph500 the kernel and its root
+	Superstep int                `json:"superstep"`           // from 0
+	Phase     int                `json:"phase,omitempty"`     // of a plan, from 1 in the order in which phases ran
+	Program   string             `json:"program,omitempty"`   // of that phase
+	Partition int                `json:"partition"`           // from 0
+	Worker    string             `json:"worker,omitempty"`    // that has the partition, on a cluster
+	Scheme    string             `json:"scheme"`              // none, naive, mirrored, pull; in a grid with both sides above 1 none, push, ring, pull
+	Delivery  string             `json:"delivery"`            // none, push, pull
+	Active    int                `json:"active"`              // vertices that ran
+	Senders   int                `json:"senders"`             // vertices whose messages to all neighbours this superstep delivered
+	Receivers int                `json:"receivers"`           // vertices that ran with a message
+	Edges     int                `json:"edges"`               // walked to deliver these messages
+	Messages  int                `json:"messages"`            // sent in this superstep, before combining, for the next one
+	Sent      int                `json:"messages_sent"`       // values that went to other partitions
+	Requests  int                `json:"requests,omitempty"`  // for changes of the graph, which the next superstep makes
+	Graph     *GraphSize         `json:"graph,omitempty"`     // the whole graph after a superstep that changed it
+	Peers     []Peer             `json:"peers,omitempty"`     // what went to each other partition
+	Sums      []Sum              `json:"sums,omitempty"`      // what went to all others together, on a cluster with more than 64 partitions
+	Times     Seconds            `json:"seconds"`             // by phase
+	Predicted map[string]float64 `json:"predicted,omitempty"` // seconds of delivery by scheme, for the whole superstep
+	Actual    float64            `json:"actual,omitempty"`    // seconds that delivery took: the superstep's without the program's own
+	Reason    string             `json:"reason"`              // why this scheme was chosen
+	Memory    int64              `json:"memory,omitempty"`    // resident bytes of the process after the superstep
+	GCPause   float64            `json:"gc_pause"`            // seconds for which the garbage collector stopped the process
 }
 
 func (l *partitionLine) check() error {

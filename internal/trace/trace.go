@@ -1,6 +1,6 @@
 // Package trace has the record of a superstep: what each partition did, why, and how long it took; and what is recorded
 // around it: which run it belongs to, how that ended, other work, the log. It is what --trace writes, one JSON object a line
-// (docs/formats.md), and what the page, the API, the metrics and the summary of a run are made of.
+// (docs/reference/formats.md), and what the page, the API, the metrics and the summary of a run are made of.
 package trace
 
 import (
@@ -111,10 +111,10 @@ func (s *Superstep) Clone() *Superstep {
 
 // Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the coordinator.
 type Seconds struct {
-	Expand   float64 `json:"expand"`
+	Expand   float64 `json:"expand"`   // senders' values to the partitions that walk their edges
 	Traverse float64 `json:"traverse"` // with compute, where the two are one loop, but for list programs
-	Fold     float64 `json:"fold"`
-	Compute  float64 `json:"compute"`
+	Fold     float64 `json:"fold"`     // combined messages to the partitions of their receivers
+	Compute  float64 `json:"compute"`  // the program
 	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.
 	Wait float64 `json:"wait"`
 	// Total is the superstep's time, the same for all partitions once the superstep has ended; before, the partition's own.
@@ -126,9 +126,9 @@ func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Com
 
 // Peer is what was sent to one other partition.
 type Peer struct {
-	Partition int    `json:"partition"`
-	Exchange  string `json:"exchange"`
-	Encoding  string `json:"encoding"`
+	Partition int    `json:"partition"` // that got it
+	Exchange  string `json:"exchange"`  // expand, fold, sends and others
+	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes of changes
 	Messages  int    `json:"messages"`
 	Bytes     int    `json:"bytes"`
 }
@@ -144,8 +144,8 @@ type Sum struct {
 
 // Job begins a run: a program on a graph. What is not known is zero.
 type Job struct {
-	Job        string            `json:"job"` // the name that its records have
-	Program    string            `json:"program,omitempty"`
+	Job        string            `json:"job"`               // the name that its records have
+	Program    string            `json:"program,omitempty"` // and what it runs with, on which graph
 	Parameters map[string]string `json:"parameters,omitempty"`
 	Owner      string            `json:"owner,omitempty"`    // who submitted it to a cluster, where users have certificates
 	Priority   string            `json:"priority,omitempty"` // that it was submitted with, if that is not normal
@@ -172,10 +172,10 @@ const (
 // End ends a run.
 type End struct {
 	Job        string  `json:"job"`
-	Outcome    string  `json:"outcome"`
+	Outcome    string  `json:"outcome"` // converged, limit, failed or cancelled
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
-	Seconds    float64 `json:"seconds"`
+	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
 	// Aggregators are what the program's aggregators ended with; those of a run that failed are not told.
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.

@@ -1,5 +1,5 @@
-// Package pregeltest helps to test vertex programs: graphs in one line of text, runs in all the ways a program can be run,
-// whose results must be equal, and a check of combiners.
+// Package pregeltest tests vertex programs. [Graph] makes a graph of one line of text, [Matrix]
+// runs a program in many ways and compares the results, [CheckCombiner] checks a combiner.
 //
 //	func TestHops(t *testing.T) {
 //		g := pregeltest.Graph(t, "0-1 1-2 2-3 7")
@@ -8,6 +8,8 @@
 //			t.Error(got)
 //		}
 //	}
+//
+// It stands above package superstep, whose Run it calls. Read graph.go first, then matrix.go.
 package pregeltest
 
 import (

@@ -26,6 +26,7 @@ func own() []pregel.Registered {
 		pregel.Register("adds", Adds{}), pregel.Register("prune", Prune{}), pregel.Register("mixes", Mixes{}),
 		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}), pregel.Register("ages", Ages{}),
 		pregel.Register("hungry", pregel.List(Hungry{})), pregel.Register("everywhere", pregel.List(Everywhere{})),
+		pregel.Register("clusters", Clusters{}), pregel.Register("paths", Paths{}), pregel.Register("circles", Circles{}),
 	}
 }
 

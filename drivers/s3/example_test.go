@@ -1,0 +1,20 @@
+package s3_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/superstep-go/superstep"
+	_ "github.com/superstep-go/superstep/drivers/s3"
+)
+
+// A graph in a bucket. The example needs one, so it is compiled only.
+func Example() {
+	g, err := superstep.Load(context.Background(), "s3://graphs/roads.el")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer g.Close()
+	fmt.Println(g.NumVertices())
+}

@@ -1,0 +1,272 @@
+package graphio
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Usual names of columns, in lower case. Those of sources, targets, vertices and weights tell what a column has.
+var (
+	sourceNames = []string{"source", "src", "from", "source_id", "from_id", "sourceid", "fromid", "src_id", "from_node", "u", "start", "node1", "node_1", "id1", ":start_id"}
+	targetNames = []string{"target", "dst", "to", "target_id", "to_id", "targetid", "toid", "dst_id", "to_node", "v", "end", "node2", "node_2", "id2", "dest", "destination", ":end_id"}
+	vertexNames = []string{"id", "vertex", "node", "name", "vertex_id", "node_id", "vertexid", "nodeid", "key", "label", ":id"}
+	weightNames = []string{"weight", "w", "cost", "distance", "length"}
+	// factNames are of what is known about an edge: no vertices are in such a column, unless a flag says so.
+	factNames = []string{"amount", "date", "time", "timestamp", "datetime", "type", "value", "count", "currency", "since", "year", "rating", "score", "price", "quantity"}
+	// endNames only tell that a line has the names of columns: they do not tell the source from the target.
+	endNames = []string{
+		"follower", "followed", "followee", "customer", "product", "payer", "payee", "name_a", "name_b", "buyer", "seller", "sender", "receiver", "recipient", "person", "friend",
+		"user", "item", "author", "paper", "citing", "cited", "parent", "child", "a_id", "b_id", "id_a", "id_b", "user_id", "item_id", "product_id", "customer_id",
+	}
+)
+
+// headerLines is how many lines are looked at to tell names of columns from an edge.
+const headerLines = 10_000
+
+// hasHeader reports whether the first line has the names of columns: it is said, a column is called by its name, two have usual names, or
+// a column of numbers begins with a word.
+func (o *Columns) hasHeader(first []string, rest [][]string) bool {
+	if o.Header != nil {
+		return *o.Header
+	}
+	if o.ofVertices && (len(first) > 1 && countDigits([]byte(first[0])) < len(first[0]) || usual(first, vertexNames) >= 0) {
+		return true
+	}
+	if o.named(first) {
+		return true
+	}
+	known := 0
+	for _, field := range first {
+		if usual([]string{field}, sourceNames, targetNames, vertexNames, weightNames, factNames, endNames) == 0 {
+			known++
+		}
+	}
+	if known >= 2 {
+		return true
+	}
+	for i, field := range first {
+		if isNumber(field) || len(rest) == 0 {
+			continue
+		}
+		if !slices.ContainsFunc(rest, func(row []string) bool { return i >= len(row) || !isNumber(row[i]) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// named reports whether a column is called by its name, which is no number: that would be the column's place.
+func (o *Columns) named(titles []string) bool {
+	return slices.ContainsFunc([]string{o.Source, o.Target, o.Weight}, func(name string) bool {
+		return name != "" && !isNumber(name) && slices.Contains(titles, name)
+	})
+}
+
+// unclear is the fault of a first line that may have the names of columns or an edge.
+func unclear(first []string, found string) *fault {
+	return firstLineFault(quote([]byte(strings.Join(first, ", ")))+found, "--header yes if these are the names of columns, --header no if they are an edge")
+}
+
+// repeats reports whether a field of the first line occurs again in the first lines of a table.
+func (r *reader) repeats(ctx context.Context, f *file, c *csvGrammar, first []string, rows [][]string) (bool, error) {
+	again := func(row []string) bool {
+		return slices.ContainsFunc(row, func(field string) bool { return field != "" && slices.Contains(first, field) })
+	}
+	if slices.ContainsFunc(rows, again) || f.headIsAll() || !f.regular {
+		return slices.ContainsFunc(rows, again), nil
+	}
+	f, err := newReader(ReadOptions{MaxExpand: r.MaxExpand}, r.piece).open(ctx, f.path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	src := &streamSource{f: f, size: pieceSize, ranks: 1, first: -1, csv: c}
+	for n := 0; n < headerLines; {
+		var p piece
+		if err := src.next(ctx, &p); err != nil {
+			return false, endOfLists(err)
+		}
+		data, _ := cutBOM(p.data)
+		for end := 0; len(data) > 0 && n < headerLines; data, n = data[end+1:], n+1 {
+			if end = c.recordEnd(data, 0); end < 0 {
+				return false, nil // who reads it says so
+			}
+			row, bad := c.row(bytes.TrimSuffix(data[:end], carriage))
+			if n > 0 && bad == nil && again(row) {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}
+
+// headed refuses a table whose first line may as well be an edge as the names of columns.
+func (r *reader) headed(ctx context.Context, f *file, c *csvGrammar) error {
+	first := c.first
+	if r.Columns.Header != nil || r.Columns.named(first) || slices.ContainsFunc(first, isNumber) {
+		return nil
+	}
+	if c.header { // by usual names, which may be those of vertices
+		ends := []string{first[c.at[0]], first[c.at[1]]}
+		for _, row := range c.rest {
+			for _, at := range c.at[:2] {
+				if at < len(row) && row[at] != "" && slices.Contains(ends, row[at]) {
+					return unclear(first, fmt.Sprintf(", and %q again below", row[at]))
+				}
+			}
+		}
+		return nil
+	}
+	again, err := r.repeats(ctx, f, c, first, c.rest)
+	if err == nil && !again {
+		return unclear(first, ", of which nothing occurs again")
+	}
+	return err
+}
+
+// isMatrix reports whether the names of the columns are those of the rows, too, or the first column has no name and no column a usual one.
+func isMatrix(first []string, rest [][]string) bool {
+	if len(first) < 3 || usual(first, sourceNames, targetNames) >= 0 || slices.ContainsFunc(first, isNumber) {
+		return false
+	}
+	for i, row := range rest {
+		if first[0] == "" || i >= len(first)-1 {
+			break
+		}
+		if row[0] != first[i+1] || slices.ContainsFunc(row[1:], func(cell string) bool { return !isNumber(strings.ReplaceAll(cell, ",", ".")) }) {
+			return false
+		}
+	}
+	return first[0] == "" || len(rest) >= 2
+}
+
+func isNumber(text string) bool {
+	_, err := parseFloat([]byte(text), 64)
+	return err == nil || errors.Is(err, strconv.ErrRange)
+}
+
+// usual returns the column that has the first of some usual names, or -1.
+func usual(titles []string, lists ...[]string) int {
+	for _, names := range lists {
+		for _, name := range names {
+			if at := slices.IndexFunc(titles, func(title string) bool { return strings.ToLower(title) == name }); at >= 0 {
+				return at
+			}
+		}
+	}
+	return -1
+}
+
+// choose finds the columns of the source, the target and the weight: those named, those with usual names, or, of at most three, the first, the second and, of
+// three without names of which the last has numbers, the third.
+func (o *Columns) choose(c *csvGrammar, header bool, rows [][]string) error {
+	if o.ofVertices {
+		at, err := c.column(o.Source, header)
+		if at < 0 && header {
+			at = usual(c.titles, vertexNames)
+		}
+		c.at[0] = max(at, 0)
+		return err
+	}
+	for i, given := range []string{o.Source, o.Target, o.Weight} {
+		switch at, err := c.column(given, header); {
+		case err != nil:
+			return err
+		case given != "":
+			c.at[i] = at
+		case header:
+			c.at[i] = usual(c.titles, [][]string{sourceNames, targetNames, weightNames}[i])
+			if at := c.at[i]; at >= 0 && slices.Contains(c.titles[at+1:], c.titles[at]) {
+				return firstLineFault(fmt.Sprintf("two columns with the name %q", c.titles[at]), "one, or columns by number: --source-column 1 --target-column 2 (--header no: an edge)")
+			}
+		}
+	}
+	if err := o.byPlace(c, header, rows); err != nil {
+		return err
+	}
+	if !header && o.Weight == "" && c.columns == 3 && o.Source == "" && o.Target == "" && len(rows) > 0 &&
+		!slices.ContainsFunc(rows, func(row []string) bool { return len(row) < 3 || !isNumber(row[2]) }) {
+		c.at[2] = 2
+	}
+	if c.at[0] == c.at[1] || c.at[2] == c.at[0] || c.at[2] == c.at[1] {
+		return firstLineFault("one column for two of source, target and weight", "three different ones: --source-column, --target-column and --weight-column name them")
+	}
+	return nil
+}
+
+// byPlace takes the first two columns of a table of at most three for the ends of edges that no name tells.
+func (o *Columns) byPlace(c *csvGrammar, header bool, rows [][]string) error {
+	if c.at[0] >= 0 && c.at[1] >= 0 {
+		return nil
+	}
+	unnamed := c.columns > 3
+	for i := range 2 {
+		if c.at[i] < 0 && c.at[1-i] != i {
+			c.at[i] = i
+		} else if c.at[i] < 0 {
+			c.at[i] = 1 - i
+		}
+		given := []string{o.Source, o.Target}[i] != ""
+		unnamed = unnamed || !given && header && usual(c.titles[c.at[i]:c.at[i]+1], weightNames, factNames) == 0
+	}
+	if !unnamed {
+		return nil
+	}
+	titles := c.titles
+	if !header && len(rows) > 0 {
+		titles = rows[0]
+	}
+	return firstLineFault(fmt.Sprintf("%s, whose names do not tell the source and the target: %s", counted(len(titles), "column", "columns"), strings.Join(titles, ", ")),
+		cmp.Or(o.naming, "--source-column and --target-column, by name or by number from 1"))
+}
+
+// idKinds tells from the first lines whether ids are names. Numbers of which different texts could be the same vertex are refused, or are names.
+func (o *Columns) idKinds(c *csvGrammar, rows [][]string) (named bool, said string, err error) {
+	if o.IDs != "" {
+		return o.IDs == "name", "", nil
+	}
+	words, zeros, fraction := false, false, ""
+	for _, row := range rows {
+		for _, at := range c.at[:2] {
+			if at < 0 || at >= len(row) {
+				continue
+			}
+			switch id := row[at]; {
+			case id != "" && countDigits([]byte(id)) == len(id):
+				zeros = zeros || leadingZero([]byte(id))
+			case isNumber(id) && countDigits([]byte(strings.TrimPrefix(id, "-"))) < len(strings.TrimPrefix(id, "-")):
+				fraction = cmp.Or(fraction, id)
+			default:
+				words = true
+			}
+		}
+	}
+	switch {
+	case fraction != "" && !words:
+		return false, "", &fault{found: fmt.Sprintf("the number %q for a vertex", fraction), expected: "whole numbers without a point (--ids name takes 1.0 and 1 for two vertices)"}
+	case zeros && !words:
+		return true, ", ids with leading zeros are names", nil
+	}
+	return words, "", nil
+}
+
+// zeroed is the fault of a number for a vertex that may be meant for another one than the same number without its first zeros.
+func zeroed(digits []byte) *fault {
+	if !leadingZero(digits) {
+		return nil
+	}
+	plain := bytes.TrimLeft(digits[:len(digits)-1], "0")
+	return &fault{
+		found:    "the number " + quote(digits),
+		expected: fmt.Sprintf("no zeros before it (--ids number takes %.30s and %.30s%c for one vertex, --ids name for two)", digits, plain, digits[len(digits)-1]),
+	}
+}
+
+// leadingZero reports whether a number has a digit less than it is written with.
+func leadingZero(digits []byte) bool { return len(digits) > 1 && digits[0] == '0' }

@@ -1,0 +1,87 @@
+package graphio
+
+import (
+	"bytes"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// declaration is what the comments at the beginning of an edge list tell of the direction of its edges.
+type declaration struct {
+	directed *bool  // nil if they do not tell, or contradict themselves
+	by       string // the comment
+	warning  string // what to look at; empty if nothing
+}
+
+// networkKinds are the first words of a comment of KONECT and Network Repository, and networkWeights the second ones.
+var (
+	networkKinds   = []string{"sym", "asym", "bip"}
+	networkWeights = []string{
+		"unweighted", "weighted", "positive", "posweighted", "signed", "multisigned", "multiweighted", "multiposweighted", "dynamic",
+	}
+)
+
+// declared reads the comments at the beginning of an edge list: those of SNAP, "# Undirected graph", and of KONECT and Network Repository,
+// "% sym unweighted". Of others that speak of undirected edges it warns.
+func declared(head []byte) (d declaration) {
+	head, _ = bytes.CutPrefix(head, utf8BOM)
+	told, doubtful := map[string]string{}, ""
+	for len(head) > 0 {
+		line, rest, _ := bytes.Cut(head, newline)
+		if head, line = rest, trimLine(line); len(line) == 0 {
+			continue
+		}
+		if strings.IndexByte(listMarks, line[0]) < 0 {
+			break
+		}
+		text := strings.TrimSpace(strings.TrimLeft(strings.ToLower(string(line)), listMarks))
+		words := strings.Fields(text)
+		undirected := strings.Contains(text, "undirected") || strings.Contains(text, "unordered pair")
+		switch kind := kindOf(words); {
+		case kind == "directed" && undirected: // as some files of SNAP
+			doubtful = string(line)
+		case kind != "":
+			told[kind] = string(line)
+		case undirected && doubtful == "" && !strings.HasPrefix(text, "each unordered pair"):
+			doubtful = string(line)
+		}
+	}
+	d.by = told["bip"]
+	if d.by == "" && len(told) == 1 && (doubtful == "" || told["undirected"] != "") {
+		directed := told["directed"] != ""
+		d.directed, d.by = &directed, told["directed"]+told["undirected"]
+	} else if d.by == "" && (doubtful != "" || len(told) > 1) {
+		if doubtful == "" {
+			doubtful = told["undirected"]
+		}
+		d.warning = fmt.Sprintf("the comment %s may mean that edges are undirected: --undirected takes them so, --directed as they are", quote([]byte(doubtful)))
+	}
+	return d
+}
+
+// kindOf is what the words of a comment say a graph is: directed, undirected, bip of one whose sources and targets are numbered apart, or "".
+func kindOf(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	first, second := strings.TrimRight(words[0], ":,."), ""
+	if len(words) > 1 {
+		second = strings.TrimRight(words[1], ":,.")
+	}
+	switch {
+	case slices.Contains(networkKinds, first) && slices.Contains(networkWeights, second):
+		return map[string]string{"sym": "undirected", "asym": "directed", "bip": "bip"}[first]
+	case (first == "undirected" || first == "directed") && (second == "" || second == "graph" || second == "network"):
+		return first
+	}
+	return ""
+}
+
+// bipartite is the fault of an edge list whose sources and targets are numbered apart, so that a number is two vertices.
+func bipartite(f *file, by string) *fault {
+	name := quoteName(filepath.Base(f.path))
+	return fileFault(f.path, "a bipartite graph: "+by, fmt.Sprintf(
+		`ids that tell its two sides apart: awk 'BEGIN {print "source\ttarget"} !/^%%/ {print "a" $1 "\tb" $2}' %s > FILE.tsv makes them (--undirected or --directed takes a number for one vertex on both sides)`, name))
+}

@@ -1,0 +1,227 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/internal/cli"
+)
+
+// commands lists commands with their flags.
+func commands(to *text, _ string) error {
+	root := cli.Commands()
+	to.paragraphs(root.Long)
+	to.paragraphs("A binary of your own (`command.Main`) has the same commands for the built-in programs and its own. " +
+		"Exit status: 0 done, 1 failed, 2 wrong usage.")
+	var rows [][]string
+	walk(root, func(c *cobra.Command) {
+		if c != root && c.Runnable() {
+			rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", c.CommandPath(), anchor(c.CommandPath())), plain(c.Short)})
+		}
+	})
+	to.table([]string{"command", "what it does"}, rows)
+	to.line("## Flags of all commands")
+	to.flags(root.PersistentFlags())
+	walk(root, func(c *cobra.Command) {
+		if c == root {
+			return
+		}
+		to.line("## " + c.CommandPath())
+		long := c.Long
+		if long == "" {
+			long = c.Short + "."
+		}
+		to.paragraphs(long)
+		for _, name := range c.Aliases {
+			to.line("The same: " + code(c.Parent().CommandPath()+" "+name) + ".")
+		}
+		block := c.UseLine()
+		if c.Example != "" {
+			var lines []string
+			for _, l := range strings.Split(c.Example, "\n") {
+				lines = append(lines, strings.TrimPrefix(l, "  "))
+			}
+			block += "\n\n" + strings.Join(lines, "\n")
+		}
+		to.line("```text\n" + block + "\n```")
+		to.flags(c.LocalNonPersistentFlags())
+	})
+	return nil
+}
+
+// anchor is the anchor of a heading of letters, digits, blanks and hyphens.
+func anchor(heading string) string { return strings.ReplaceAll(strings.ToLower(heading), " ", "-") }
+
+// walk visits the commands that are not hidden, in the order of their names.
+func walk(c *cobra.Command, visit func(*cobra.Command)) {
+	visit(c)
+	for _, sub := range c.Commands() {
+		if !sub.Hidden {
+			walk(sub, visit)
+		}
+	}
+}
+
+// flags writes a table of flags, unless there are none.
+func (t *text) flags(flags *pflag.FlagSet) {
+	var rows [][]string
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Hidden || f.Name == "help" || f.Name == "version" {
+			return
+		}
+		rows = append(rows, flagRow(f, "--"))
+	})
+	if rows != nil {
+		t.table([]string{"flag", "default", "what it does"}, rows)
+	}
+}
+
+// flagRow is a flag's row of a table: its name after a prefix, its default, what it does.
+func flagRow(f *pflag.Flag, prefix string) []string {
+	value, usage := pflag.UnquoteUsage(f)
+	name := prefix + f.Name
+	if value != "" && prefix != "" {
+		name += " " + value
+	}
+	if f.Shorthand != "" && prefix != "" {
+		name = "-" + f.Shorthand + ", " + name
+	}
+	usual := code(defaultOf(f))
+	if f.Name == "threads" {
+		usual = "all processors"
+	}
+	return []string{code(name), usual, plain(usage)}
+}
+
+// defaultOf is a flag's default, or nothing where its text tells it, or there is none.
+func defaultOf(f *pflag.Flag) string {
+	switch {
+	case slices.Contains([]string{"", "[]", "false"}, f.DefValue), strings.Contains(f.Usage, "(default"):
+		return ""
+	case f.DefValue == "0" || f.DefValue == "0s":
+		return ""
+	}
+	return f.DefValue
+}
+
+// variables are the variables of the environment that the code reads, and what they do.
+var variables = map[string]string{
+	"SUPERSTEP_MASTER":                   "default of `--master`",
+	"SUPERSTEP_TOKEN_FILE":               "default of `--token-file`",
+	"SUPERSTEP_TLS_CERT":                 "default of `--tls-cert` of clients and workers",
+	"SUPERSTEP_TLS_KEY":                  "default of `--tls-key` of clients and workers",
+	"SUPERSTEP_TLS_CA":                   "default of `--tls-ca` of clients and workers",
+	"SUPERSTEP_FAULT":                    "`POINT:N` ends a binary built with `-tags faults` at a point, for tests",
+	"GOMEMLIMIT":                         "a limit of memory, if `--memory` is not given",
+	"AWS_ENDPOINT_URL":                   "server of `s3://` names; default Amazon's",
+	"AWS_ENDPOINT_URL_S3":                "the same; it comes before AWS_ENDPOINT_URL",
+	"AWS_REGION":                         "region of `s3://` names",
+	"AWS_DEFAULT_REGION":                 "the same, if AWS_REGION is not set",
+	"AWS_ACCESS_KEY_ID":                  "key of `s3://` names; else `~/.aws/credentials` or the machine's role has it",
+	"AWS_SECRET_ACCESS_KEY":              "secret of AWS_ACCESS_KEY_ID",
+	"OTEL_EXPORTER_OTLP_ENDPOINT":        "collector that gets traces, by OTLP over HTTP",
+	"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "the same for traces alone; it comes first",
+	"OTEL_TRACES_EXPORTER":               "`none` turns traces off",
+	"OTEL_SDK_DISABLED":                  "`true` turns traces off",
+}
+
+// named are the variables that library code reads by names that this code does not spell.
+var named = []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"}
+
+// configuration lists the keys of configuration files, and the variables of the environment.
+func configuration(to *text, root string) error {
+	to.paragraphs("`superstep master` and `superstep worker` take flags from a file, `--config FILE`, in YAML. A key is the name of a " +
+		"flag without hyphens before it. A flag that may be given several times takes a list. An unknown key is an error with its line.")
+	to.line("```yaml\nlisten: 10.0.0.1:7700\nlease: 5s\ndata: /var/lib/superstep\n```")
+	to.paragraphs("The command line comes first, then the environment, then the file, then the default.")
+	all := map[string]string{}
+	walk(cli.Commands(), func(c *cobra.Command) {
+		if c.Flags().Lookup("config") == nil {
+			return
+		}
+		to.line("## Keys of " + c.CommandPath())
+		var rows [][]string
+		c.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+			if cli.Configurable(f) {
+				row := flagRow(f, "")
+				rows = append(rows, []string{row[0], code(f.Value.Type()), row[1], row[2]})
+			}
+		})
+		to.table([]string{"key", "type", "default", "what it does"}, rows)
+	})
+	read, err := environment(root)
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Concat(read, named) {
+		if all[name] = variables[name]; all[name] == "" {
+			return fmt.Errorf("the variable %s has no text in internal/reference", name)
+		}
+	}
+	for name := range variables {
+		if all[name] == "" {
+			return fmt.Errorf("no code reads the variable %s", name)
+		}
+	}
+	to.line("## Environment")
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		rows = append(rows, []string{code(name), all[name]})
+	}
+	to.table([]string{"variable", "what it does"}, rows)
+	to.paragraphs("Headers, timeout, compression and certificates of traces follow the other `OTEL_EXPORTER_OTLP_` variables of OpenTelemetry; " +
+		"`TRACEPARENT` names the span that a command belongs to.")
+	return nil
+}
+
+var variable = regexp.MustCompile(`^((SUPERSTEP|AWS|OTEL)_[A-Z0-9_]*[A-Z0-9]|GOMEMLIMIT)$`)
+
+// environment returns the variables that the product's code spells. It leaves out the tests, and OpenTelemetry's further variables.
+func environment(root string) ([]string, error) {
+	found := map[string]bool{}
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		rel, _ := filepath.Rel(root, path)
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir():
+			skip := rel != "." && (strings.HasPrefix(d.Name(), ".") || slices.Contains([]string{"test", "lab", "tools", "examples", "testdata", "node_modules", "reference"}, d.Name()))
+			if skip {
+				return filepath.SkipDir
+			}
+			return nil
+		case !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go"):
+			return nil
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(tree, func(n ast.Node) bool {
+			l, ok := n.(*ast.BasicLit)
+			if !ok || l.Kind != token.STRING {
+				return true
+			}
+			name, _ := strconv.Unquote(l.Value)
+			further := strings.HasPrefix(name, "OTEL_EXPORTER_OTLP_") && !strings.HasSuffix(name, "ENDPOINT")
+			if variable.MatchString(name) && !further {
+				found[name] = true
+			}
+			return true
+		})
+		return nil
+	})
+	return slices.Sorted(maps.Keys(found)), err
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+)
+
+// traces writes what the lines of a trace have, and the reports in JSON, by the structs that are written.
+func traces(to *text, root string) error {
+	to.line("## Traces")
+	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 1, and `kind`, by which the other members are known. " +
+		"Members and kinds may be added under the same version: readers skip what they do not know. `superstep ui FILE` shows a trace. " +
+		"A `job` line begins a run, an `end` line ends it. The times of a `superstep` line belong to the messages of the superstep before.")
+	for _, s := range []struct{ title, file, name string }{
+		{"kind superstep", "internal/trace/line.go", "partitionLine"},
+		{"seconds of superstep", "internal/trace/trace.go", "Seconds"},
+		{"peers of superstep", "internal/trace/trace.go", "Peer"},
+		{"sums of superstep", "internal/trace/trace.go", "Sum"},
+		{"kind job", "internal/trace/trace.go", "Job"},
+		{"kind end", "internal/trace/trace.go", "End"},
+		{"kind stage", "internal/trace/trace.go", "Stage"},
+		{"kind log", "internal/trace/trace.go", "Log"},
+		{"", "", "## Reports in JSON"},
+		{"run --json", "internal/cli/runcmd.go", "runReport"},
+		{"info --json", "internal/graph/build/survey.go", "Survey"},
+		{"netbench --json", "internal/netbench/report.go", "Report"},
+	} {
+		if s.file == "" {
+			to.line(s.name)
+			continue
+		}
+		to.line("### " + s.title)
+		rows, about, err := members(filepath.Join(root, s.file), s.name)
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(s.title, "kind ") {
+			to.paragraphs(about)
+		}
+		to.table([]string{"member", "type", "meaning"}, rows)
+	}
+	return nil
+}
+
+// members returns the members of a struct that encoding/json writes, with their comments, and the comment of the struct without its name.
+func members(file, name string) (rows [][]string, about string, err error) {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return nil, "", err
+	}
+	for _, d := range tree.Decls {
+		g, ok := d.(*ast.GenDecl)
+		if !ok {
+			continue
+		}
+		for _, spec := range g.Specs {
+			t, ok := spec.(*ast.TypeSpec)
+			if !ok || t.Name.Name != name {
+				continue
+			}
+			s, ok := t.Type.(*ast.StructType)
+			if !ok {
+				return nil, "", fmt.Errorf("%s: %s is no struct", file, name)
+			}
+			for _, f := range s.Fields.List {
+				rows = append(rows, memberRows(f)...)
+			}
+			about = strings.TrimPrefix(g.Doc.Text(), name+" is ")
+			return rows, strings.ToUpper(about[:1]) + about[1:], nil
+		}
+	}
+	return nil, "", fmt.Errorf("%s has no struct %s", file, name)
+}
+
+// memberRows are the rows of a field, one for each of its names.
+func memberRows(f *ast.Field) (rows [][]string) {
+	comment := f.Comment.Text()
+	if comment == "" {
+		comment = f.Doc.Text()
+	}
+	for _, n := range f.Names {
+		key := n.Name
+		if f.Tag != nil {
+			key, _, _ = strings.Cut(reflect.StructTag(strings.Trim(f.Tag.Value, "`")).Get("json"), ",")
+		}
+		if key != "-" && key != "" && n.IsExported() {
+			rows = append(rows, []string{code(key), kindOf(f.Type), plain(strings.TrimPrefix(comment, n.Name+" is "))})
+		}
+	}
+	return rows
+}
+
+// kindOf says what JSON a value of a type is.
+func kindOf(t ast.Expr) string {
+	switch t := t.(type) {
+	case *ast.StarExpr:
+		return kindOf(t.X)
+	case *ast.ArrayType:
+		return "list of " + kindOf(t.Elt)
+	case *ast.MapType:
+		return "object"
+	case *ast.SelectorExpr:
+		if t.Sel.Name == "Time" {
+			return "time, RFC 3339"
+		}
+		return "object"
+	case *ast.Ident:
+		switch name := t.Name; {
+		case name == "string":
+			return "text"
+		case name == "bool":
+			return "bool"
+		case strings.HasPrefix(name, "int"), strings.HasPrefix(name, "uint"), strings.HasPrefix(name, "float"):
+			return "number"
+		}
+	}
+	return "object"
+}

@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/doc/comment"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/builtin"
+	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graphio"
+)
+
+// algorithms lists the built-in programs with their parameters, and the comments of their types.
+func algorithms(to *text, root string) error {
+	comments, err := commentsOf(filepath.Join(root, "algorithms"))
+	if err != nil {
+		return err
+	}
+	types, err := typesOf(filepath.Join(root, "internal", "builtin", "table.go"))
+	if err != nil {
+		return err
+	}
+	to.paragraphs("`superstep run NAME --graph GRAPH -p KEY=VALUE` runs one of these programs. From Go they are types of package `algorithms`.")
+	all := builtin.Programs()
+	var rows [][]string
+	for _, p := range all {
+		rows = append(rows, []string{fmt.Sprintf("[`%s`](#%s)", p.Name, p.Name), plain(p.Help)})
+	}
+	to.table([]string{"name", "what it computes"}, rows)
+	for _, p := range all {
+		to.line("## " + p.Name)
+		for _, name := range types[p.Name] {
+			if comments[name] == "" {
+				return fmt.Errorf("the program %s is of algorithms.%s, which has no comment", p.Name, name)
+			}
+			to.paragraphs(comments[name])
+		}
+		if len(types[p.Name]) == 0 {
+			return fmt.Errorf("internal/builtin/table.go has no type for the program %s", p.Name)
+		}
+		rows = nil
+		for _, q := range p.Parameters {
+			usual := code(q.Default)
+			if q.Required {
+				usual = "required"
+			}
+			rows = append(rows, []string{code(q.Name), code(q.ValueName()), usual, plain(q.Help)})
+		}
+		if rows != nil {
+			to.table([]string{"parameter", "value", "default", "meaning"}, rows)
+		}
+	}
+	return nil
+}
+
+// typesOf returns the types of package algorithms by the program that the table makes of them, the usual one first.
+func typesOf(file string) (map[string][]string, error) {
+	tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	types, last := map[string][]string{}, ""
+	ast.Inspect(tree, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok || len(call.Args) != 2 {
+			return true
+		}
+		if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Register" {
+			return true
+		}
+		if l, ok := call.Args[0].(*ast.BasicLit); ok {
+			if name, _ := strconv.Unquote(l.Value); name != "" {
+				last = name
+			}
+		}
+		ast.Inspect(call.Args[1], func(n ast.Node) bool {
+			s, ok := n.(*ast.SelectorExpr)
+			if !ok {
+				return true
+			}
+			if x, ok := s.X.(*ast.Ident); ok && x.Name == "algorithms" {
+				if have := types[last]; len(have) == 0 || have[len(have)-1] != s.Sel.Name {
+					types[last] = append(have, s.Sel.Name)
+				}
+			}
+			return true
+		})
+		return true
+	})
+	return types, nil
+}
+
+// commentsOf returns the comments of a package's types as plain text.
+func commentsOf(dir string) (map[string]string, error) {
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	printer := &comment.Printer{TextWidth: -1, TextPrefix: "", TextCodePrefix: "    "}
+	for _, file := range files {
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ParseComments|parser.SkipObjectResolution)
+		if err != nil {
+			return nil, err
+		}
+		for _, d := range tree.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, spec := range g.Specs {
+				if t := spec.(*ast.TypeSpec); g.Doc != nil {
+					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(g.Doc.Text())))
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+// formats lists the formats of graphs.
+func formats(to *text, root string) error {
+	to.line("[formats.md](../formats.md) explains ids, weights, names, results and errors.")
+	to.paragraphs("Without `--format` the end of a file's name tells the format, before `.gz`, `.zst`, `.bz2` and `.xz`. A text that begins with " +
+		"`%%MatrixMarket` is `mtx` whatever its name. A file called `.txt`, or without such an end, is `parquet`, `graphml`, `jsonl`, `giraph` or `dimacs` " +
+		"if it begins as these do, and `wel` if its first line has three columns or more. `--directed` and `--undirected` override the column edges.")
+	var read, written [][]string
+	for _, d := range graphio.Known() {
+		names := "numbers"
+		if d.Named {
+			names = "numbers or names"
+		}
+		read = append(read, []string{code(string(d.Format)), codes(d.Suffixes), d.Layout, d.Edges, d.Vertices, d.Weights, names})
+		if d.Written {
+			written = append(written, []string{code(string(d.Format)), d.Needs, d.Lost})
+		}
+	}
+	to.line("## Read")
+	to.table([]string{"format", "names of files", "content", "edges", "vertices", "weights", "ids"}, read)
+	to.line("## Written by `generate` and `convert`")
+	to.paragraphs("Only formats with names can hold a graph with names.")
+	to.table([]string{"format", "refused unless the graph has", "lost, with a warning"}, written)
+	to.line("## Usual names of columns")
+	to.paragraphs("A table needs no flag for a column with one of these names, in upper or lower case. The first that is there counts.")
+	source, target, weight, vertex := graphio.UsualNames()
+	to.table([]string{"column", "flag", "names"}, [][]string{
+		{"source", "`--source-column`", codes(source)},
+		{"target", "`--target-column`", codes(target)},
+		{"weight", "`--weight-column`", codes(weight)},
+		{"id in `--vertices`", "`--vertex-column`", codes(vertex)},
+	})
+	return traces(to, root)
+}
+
+// generators lists the generators, and what their examples make.
+func generators(to *text, _ string) error {
+	to.paragraphs("A generator stands where a graph is named: `NAME:PARAMETER=VALUE,...`, in any order. The same text makes the same graph on " +
+		"any machine, with any number of threads. Ids are 0 to n-1. A graph has at most 2^32 - 2^20 vertices. All vertices exist, " +
+		"isolated or not; loops and duplicates are kept.")
+	var rows, made [][]string
+	for _, d := range generate.Known() {
+		for i, p := range d.Parameters {
+			name := ""
+			if i == 0 {
+				name = code(d.Name)
+			}
+			usual := code(p.Default)
+			if p.Default == "" {
+				usual = "required"
+			}
+			rows = append(rows, []string{name, code(p.Name), usual, plain(p.Help)})
+		}
+		g, err := generate.Parse(d.Example)
+		if err != nil {
+			return err
+		}
+		kind := "undirected"
+		if g.Directed() {
+			kind = "directed"
+		}
+		made = append(made, []string{code(d.Example), plain(d.Help), fmt.Sprint(g.Vertices()), fmt.Sprint(g.Edges()), kind})
+	}
+	to.table([]string{"example", "what it makes", "vertices", "edges", "kind"}, made)
+	to.line("## Parameters")
+	to.table([]string{"generator", "parameter", "default", "meaning"}, rows)
+	to.line("## Weights")
+	to.paragraphs("A program that wants weights gets random ones. Those of `kronecker` are Graph500's, float32 from 0 to 1; 1 can occur. " +
+		"Those of the others are multiples of 2^-53 in [0, 1), by the seed; `grid`, `star` and `path` have seed 1. Rounded to float32 one may be 1. " +
+		"`--unit-weights` makes all of them 1.")
+	return nil
+}

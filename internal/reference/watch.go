@@ -1,0 +1,255 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/metrics"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport/mesh"
+)
+
+// metric is what a scrape says of a metric.
+type metric struct {
+	help, kind string
+	labels     map[string][]string
+	where      []string
+}
+
+// Names of labels whose values differ from cluster to cluster.
+var open = []string{"worker", "job_id", "program", "version", "goversion"}
+
+var (
+	helpLine  = regexp.MustCompile(`^# HELP (\S+) (.*)$`)
+	typeLine  = regexp.MustCompile(`^# TYPE (\S+) (.*)$`)
+	valueLine = regexp.MustCompile(`^([a-z_0-9]+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})? \S+$`)
+	labelPair = regexp.MustCompile(`([a-z_]+)="([^"]*)"`)
+)
+
+// metricsPage lists what a run, a master and a worker count.
+func metricsPage(to *text, _ string) error {
+	local, master, worker := metrics.New("v"), metrics.New("v"), metrics.New("v")
+	for _, set := range []*metrics.Set{local, master} {
+		var work *metrics.Work
+		if set == local {
+			work = set.NewWork()
+		}
+		j := set.NewRuns("p").Journal(work)
+		if err := j.Begin(&trace.Job{Job: "j", Program: "p"}); err != nil {
+			return err
+		}
+	}
+	master.NewMaster(func() *control.StatusResponse {
+		return &control.StatusResponse{Workers: []*control.Worker{{
+			Name: "w", State: control.WorkerState_WORKER_STATE_REGISTERED, Budget: new(control.Budget),
+		}}}
+	})
+	worker.NewWorker()
+	worker.NewMesh(func() mesh.Stats { return mesh.Stats{} })
+	all := map[string]*metric{}
+	for _, s := range []struct {
+		name string
+		set  *metrics.Set
+	}{{"run", local}, {"master", master}, {"worker", worker}} {
+		w := httptest.NewRecorder()
+		s.set.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if w.Code != http.StatusOK {
+			return fmt.Errorf("the scrape of a %s ended with %d: %s", s.name, w.Code, w.Body)
+		}
+		collect(all, s.name, w.Body.String())
+	}
+	to.paragraphs("Masters and workers serve `/metrics`, and so does `superstep run --http ADDR`. Beside these each process has the " +
+		"`go_` and `process_` metrics of Prometheus's client for Go. A process has at most 2,000 series: the first 256 workers by name, the " +
+		"first 32 programs, the jobs that run and the last few have series of their own.")
+	var rows [][]string
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		m := all[name]
+		var labels []string
+		for _, l := range slices.Sorted(maps.Keys(m.labels)) {
+			text := code(l)
+			if !slices.Contains(open, l) {
+				text += ": " + strings.Join(m.labels[l], ", ")
+			}
+			labels = append(labels, text)
+		}
+		rows = append(rows, []string{code(name), m.kind, strings.Join(m.where, ", "), strings.Join(labels, "; "), plain(m.help)})
+	}
+	to.table([]string{"metric", "type", "of", "labels", "meaning"}, rows)
+	return nil
+}
+
+// collect notes the metrics of superstep in a scrape.
+func collect(all map[string]*metric, where, scrape string) {
+	kinds := map[string]bool{}
+	for _, line := range strings.Split(scrape, "\n") {
+		if m := helpLine.FindStringSubmatch(line); m != nil && strings.HasPrefix(m[1], "superstep_") {
+			if all[m[1]] == nil {
+				all[m[1]] = &metric{labels: map[string][]string{}}
+			}
+			all[m[1]].help, all[m[1]].where = m[2], append(all[m[1]].where, where)
+		}
+		if m := typeLine.FindStringSubmatch(line); m != nil && all[m[1]] != nil {
+			all[m[1]].kind = m[2]
+			kinds[m[1]] = true
+		}
+		m := valueLine.FindStringSubmatch(line)
+		if m == nil || all[m[1]] == nil {
+			continue
+		}
+		for _, pair := range labelPair.FindAllStringSubmatch(m[2], -1) {
+			if values := all[m[1]].labels[pair[1]]; pair[1] != "le" && !slices.Contains(values, pair[2]) {
+				all[m[1]].labels[pair[1]] = append(values, pair[2])
+			}
+		}
+	}
+}
+
+// schema is a part of a schema in openapi.json.
+type schema struct {
+	Ref         string `json:"$ref"`
+	Type        any
+	Description string
+	Enum        []any
+	Required    []string
+	Properties  map[string]schema
+	Items       *schema
+	Default     any
+}
+
+// operation is a method of a path in openapi.json.
+type operation struct {
+	Summary, Description string
+	Parameters           []struct {
+		Name, In, Description string
+		Ref                   string `json:"$ref"`
+	}
+	RequestBody struct {
+		Content map[string]struct{ Schema schema }
+	}
+}
+
+// others are the paths that openapi.json leaves out, by who serves them.
+var others = [][]string{
+	{"`GET /healthz`", "master, worker", "200 while the process lives and is not stuck; needs no token"},
+	{"`GET /readyz`", "master, worker", "200 when it can get work; needs no token"},
+	{"`GET /metrics`", "master, worker, `run --http`", "[metrics](metrics.md) for Prometheus"},
+	{"`GET /metrics/targets`", "master", "where workers serve `/metrics`, for Prometheus's `http_sd`"},
+	{"`GET /debug/status`", "master", "the state of the cluster in a few lines of text"},
+}
+
+// api lists the paths of the HTTP API, and the members of what it takes and answers.
+func api(to *text, root string) error {
+	data, err := os.ReadFile(filepath.Join(root, "internal", "web", "openapi.json"))
+	if err != nil {
+		return err
+	}
+	var document struct {
+		Info       struct{ Description string }
+		Paths      map[string]map[string]json.RawMessage
+		Components struct{ Schemas map[string]schema }
+	}
+	if err := json.Unmarshal(data, &document); err != nil {
+		return err
+	}
+	to.paragraphs("The paths are below `/api/v1`. `GET /api/v1/openapi.json` answers with the OpenAPI document that this page is from.")
+	to.paragraphs(document.Info.Description)
+	var rows [][]string
+	for _, path := range slices.Sorted(maps.Keys(document.Paths)) {
+		for _, method := range []string{"get", "post", "delete"} {
+			raw, ok := document.Paths[path][method]
+			if !ok {
+				continue
+			}
+			var o operation
+			if err := json.Unmarshal(raw, &o); err != nil {
+				return fmt.Errorf("%s %s: %w", method, path, err)
+			}
+			var takes []string
+			for _, p := range o.Parameters {
+				takes = append(takes, code(p.Name))
+			}
+			for _, content := range o.RequestBody.Content {
+				if content.Schema.Ref != "" {
+					takes = append(takes, reference(content.Schema.Ref))
+				}
+				for _, name := range slices.Sorted(maps.Keys(content.Schema.Properties)) {
+					takes = append(takes, code(name))
+				}
+			}
+			text := o.Summary + "."
+			if o.Description != "" {
+				text += " " + o.Description
+			}
+			rows = append(rows, []string{code(strings.ToUpper(method) + " " + path), strings.Join(takes, ", "), plain(text)})
+		}
+	}
+	to.table([]string{"path", "takes", "what it does"}, rows)
+	to.line("## Other paths")
+	to.table([]string{"path", "of", "what it answers"}, others)
+	for _, name := range slices.Sorted(maps.Keys(document.Components.Schemas)) {
+		s := document.Components.Schemas[name]
+		to.line("## " + name)
+		if s.Description != "" {
+			to.paragraphs(s.Description + ".")
+		}
+		to.members(s, "")
+	}
+	return nil
+}
+
+// reference is a link to a schema.
+func reference(ref string) string {
+	name := ref[strings.LastIndexByte(ref, '/')+1:]
+	return fmt.Sprintf("[%s](#%s)", name, anchor(name))
+}
+
+// members writes a table of an object's members, those of objects in it with their names after a dot.
+func (t *text) members(s schema, prefix string) {
+	if rows := membersOf(s, prefix); rows != nil {
+		t.table([]string{"member", "type", "meaning"}, rows)
+	}
+}
+
+func membersOf(s schema, prefix string) (rows [][]string) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		p := s.Properties[name]
+		text := plain(p.Description)
+		if p.Default != nil {
+			text = strings.TrimPrefix(fmt.Sprintf("%s (default %v)", text, p.Default), " ")
+		}
+		rows = append(rows, []string{code(prefix + name), typeOf(p), text})
+		if p.Items != nil && p.Items.Properties != nil {
+			p = *p.Items
+		}
+		rows = append(rows, membersOf(p, prefix+name+".")...)
+	}
+	return rows
+}
+
+// typeOf says what a member is.
+func typeOf(s schema) string {
+	switch {
+	case s.Ref != "":
+		return reference(s.Ref)
+	case s.Enum != nil:
+		var words []string
+		for _, w := range s.Enum {
+			words = append(words, fmt.Sprint(w))
+		}
+		return strings.Join(words, ", ")
+	case s.Items != nil:
+		return "list of " + typeOf(*s.Items)
+	case s.Type == nil:
+		return "any"
+	}
+	return fmt.Sprint(s.Type)
+}
