@@ -10,44 +10,9 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
-
-// newCluster starts a master with some flags, and workers, w1 to wN, of a binary.
-func newCluster(t *testing.T, binary string, n int, flags ...string) *processes {
-	t.Helper()
-	path, err := exec.LookPath(binary)
-	must(t, err)
-	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: path, flags: flags, running: map[string]*member{}}
-	t.Cleanup(func() { c.end(t) })
-	must(t, c.startMaster("127.0.0.1:0"))
-	for i := range n {
-		must(t, c.startWorker("w"+string(rune('1'+i))))
-	}
-	must(t, c.await(n))
-	return c
-}
-
-// states returns the jobs' states.
-func (c *processes) states(t *testing.T) string {
-	t.Helper()
-	out, err := exec.Command("superstep", "jobs", "--all", "--master", c.address).Output()
-	must(t, err)
-	var words []string
-	for line := range strings.Lines(string(out)) {
-		if f := strings.Fields(line); len(f) > 1 && f[0] != "JOB" {
-			words = append(words, f[1])
-		}
-	}
-	return strings.Join(words, " ")
-}
-
-// runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are short.
-func (c *processes) runs(t *testing.T) {
-	t.Helper()
-	if !soon(func() bool { return c.states(t) == "running" }) {
-		t.Fatalf("found the jobs %q", c.states(t))
-	}
-}
 
 // rest reads what a command says until it ends, and its exit status.
 func (c *interrupted) rest() (string, int) {
@@ -61,13 +26,13 @@ func (c *interrupted) rest() (string, int) {
 }
 
 // interruptedJob checks that a command that was interrupted has cancelled its job, and left nothing.
-func interruptedJob(t *testing.T, c *processes, run *interrupted, files ...string) {
+func interruptedJob(t *testing.T, c *scripts.Processes, run *interrupted, files ...string) {
 	t.Helper()
 	text, code := run.rest()
 	if code != 1 || !strings.HasSuffix(text, " is cancelled\n") || !strings.Contains(text, "superstep: interrupted: job ") {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
-	if found := c.states(t); found != "cancelled" {
+	if found := c.States(t); found != "cancelled" {
 		t.Errorf("found the jobs %q, expected one that is cancelled", found)
 	}
 	entries, err := os.ReadDir(run.Dir)
@@ -79,9 +44,9 @@ func interruptedJob(t *testing.T, c *processes, run *interrupted, files ...strin
 
 // TestInterruptQueuedJob interrupts a run whose job waits for a worker.
 func TestInterruptQueuedJob(t *testing.T) {
-	c := newCluster(t, "superstep", 0)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.address, "-o", "out")
-	if !soon(func() bool { return c.states(t) == "queued" }) {
+	c := scripts.NewCluster(t, "superstep", 0)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address, "-o", "out")
+	if !scripts.Soon(func() bool { return c.States(t) == "queued" }) {
 		t.Fatal("the job never waited")
 	}
 	must(t, run.Process.Signal(syscall.SIGTERM))
@@ -90,9 +55,9 @@ func TestInterruptQueuedJob(t *testing.T) {
 
 // TestQueuedJobIsTold: a run whose job waits for its turn says so after a while, and with -q it does not.
 func TestQueuedJobIsTold(t *testing.T) {
-	c := newCluster(t, "superstep", 0)
-	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master", c.address)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.address)
+	c := scripts.NewCluster(t, "superstep", 0)
+	quiet := start(t, nil, "superstep", "run", "wcc", "-q", "-g", "path:vertices=3", "--master", c.Address)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "path:vertices=3", "--master", c.Address)
 	run.says(" is in the queue: waits for a worker")
 	must(t, quiet.Process.Signal(os.Interrupt))
 	must(t, run.Process.Signal(os.Interrupt))
@@ -103,9 +68,9 @@ func TestQueuedJobIsTold(t *testing.T) {
 
 // TestInterruptLoadingJob interrupts a run whose graph takes seconds to load.
 func TestInterruptLoadingJob(t *testing.T) {
-	c := newCluster(t, "superstep", 1)
-	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master", c.address, "-o", "out")
-	if !soon(func() bool { return c.states(t) == "loading" }) {
+	c := scripts.NewCluster(t, "superstep", 1)
+	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master", c.Address, "-o", "out")
+	if !scripts.Soon(func() bool { return c.States(t) == "loading" }) {
 		t.Fatal("the job never loaded")
 	}
 	must(t, run.Process.Signal(os.Interrupt))
@@ -114,9 +79,9 @@ func TestInterruptLoadingJob(t *testing.T) {
 
 // TestInterruptRunningJob interrupts a run in its supersteps, with two workers.
 func TestInterruptRunningJob(t *testing.T) {
-	c := newCluster(t, "own", 2)
-	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "-o", "out", "--json", "report")
-	c.runs(t)
+	c := scripts.NewCluster(t, "own", 2)
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.Address, "-o", "out", "--json", "report")
+	c.Runs(t)
 	must(t, run.Process.Signal(os.Interrupt))
 	interruptedJob(t, c, run, "g.el")
 }
@@ -139,10 +104,10 @@ func TestInterruptWatching(t *testing.T) {
 // machine is suspended: a graph of the catalog is there afterwards, and jobs on it compute what they did before.
 func TestStoppedProcesses(t *testing.T) {
 	const lease = 500 * time.Millisecond
-	c := newCluster(t, "superstep", 2, "--lease", lease.String())
+	c := scripts.NewCluster(t, "superstep", 2, "--lease", lease.String())
 	command := func(args ...string) string {
 		t.Helper()
-		out, err := exec.Command("superstep", append(args, "--master", c.address)...).Output()
+		out, err := exec.Command("superstep", append(args, "--master", c.Address)...).Output()
 		if err != nil {
 			t.Fatalf("%q: %v", args, err)
 		}
@@ -150,14 +115,14 @@ func TestStoppedProcesses(t *testing.T) {
 	}
 	signal := func(s os.Signal, names ...string) {
 		for _, name := range names {
-			must(t, c.running[name].Process.Signal(s))
+			must(t, c.Running[name].Process.Signal(s))
 		}
 	}
 	command("graphs", "load", "g", "--graph", "kronecker:scale=6")
 	run := []string{"run", "wcc", "-g", "catalog:g", "-o", "-"}
 	want := command(run...)
 	signal(syscall.SIGSTOP, "w2")
-	if !soon(func() bool {
+	if !scripts.Soon(func() bool {
 		return strings.Contains(command("graphs", "list"), "waits for worker w2, which holds a share of it")
 	}) {
 		t.Errorf("found the graphs\n%s", command("graphs", "list"))
@@ -182,14 +147,14 @@ func TestStoppedProcesses(t *testing.T) {
 
 // TestMasterStaysAway loses the master while a job is watched, for longer than the client is patient.
 func TestMasterStaysAway(t *testing.T) {
-	c := newCluster(t, "own", 1)
-	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.address, "--retry-for", "300ms")
-	c.runs(t)
-	must(t, c.signal("master", os.Kill))
+	c := scripts.NewCluster(t, "own", 1)
+	run := start(t, map[string]string{"g.el": ring}, "own", "run", "forever", "-g", "g.el", "--master", c.Address, "--retry-for", "300ms")
+	c.Runs(t)
+	must(t, c.Signal("master", os.Kill))
 	text, code := run.rest()
 	for _, want := range []string{
-		"superstep: warning: lost the connection: the master at " + c.address + " ", "; trying again for 300ms\n",
-		"superstep: lost the master at " + c.address + ": tried to reach it for 300ms: the master at " + c.address + " cannot be reached: connection refused\n",
+		"superstep: warning: lost the connection: the master at " + c.Address + " ", "; trying again for 300ms\n",
+		"superstep: lost the master at " + c.Address + ": tried to reach it for 300ms: the master at " + c.Address + " cannot be reached: connection refused\n",
 	} {
 		if code != 1 || !strings.Contains(text, want) {
 			t.Errorf("exit status %d, said %q, expected %q", code, text, want)
@@ -272,13 +237,13 @@ func TestInterruptFetching(t *testing.T) {
 
 // TestInterruptGraphsLoad ends the loading of a graph: it is gone, and the worker is free for others.
 func TestInterruptGraphsLoad(t *testing.T) {
-	c := newCluster(t, "superstep", 1)
-	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20", "--master", c.address)
+	c := scripts.NewCluster(t, "superstep", 1)
+	run := start(t, nil, "superstep", "graphs", "load", "g", "--graph", "kronecker:scale=20", "--master", c.Address)
 	loading := func() bool {
-		out, err := exec.Command("superstep", "graphs", "list", "--master", c.address).Output()
+		out, err := exec.Command("superstep", "graphs", "list", "--master", c.Address).Output()
 		return err == nil && strings.Contains(string(out), "loading")
 	}
-	if !soon(loading) {
+	if !scripts.Soon(loading) {
 		t.Fatal("the graph was never loaded")
 	}
 	must(t, run.Process.Signal(os.Interrupt))
@@ -286,13 +251,13 @@ func TestInterruptGraphsLoad(t *testing.T) {
 		t.Errorf("exit status %d, said %q", code, text)
 	}
 	gone := func() bool {
-		out, err := exec.Command("superstep", "graphs", "list", "--master", c.address).Output()
+		out, err := exec.Command("superstep", "graphs", "list", "--master", c.Address).Output()
 		return err == nil && string(out) == "no graphs\n"
 	}
-	if !soon(gone) {
+	if !scripts.Soon(gone) {
 		t.Error("the graph is not gone")
 	}
-	if out, err := exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.address).CombinedOutput(); err != nil {
+	if out, err := exec.Command("superstep", "graphs", "load", "g", "--graph", "path:vertices=3", "--master", c.Address).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 // onTerminal is a command whose terminal a test sits at.
@@ -18,7 +20,7 @@ type onTerminal struct {
 	*exec.Cmd
 	t       *testing.T
 	display *os.File
-	said    *saidText
+	said    *scripts.Output
 	ended   chan struct{}
 }
 
@@ -38,7 +40,7 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 		t.Skip(err)
 	}
 	must(t, unix.IoctlSetWinsize(int(program.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}))
-	c := &onTerminal{Cmd: exec.Command(name, args...), t: t, display: display, said: &saidText{}, ended: make(chan struct{})}
+	c := &onTerminal{Cmd: exec.Command(name, args...), t: t, display: display, said: &scripts.Output{}, ended: make(chan struct{})}
 	c.Dir, c.Env = t.TempDir(), append(os.Environ(), "TERM=xterm")
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -56,7 +58,7 @@ func terminalFor(t *testing.T, name string, args ...string) *onTerminal {
 // says waits until the terminal has shown a text so many times.
 func (c *onTerminal) says(text string, times int) {
 	c.t.Helper()
-	if !soon(func() bool { return strings.Count(c.said.String(), text) >= times }) {
+	if !scripts.Soon(func() bool { return strings.Count(c.said.String(), text) >= times }) {
 		c.t.Fatalf("it said %q, not %q %d times", c.said.String(), text, times)
 	}
 }
@@ -70,7 +72,7 @@ func (c *onTerminal) types(text string) {
 // ends checks the exit status, and what the terminal shows last.
 func (c *onTerminal) ends(code int, text string) {
 	c.t.Helper()
-	if !soon(func() bool {
+	if !scripts.Soon(func() bool {
 		select {
 		case <-c.ended:
 			return true

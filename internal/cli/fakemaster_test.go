@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 // fakeMaster has one job that runs until it is cancelled or let go, and can be slow where a test wants it to be.
@@ -71,7 +72,7 @@ func (m *fakeMaster) await(t *testing.T, call string) {
 			if c == call {
 				return
 			}
-		case <-time.After(patience):
+		case <-time.After(scripts.Patience):
 			t.Fatalf("the call %s never came", call)
 		}
 	}

@@ -5,7 +5,6 @@ package cli_test
 import (
 	"bufio"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -15,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 // interrupted is a command that runs in a directory of its own until a signal ends it.
@@ -158,7 +159,7 @@ func TestInterruptWhileMeasuring(t *testing.T) {
 	var children []string
 	for len(children) < 2 {
 		<-again.C
-		children = childrenOf(t, c.Process.Pid)
+		children = scripts.ChildrenOf(t, c.Process.Pid)
 	}
 	must(t, c.Process.Signal(os.Interrupt))
 	c.ends()
@@ -167,17 +168,4 @@ func TestInterruptWhileMeasuring(t *testing.T) {
 			t.Errorf("process %s is left", child)
 		}
 	}
-}
-
-// childrenOf returns the directories in /proc of a process's children.
-func childrenOf(t *testing.T, parent int) []string {
-	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*")
-	must(t, err)
-	return slices.DeleteFunc(all, func(dir string) bool {
-		stat, _ := os.ReadFile(dir + "/stat") // one that has ended meanwhile has none
-		_, rest, _ := strings.Cut(string(stat), ") ")
-		fields := strings.Fields(rest) // state, parent, ...
-		return len(fields) < 2 || fields[1] != fmt.Sprint(parent)
-	})
 }

@@ -8,42 +8,44 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 // TestHowWorkersDie ends workers in ways of which they cannot tell: the reason of their jobs does. Others come in their place,
 // and of the dead nothing is left.
 func TestHowWorkersDie(t *testing.T) {
 	t.Parallel()
-	up, address, _ := startUp(t, "own")
+	up, address, _ := scripts.StartUp(t, "own")
 	for _, k := range []struct {
 		program string
 		killed  bool
 		reason  string
 	}{
-		{"deep", false, `fatal error: stack overflow, in \S+\.deep \(own_test\.go:\d+\)`},
-		{"racing", false, `fatal error: concurrent access to a map, in \S+Racing\.Compute\S* \(own_test\.go:\d+\)`},
+		{"deep", false, `fatal error: stack overflow, in \S+\.deep \(own\.go:\d+\)`},
+		{"racing", false, `fatal error: concurrent access to a map, in \S+Racing\.Compute\S* \(own\.go:\d+\)`},
 		{"forever", true, `its process was killed, or called os\.Exit`},
 	} {
-		workers, monitors := processesOf(t, up.Process.Pid), map[string]int{}
+		workers, monitors := scripts.ProcessesOf(t, up.Process.Pid), map[string]int{}
 		for _, name := range []string{"w1", "w2"} {
-			of := processesOf(t, workers[name])
+			of := scripts.ProcessesOf(t, workers[name])
 			if monitors[name] = of[""]; len(of) != 1 || of[""] == 0 {
 				t.Fatalf("%s has the children %v, expected a monitor", name, of)
 			}
 		}
 		job := exec.Command("own", "run", k.program, "-g", "star:vertices=1", "--master", address, "--workers", "2")
-		said := &saidText{}
+		said := &scripts.Output{}
 		job.Stdout, job.Stderr = said, said
 		must(t, job.Start())
 		if k.killed {
-			if !soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
+			if !scripts.Soon(func() bool { return regexp.MustCompile(`superstep 3: here`).MatchString(said.String()) }) {
 				t.Fatalf("it said %s", said)
 			}
 			for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} { // as systemd does to all of a unit
 				must(t, syscall.Kill(monitors["w1"], s))
 			}
 			must(t, syscall.Kill(workers["w1"], syscall.SIGKILL))
-			if !soon(func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
+			if !scripts.Soon(func() bool { return strings.Contains(said.String(), "attempt 2 of 3") }) {
 				t.Fatalf("it said %s", said)
 			}
 			must(t, job.Process.Signal(syscall.SIGINT))
@@ -61,33 +63,33 @@ func TestHowWorkersDie(t *testing.T) {
 			t.Fatalf("after %s: %v: %s", k.program, err, next)
 		}
 		for name, pid := range workers {
-			if (name == "w1" || name == "w2") && !there(pid) && !soon(func() bool { return !there(monitors[name]) }) {
+			if (name == "w1" || name == "w2") && !there(pid) && !scripts.Soon(func() bool { return !there(monitors[name]) }) {
 				t.Errorf("%s: the monitor of %s is left", k.program, name)
 			}
 		}
 	}
 	// One that leaves is not reported.
 	const killed = "its process was killed"
-	reported := strings.Count(up.said.String(), killed)
-	must(t, syscall.Kill(-processesOf(t, up.Process.Pid)["w2"], syscall.SIGINT))
-	if !soon(func() bool { return strings.Contains(up.said.String(), "ended: exit status 0; starting it again") }) {
-		t.Fatalf("it said %s", up.said)
+	reported := strings.Count(up.Said.String(), killed)
+	must(t, syscall.Kill(-scripts.ProcessesOf(t, up.Process.Pid)["w2"], syscall.SIGINT))
+	if !scripts.Soon(func() bool { return strings.Contains(up.Said.String(), "ended: exit status 0; starting it again") }) {
+		t.Fatalf("it said %s", up.Said)
 	}
 	if out, err := exec.Command("own", "status", "--master", address, "--workers", "2").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if n := strings.Count(up.said.String(), killed); reported == 0 || n != reported {
+	if n := strings.Count(up.Said.String(), killed); reported == 0 || n != reported {
 		t.Errorf("%d times, then %d times it was said that a process was killed", reported, n)
 	}
-	all := processesOf(t, up.Process.Pid)
-	monitor := processesOf(t, all["w1"])[""]
+	all := scripts.ProcessesOf(t, up.Process.Pid)
+	monitor := scripts.ProcessesOf(t, all["w1"])[""]
 	for fd, want := range map[string]string{"0": `^pipe:`, "1": `^/dev/null$`, "2": `^/dev/null$`} {
 		if to, err := os.Readlink(fmt.Sprintf("/proc/%d/fd/%s", monitor, fd)); err != nil || !regexp.MustCompile(want).MatchString(to) {
 			t.Errorf("descriptor %s of a monitor is %s, %v", fd, to, err)
 		}
 	}
 	must(t, up.Process.Signal(os.Interrupt))
-	<-up.ended
+	<-up.Ended
 	if there(monitor) {
 		t.Error("a monitor is left of a worker that has ended by itself")
 	}

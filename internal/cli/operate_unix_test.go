@@ -19,6 +19,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 // process is a user's binary in a process of its own.
@@ -262,14 +264,10 @@ func TestOperate(t *testing.T) {
 // TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the master.
 func TestStuckWorker(t *testing.T) {
 	t.Parallel()
-	own, err := exec.LookPath("own")
-	must(t, err)
-	c := &processes{env: os.Environ(), dir: t.TempDir(), binary: own, running: map[string]*member{}}
-	defer c.end(t)
-	must(t, c.startMaster("127.0.0.1:0"))
-	must(t, c.startWorker("w0", "--stop-timeout", "3s"))
-	pages := target(t, c.address)
-	must(t, c.start("job", "run", "stuck", "--master", c.address, "--graph", "star:vertices=1", "--superstep-timeout", "10ms", "--workers", "1"))
+	c := scripts.NewCluster(t, "own", 0)
+	must(t, c.StartWorker("w0", "--stop-timeout", "3s"))
+	pages := target(t, c.Address)
+	must(t, c.Start("job", "run", "stuck", "--master", c.Address, "--graph", "star:vertices=1", "--superstep-timeout", "10ms", "--workers", "1"))
 	var text string
 	until(t, "/healthz to say that the worker is stuck", func() bool {
 		var status int
@@ -279,16 +277,16 @@ func TestStuckWorker(t *testing.T) {
 	if text != "a command does not stop, as it was told to" {
 		t.Errorf("/healthz says %s", text)
 	}
-	job, w := c.running["job"], c.running["w0"]
-	<-job.ended
-	if !strings.HasSuffix(job.said.String(), " failed: superstep 0: it took longer than 10ms\n") {
-		t.Errorf("the job says %s", job.said)
+	job, w := c.Running["job"], c.Running["w0"]
+	<-job.Ended
+	if !strings.HasSuffix(job.Said.String(), " failed: superstep 0: it took longer than 10ms\n") {
+		t.Errorf("the job says %s", job.Said)
 	}
-	<-w.ended
+	<-w.Ended
 	if w.ProcessState.ExitCode() != 1 {
-		t.Errorf("the worker ended with %v: %s", w.ProcessState, w.said)
+		t.Errorf("the worker ended with %v: %s", w.ProcessState, w.Said)
 	}
-	status, err := exec.Command("superstep", "status", "--master", c.address).CombinedOutput()
+	status, err := exec.Command("superstep", "status", "--master", c.Address).CombinedOutput()
 	must(t, err)
 	if !strings.Contains(string(status), "superstep 0 has not stopped 3s after it was told to") {
 		t.Errorf("status shows %s", status)

@@ -16,7 +16,7 @@ import (
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Compute(v *vertex, _ int64)       { v.VoteToHalt() }
+func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64)       { v.VoteToHalt() }
 
 type (
 	combinerless struct{}
@@ -57,7 +57,7 @@ type (
 	}
 )
 
-func (combinerless) Compute(v *vertex, _ int64) { v.VoteToHalt() }
+func (combinerless) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
 // TestProgramsThatCannotBeRegistered gives a binary programs that are none: nothing runs, and each problem has its line.
 func TestProgramsThatCannotBeRegistered(t *testing.T) {

@@ -1,4 +1,5 @@
-package cli_test
+// Package memory runs jobs in less memory than they would take.
+package memory
 
 import (
 	"bufio"
@@ -13,7 +14,10 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/test/scripts"
 )
+
+func TestMain(m *testing.M) { scripts.Main(m, nil) }
 
 // memoryGroup makes a control group with a limit of so many bytes, and returns a command that runs another one in it. kills returns how many
 // processes the kernel has killed there. Where none can be made the test is skipped.
@@ -35,13 +39,13 @@ func memoryGroup(t *testing.T, bytes int64) (run func(words ...string) *exec.Cmd
 		if _, err := os.Stat(filepath.Join(dir, k.limit)); err != nil {
 			continue
 		}
-		must(t, os.WriteFile(filepath.Join(dir, k.limit), fmt.Append(nil, bytes), 0o644))
+		scripts.Must(t, os.WriteFile(filepath.Join(dir, k.limit), fmt.Append(nil, bytes), 0o644))
 		run = func(words ...string) *exec.Cmd {
 			return exec.Command("sh", append([]string{"-c", `echo $$ > "$0" && exec "$@"`, filepath.Join(dir, "cgroup.procs")}, words...)...)
 		}
 		return run, func() int {
 			data, err := os.ReadFile(filepath.Join(dir, k.events))
-			must(t, err)
+			scripts.Must(t, err)
 			_, rest, _ := strings.Cut(string(data), "oom_kill ")
 			n := -1
 			_, _ = fmt.Sscan(rest, &n) // -1 is no such line
@@ -101,7 +105,7 @@ func TestMemoryOfAStar(t *testing.T) {
 
 // TestMemoryOfAWorker has a worker end for want of memory: its job says why, and the next job has its result.
 func TestMemoryOfAWorker(t *testing.T) {
-	_, address, _ := startUp(t, "own", "--memory", "192MiB")
+	_, address, _ := scripts.StartUp(t, "own", "--memory", "192MiB")
 	out, err := exec.Command("own", "run", "hungry", "-q", "--graph", "star:vertices=200000", "--master", address, "--workers", "2").CombinedOutput()
 	if err == nil || !starving.Match(out) || strings.Contains(string(out), "begins again") || !strings.Contains(string(out), "no other worker has more memory free") {
 		t.Errorf("%v: %s", err, out)
@@ -115,14 +119,14 @@ func TestMemoryOfAWorker(t *testing.T) {
 func TestMemoryOfNames(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "names.csv")
 	f, err := os.Create(path)
-	must(t, err)
+	scripts.Must(t, err)
 	w := bufio.NewWriter(f)
 	fmt.Fprintln(w, "from,to")
 	for i := range 600_000 {
 		fmt.Fprintf(w, "a name of a vertex that is somewhat long: it has number %d,another one that is as long as the first or longer: number %d\n", i*7919%600_000, i)
 	}
-	must(t, w.Flush())
-	must(t, f.Close())
+	scripts.Must(t, w.Flush())
+	scripts.Must(t, f.Close())
 	words := []string{"run", "wcc", "-q", "--graph", path}
 	// The names have taken the memory: what more is needed for them, or for the next edges, is refused.
 	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are asked for [a-z ]*names[a-z ]*: of the limit of 80\.0 MiB [0-9.]+ MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
@@ -130,7 +134,7 @@ func TestMemoryOfNames(t *testing.T) {
 	if err == nil || !refused.Match(out) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	_, address, _ := startUp(t, "superstep", "--memory", "80MiB", "--spill", "off")
+	_, address, _ := scripts.StartUp(t, "superstep", "--memory", "80MiB", "--spill", "off")
 	out, err = exec.Command("superstep", append(words, "--master", address, "--workers", "2")...).CombinedOutput()
 	if err == nil || !refused.Match(out) {
 		t.Errorf("on a cluster: %v: %s", err, out)
@@ -156,14 +160,14 @@ func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 	// Who waits for the disk of a busy machine may be silent for some seconds.
 	m := exec.Command(binary, "master", "--listen", "127.0.0.1:0", "--gossip-listen", "off", "--lease", "30s")
 	out, err := m.StdoutPipe()
-	must(t, err)
-	must(t, m.Start())
+	scripts.Must(t, err)
+	scripts.Must(t, m.Start())
 	t.Cleanup(func() {
 		_ = m.Process.Kill()
 		_ = m.Wait()
 	})
 	line, err := bufio.NewReader(out).ReadString('\n')
-	must(t, err)
+	scripts.Must(t, err)
 	_, line, _ = strings.Cut(line, "master at ")
 	address, _, ok := strings.Cut(line, ";")
 	if !ok {
@@ -173,7 +177,7 @@ func workersInGroups(t *testing.T, binary string, limit int64) *groupedWorkers {
 	for i := range 2 {
 		run, killed := memoryGroup(t, limit)
 		w := run(binary, "worker", "--master", address, "--name", fmt.Sprintf("w%d", i+1), "--threads", "1")
-		must(t, w.Start())
+		scripts.Must(t, w.Start())
 		t.Cleanup(func() {
 			_ = w.Process.Kill()
 			_ = w.Wait()
@@ -194,7 +198,7 @@ func (g *groupedWorkers) anonymous(t *testing.T) (most int64) {
 	t.Helper()
 	for _, w := range g.workers {
 		data, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", w.Process.Pid))
-		must(t, err)
+		scripts.Must(t, err)
 		_, rest, _ := strings.Cut(string(data), "RssAnon:")
 		n := int64(0)
 		_, _ = fmt.Sscan(rest, &n)
@@ -237,7 +241,7 @@ func TestMemoryOfBuilding(t *testing.T) {
 	for i := range n {
 		text = fmt.Appendf(text, "%d %d\n", i*1000003%100_000_000_000+7, (i*7919+13)%n*1000003%100_000_000_000+7)
 	}
-	must(t, os.WriteFile(file, text, 0o600))
+	scripts.Must(t, os.WriteFile(file, text, 0o600))
 	g := workersInGroups(t, "superstep", 64<<20)
 	out, err := g.run("superstep", "run", "degrees", "-q", "--graph", file)
 	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") || !strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
@@ -257,7 +261,7 @@ func TestMemoryOfAllToAll(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	expected, err := os.ReadFile(want)
-	must(t, err)
+	scripts.Must(t, err)
 	long, _ := time.ParseDuration(os.Getenv("SUPERSTEP_MEMORY_SOAK")) // none is once
 	g := workersInGroups(t, "own", limit)
 	began, runs, most := time.Now(), 0, int64(0)
@@ -284,7 +288,7 @@ func TestMemoryOfAllToAll(t *testing.T) {
 		}
 		look.Stop()
 		found, err := os.ReadFile(got)
-		if must(t, err); !bytes.Equal(found, expected) {
+		if scripts.Must(t, err); !bytes.Equal(found, expected) {
 			t.Fatalf("run %d has other values", runs+1)
 		}
 		runs++

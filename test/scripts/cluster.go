@@ -1,4 +1,4 @@
-package cli_test
+package scripts
 
 import (
 	"bytes"
@@ -22,53 +22,51 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// TestClusterScripts runs the command line against masters and workers that are processes.
-func TestClusterScripts(t *testing.T) { runScripts(t, "testdata/cluster") }
-
 type clusterKey struct{}
 
-// processes are the master and the workers of a script.
-type processes struct {
-	env     []string
-	dir     string
-	binary  string
-	flags   []string // of the master
-	address string
-	running map[string]*member
+// Processes are the master and the workers of a script.
+type Processes struct {
+	Env     []string
+	Dir     string
+	Binary  string
+	Flags   []string // of the master
+	Address string
+	Running map[string]*Member
 }
 
-type member struct {
+// Member is a process that runs.
+type Member struct {
 	*exec.Cmd
-	said  *saidText
-	ended chan struct{}
+	Said  *Output
+	Ended chan struct{}
 }
 
-// saidText is what a process says.
-type saidText struct {
+// Output is what a process says.
+type Output struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (s *saidText) Write(p []byte) (int, error) {
+func (s *Output) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.Write(p)
 }
 
-func (s *saidText) String() string {
+func (s *Output) String() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.text.String()
 }
 
-// patience bounds every wait of a script: machines are slow.
-const patience = 60 * time.Second
+// Patience bounds every wait of a script: machines are slow.
+const Patience = 60 * time.Second
 
-// soon waits for something to be so.
-func soon(so func() bool) bool {
+// Soon waits for something to be so.
+func Soon(so func() bool) bool {
 	t := time.NewTicker(25 * time.Millisecond)
 	defer t.Stop()
-	end := time.After(patience)
+	end := time.After(Patience)
 	for !so() {
 		select {
 		case <-t.C:
@@ -79,52 +77,55 @@ func soon(so func() bool) bool {
 	return true
 }
 
-func (c *processes) start(name string, args ...string) error {
-	p := &member{Cmd: exec.Command(c.binary, args...), said: &saidText{}, ended: make(chan struct{})}
-	p.Env, p.Dir, p.Stdout, p.Stderr = c.env, c.dir, p.said, p.said
+// Start starts a process under a name.
+func (c *Processes) Start(name string, args ...string) error {
+	p := &Member{Cmd: exec.Command(c.Binary, args...), Said: &Output{}, Ended: make(chan struct{})}
+	p.Env, p.Dir, p.Stdout, p.Stderr = c.Env, c.Dir, p.Said, p.Said
 	if err := p.Start(); err != nil {
 		return err
 	}
 	go func() {
 		_ = p.Wait() // those that are killed end with an error
-		close(p.ended)
+		close(p.Ended)
 	}()
-	c.running[name] = p
+	c.Running[name] = p
 	return nil
 }
 
-func (c *processes) startMaster(listen string) error {
-	args := append([]string{"master", "--listen", listen, "--gossip-listen", "off"}, c.flags...)
-	if err := c.start("master", args...); err != nil {
+// StartMaster starts a master that listens at an address.
+func (c *Processes) StartMaster(listen string) error {
+	args := append([]string{"master", "--listen", listen, "--gossip-listen", "off"}, c.Flags...)
+	if err := c.Start("master", args...); err != nil {
 		return err
 	}
-	p := c.running["master"]
-	said := soon(func() bool {
-		_, rest, ok := strings.Cut("\n"+p.said.String(), "\nmaster at ")
+	p := c.Running["master"]
+	said := Soon(func() bool {
+		_, rest, ok := strings.Cut("\n"+p.Said.String(), "\nmaster at ")
 		if ok {
-			c.address, _, ok = strings.Cut(rest, ";")
+			c.Address, _, ok = strings.Cut(rest, ";")
 		}
 		return ok
 	})
 	if !said {
-		return fmt.Errorf("the master said %q", p.said.String())
+		return fmt.Errorf("the master said %q", p.Said.String())
 	}
 	return nil
 }
 
-func (c *processes) startWorker(name string, flags ...string) error {
-	args := append([]string{"worker", "--master", c.address, "--name", name, "--threads", "1", "--gossip-listen", "off"}, flags...)
-	for i, flag := range c.flags {
+// StartWorker starts a worker of the master.
+func (c *Processes) StartWorker(name string, flags ...string) error {
+	args := append([]string{"worker", "--master", c.Address, "--name", name, "--threads", "1", "--gossip-listen", "off"}, flags...)
+	for i, flag := range c.Flags {
 		if slices.Contains([]string{"--token-file", "--tls-cert", "--tls-key", "--tls-ca"}, flag) && !slices.Contains(flags, flag) {
-			args = append(args, c.flags[i:i+2]...)
+			args = append(args, c.Flags[i:i+2]...)
 		}
 	}
-	return c.start(name, args...)
+	return c.Start(name, args...)
 }
 
-// signal sends a process a signal and waits for its end.
-func (c *processes) signal(name string, s os.Signal) error {
-	p := c.running[name]
+// Signal sends a process a signal and waits for its end.
+func (c *Processes) Signal(name string, s os.Signal) error {
+	p := c.Running[name]
 	if p == nil {
 		return fmt.Errorf("there is no process %s", name)
 	}
@@ -132,37 +133,37 @@ func (c *processes) signal(name string, s os.Signal) error {
 		return err
 	}
 	select {
-	case <-p.ended:
-		delete(c.running, name)
+	case <-p.Ended:
+		delete(c.Running, name)
 		return nil
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		return fmt.Errorf("%s did not end", name)
 	}
 }
 
 // end ends all processes, and shows what they said if the test failed.
-func (c *processes) end(t *testing.T) {
-	for name, p := range c.running {
+func (c *Processes) end(t *testing.T) {
+	for name, p := range c.Running {
 		_ = p.Process.Kill()
-		<-p.ended
+		<-p.Ended
 		if t.Failed() && testing.Verbose() {
-			t.Logf("%s said\n%s", name, p.said)
+			t.Logf("%s said\n%s", name, p.Said)
 		}
 	}
 }
 
 // connect calls the master.
-func (c *processes) connect(do func(context.Context, control.ClusterClient) error) error {
+func (c *Processes) connect(do func(context.Context, control.ClusterClient) error) error {
 	var token control.Token
-	if i := slices.Index(c.flags, "--token-file"); i >= 0 {
+	if i := slices.Index(c.Flags, "--token-file"); i >= 0 {
 		var err error
-		if token, err = control.ReadToken(filepath.Join(c.dir, c.flags[i+1])); err != nil {
+		if token, err = control.ReadToken(filepath.Join(c.Dir, c.Flags[i+1])); err != nil {
 			return err
 		}
 	}
 	file := func(flag string) string {
-		if i := slices.Index(c.flags, flag); i >= 0 {
-			return filepath.Join(c.dir, c.flags[i+1])
+		if i := slices.Index(c.Flags, flag); i >= 0 {
+			return filepath.Join(c.Dir, c.Flags[i+1])
 		}
 		return ""
 	}
@@ -170,12 +171,12 @@ func (c *processes) connect(do func(context.Context, control.ClusterClient) erro
 	if err != nil {
 		return err
 	}
-	for _, address := range control.Addresses(c.address) { // of which one leads
+	for _, address := range control.Addresses(c.Address) { // of which one leads
 		var conn *control.Connection
 		if conn, err = control.Connect(address, control.Credentials{Token: token, TLS: files}, nil); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), Patience)
 		err = do(ctx, conn.Cluster)
 		cancel()
 		conn.Close()
@@ -187,8 +188,8 @@ func (c *processes) connect(do func(context.Context, control.ClusterClient) erro
 }
 
 // workers are how many there are.
-func (c *processes) workers() (n int) {
-	for _, p := range c.running {
+func (c *Processes) workers() (n int) {
+	for _, p := range c.Running {
 		if p.Args[1] == "worker" {
 			n++
 		}
@@ -196,8 +197,8 @@ func (c *processes) workers() (n int) {
 	return n
 }
 
-// startStandby starts another master with the same flags, which stands by.
-func (c *processes) startStandby(name string) error {
+// StartStandby starts another master with the same flags, which stands by.
+func (c *Processes) StartStandby(name string) error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -206,18 +207,18 @@ func (c *processes) startStandby(name string) error {
 	if err := l.Close(); err != nil {
 		return err
 	}
-	if err := c.start(name, append([]string{"master", "--listen", at, "--gossip-listen", "off"}, c.flags...)...); err != nil {
+	if err := c.Start(name, append([]string{"master", "--listen", at, "--gossip-listen", "off"}, c.Flags...)...); err != nil {
 		return err
 	}
-	c.address += "," + at
-	if p := c.running[name]; !soon(func() bool { return strings.Contains(p.said.String(), "stands by") }) {
-		return fmt.Errorf("%s said %q", name, p.said)
+	c.Address += "," + at
+	if p := c.Running[name]; !Soon(func() bool { return strings.Contains(p.Said.String(), "stands by") }) {
+		return fmt.Errorf("%s said %q", name, p.Said)
 	}
 	return nil
 }
 
-// await waits for n workers with sessions.
-func (c *processes) await(n int) error {
+// Await waits for n workers with sessions.
+func (c *Processes) Await(n int) error {
 	attached := 0
 	so := func() bool {
 		return c.connect(func(ctx context.Context, client control.ClusterClient) error {
@@ -231,7 +232,7 @@ func (c *processes) await(n int) error {
 			return err
 		}) == nil && attached == n
 	}
-	if !soon(so) {
+	if !Soon(so) {
 		return fmt.Errorf("found %d workers, expected %d", attached, n)
 	}
 	return nil
@@ -239,21 +240,21 @@ func (c *processes) await(n int) error {
 
 // startCluster is cluster BINARY N FLAG...: a master with these flags and workers w1 to wN. SUPERSTEP_MASTER says where.
 func startCluster(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
+	c := ts.Value(clusterKey{}).(*Processes)
 	binary, err := exec.LookPath(args[0])
 	ts.Check(err)
-	c.binary, c.flags = binary, args[2:]
+	c.Binary, c.Flags = binary, args[2:]
 	listen := "127.0.0.1:0"
-	if len(c.flags) > 1 && c.flags[0] == "--listen" {
-		listen, c.flags = c.flags[1], c.flags[2:]
+	if len(c.Flags) > 1 && c.Flags[0] == "--listen" {
+		listen, c.Flags = c.Flags[1], c.Flags[2:]
 	}
-	ts.Check(c.startMaster(listen))
-	ts.Setenv("SUPERSTEP_MASTER", c.address)
+	ts.Check(c.StartMaster(listen))
+	ts.Setenv("SUPERSTEP_MASTER", c.Address)
 	n := int(args[1][0] - '0')
 	for i := range n {
-		ts.Check(c.startWorker(fmt.Sprintf("w%d", i+1)))
+		ts.Check(c.StartWorker(fmt.Sprintf("w%d", i+1)))
 	}
-	ts.Check(c.await(n))
+	ts.Check(c.Await(n))
 }
 
 // freePort is freeport: SUPERSTEP_MASTER says where nobody listens yet.
@@ -264,53 +265,53 @@ func freePort(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(l.Close())
 }
 
-// startWorker is worker NAME FLAG...
+// StartWorker is worker NAME FLAG...
 func startWorker(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
-	ts.Check(c.startWorker(args[0], args[1:]...))
-	ts.Check(c.await(c.workers()))
+	c := ts.Value(clusterKey{}).(*Processes)
+	ts.Check(c.StartWorker(args[0], args[1:]...))
+	ts.Check(c.Await(c.workers()))
 }
 
 // stopProcess is stop NAME: with SIGTERM.
 func stopProcess(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(ts.Value(clusterKey{}).(*processes).signal(args[0], syscall.SIGTERM))
+	ts.Check(ts.Value(clusterKey{}).(*Processes).Signal(args[0], syscall.SIGTERM))
 }
 
 // endedProcess is ended NAME: waits for a process to end by itself, with status 0.
 func endedProcess(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
-	p := c.running[args[0]]
+	c := ts.Value(clusterKey{}).(*Processes)
+	p := c.Running[args[0]]
 	select {
-	case <-p.ended:
-	case <-time.After(patience):
+	case <-p.Ended:
+	case <-time.After(Patience):
 		ts.Fatalf("%s does not end", args[0])
 	}
 	if code := p.ProcessState.ExitCode(); code != 0 {
 		ts.Fatalf("%s ended with status %d", args[0], code)
 	}
-	delete(c.running, args[0])
+	delete(c.Running, args[0])
 }
 
 // crashProcess is crash NAME: with SIGKILL.
 func crashProcess(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(ts.Value(clusterKey{}).(*processes).signal(args[0], os.Kill))
+	ts.Check(ts.Value(clusterKey{}).(*Processes).Signal(args[0], os.Kill))
 }
 
 // restartMaster is restart [WORKER...]: the master is killed, then these workers, and another begins at its address; the other workers come back.
 func restartMaster(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
+	c := ts.Value(clusterKey{}).(*Processes)
 	for _, name := range append([]string{"master"}, args...) {
-		ts.Check(c.signal(name, os.Kill))
+		ts.Check(c.Signal(name, os.Kill))
 	}
-	ts.Check(c.startMaster(c.address))
-	ts.Check(c.await(c.workers()))
+	ts.Check(c.StartMaster(c.Address))
+	ts.Check(c.Await(c.workers()))
 }
 
 // standsBy is standby NAME: another master with the flags of the first. SUPERSTEP_MASTER says where all are.
 func standsBy(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
-	ts.Check(c.startStandby(args[0]))
-	ts.Setenv("SUPERSTEP_MASTER", c.address)
+	c := ts.Value(clusterKey{}).(*Processes)
+	ts.Check(c.StartStandby(args[0]))
+	ts.Setenv("SUPERSTEP_MASTER", c.Address)
 }
 
 // appears GLOB waits for a file of such a name, and ! appears for there to be none.
@@ -320,14 +321,14 @@ func appears(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Check(err)
 		return (len(names) > 0) != neg
 	}
-	if !soon(so) {
+	if !Soon(so) {
 		ts.Fatalf("waited for %s, %t", args[0], !neg)
 	}
 }
 
 // untilJob is until STATE [SUPERSTEP]: waits for a job in a state, and then for a superstep. JOB is its name.
 func untilJob(ts *testscript.TestScript, _ bool, args []string) {
-	c := ts.Value(clusterKey{}).(*processes)
+	c := ts.Value(clusterKey{}).(*Processes)
 	superstep := 0
 	if len(args) > 1 {
 		_, err := fmt.Sscan(args[1], &superstep)
@@ -352,7 +353,7 @@ func untilJob(ts *testscript.TestScript, _ bool, args []string) {
 		}))
 		return id != ""
 	}
-	if !soon(so) {
+	if !Soon(so) {
 		ts.Fatalf("found the jobs %q", found)
 	}
 	ts.Setenv("JOB", id)

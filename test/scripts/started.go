@@ -1,0 +1,69 @@
+package scripts
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Must ends a test that has an error.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// NewCluster starts a master with some flags, and workers, w1 to wN, of a binary.
+func NewCluster(t *testing.T, binary string, n int, flags ...string) *Processes {
+	t.Helper()
+	path, err := exec.LookPath(binary)
+	Must(t, err)
+	c := &Processes{Env: os.Environ(), Dir: t.TempDir(), Binary: path, Flags: flags, Running: map[string]*Member{}}
+	t.Cleanup(func() { c.end(t) })
+	Must(t, c.StartMaster("127.0.0.1:0"))
+	for i := range n {
+		Must(t, c.StartWorker("w"+string(rune('1'+i))))
+	}
+	Must(t, c.Await(n))
+	return c
+}
+
+// States returns the jobs' states.
+func (c *Processes) States(t *testing.T) string {
+	t.Helper()
+	out, err := exec.Command("superstep", "jobs", "--all", "--master", c.Address).Output()
+	Must(t, err)
+	var words []string
+	for line := range strings.Lines(string(out)) {
+		if f := strings.Fields(line); len(f) > 1 && f[0] != "JOB" {
+			words = append(words, f[1])
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Runs waits for a job that runs. What it logged may be forgotten by then: its supersteps are short.
+func (c *Processes) Runs(t *testing.T) {
+	t.Helper()
+	if !Soon(func() bool { return c.States(t) == "running" }) {
+		t.Fatalf("found the jobs %q", c.States(t))
+	}
+}
+
+// ChildrenOf returns the directories in /proc of a process's children.
+func ChildrenOf(t *testing.T, parent int) []string {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*")
+	Must(t, err)
+	return slices.DeleteFunc(all, func(dir string) bool {
+		stat, _ := os.ReadFile(dir + "/stat") // one that has ended meanwhile has none
+		_, rest, _ := strings.Cut(string(stat), ") ")
+		fields := strings.Fields(rest) // state, parent, ...
+		return len(fields) < 2 || fields[1] != fmt.Sprint(parent)
+	})
+}

@@ -1,0 +1,56 @@
+package scripts
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// ProcessesOf returns the processes whose parent is a process, by the name of their --name flag; the master's is empty.
+func ProcessesOf(t *testing.T, parent int) map[string]int {
+	t.Helper()
+	all := map[string]int{}
+	for _, dir := range ChildrenOf(t, parent) {
+		pid, err := strconv.Atoi(filepath.Base(dir))
+		Must(t, err)
+		line, _ := os.ReadFile(filepath.Join(dir, "cmdline")) // one that has ended meanwhile has none
+		name := ""
+		args := strings.Split(string(line), "\x00")
+		for i, a := range args {
+			if a == "--name" {
+				name = args[i+1]
+			}
+		}
+		all[name] = pid
+	}
+	return all
+}
+
+// StartUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
+func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map[string]int) {
+	t.Helper()
+	p := &Member{Cmd: exec.Command(binary, append([]string{"up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"}, flags...)...), Said: &Output{}, Ended: make(chan struct{})}
+	p.Stdout, p.Stderr = p.Said, p.Said
+	Must(t, p.Start())
+	go func() {
+		_ = p.Wait() // the status is looked at
+		close(p.Ended)
+	}()
+	t.Cleanup(func() {
+		_ = p.Process.Kill()
+		<-p.Ended
+	})
+	example := regexp.MustCompile(`(?m)^  ` + binary + ` run .* --master (\S+)$`)
+	if !Soon(func() bool { return example.MatchString(p.Said.String()) }) {
+		t.Fatalf("it said %q", p.Said)
+	}
+	all := ProcessesOf(t, p.Process.Pid)
+	if len(all) != 3 || all["w1"] == 0 || all["w2"] == 0 {
+		t.Fatalf("found the children %v", all)
+	}
+	return p, example.FindStringSubmatch(p.Said.String())[1], all
+}
