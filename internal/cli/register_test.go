@@ -15,8 +15,8 @@ import (
 // summing is a program without parameters, to embed.
 type summing struct{}
 
-func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64)       { v.VoteToHalt() }
+func (summing) Combiner() pregel.Combiner[int64]                { return combiners.Sum[int64]() }
+func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) { v.VoteToHalt() }
 
 type (
 	combinerless struct{}
