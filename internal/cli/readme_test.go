@@ -72,7 +72,8 @@ func TestREADME(t *testing.T) {
 		t.Fatalf("README has blocks below %d headings, want %d", len(all), len(count))
 	}
 	out := shell(all["From a table of edges to an answer"][0])
-	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want, out[:strings.Index(out, "\n")+1]) {
+	first := strings.Join(strings.SplitAfterN(out, "\n", 5)[:4], "") // what was understood, and three vertices
+	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want, first) {
 		t.Errorf("the table's answer is\n%s", out)
 	}
 	if out = shell(all["See what a run does"][0]); strings.Count(out, "converged") != 1 {

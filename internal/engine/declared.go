@@ -16,8 +16,10 @@ func CheckProgram(p pregel.Erased) error {
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("the program is nil")
 	}
+	problems := checkDeclared(v.Type())
+	p.Complete = p.Complete || len(problems) > 0 // a wrong default has been reported
 	_, err := inspect(p)
-	return errors.Join(append(checkDeclared(v.Type()), err)...)
+	return errors.Join(append(problems, err)...)
 }
 
 // checkDeclared checks the fields of a program with a param tag.
