@@ -158,7 +158,7 @@ func TestFormsAreThoseOfThePrograms(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"bfs.source": "vertexfalse true []", "bfs.output": "wordfalse false [parent level]parent", "pagerank.damping": "numberfalse false []0.85",
-		"pagerank.iterations": "integerfalse false []", "pagerank.sources": "vertextrue false []",
+		"pagerank.iterations": "integerfalse false []100", "pagerank.sources": "vertextrue false []",
 	} {
 		if kinds[name] != want {
 			t.Errorf("%s is %q, expected %q", name, kinds[name], want)
