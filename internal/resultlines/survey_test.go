@@ -159,7 +159,7 @@ func FuzzSurvey(f *testing.F) {
 				t.Fatalf("%q: found %+v of %d", text, field, s.Vertices)
 			}
 			for _, row := range field.Top {
-				if _, found, err := Find(form, row.Vertex, inParts(text)); err != nil || !found && len(row.Vertex) < maxText {
+				if _, found, err := Find(form, row.Vertex, inParts(text)); err != nil || !found && !strings.HasSuffix(row.Vertex, "…") { // else it is cut
 					t.Fatalf("%q: vertex %q is not found, %v", text, row.Vertex, err)
 				}
 			}
