@@ -58,7 +58,7 @@ func TestCores(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := superstep.Run(t.Context(), g, Cores{K: k})
+			res, err := superstep.Run(t.Context(), g, Cores{K: k}, superstep.Options{Zero: []string{"k"}})
 			if err != nil {
 				t.Fatal(err)
 			}
