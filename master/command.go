@@ -216,16 +216,34 @@ func (s *Server) meet(ctx context.Context, job string, epoch uint32, team []*con
 	return err
 }
 
+// meetings is how often a team meets for one load, as long as its meetings end before the load.
+const meetings = 3
+
+// unmet reports whether a worker had attached anew between a meeting and what it was for.
+func unmet(err error) bool {
+	var failed *workerError
+	return errors.As(err, &failed) && failed.failure.Absent
+}
+
+// meetAndLoad has a team meet and load its shares, and returns their answers in the team's order.
+func (s *Server) meetAndLoad(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) ([]*control.Report, error) {
+	what := "load " + l.Source.Input
+	if err := s.meet(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
+		return nil, err
+	}
+	return s.gather(ctx, team, order{what: what, command: func() *control.Command {
+		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
+	}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
+}
+
 // loadOn has a team load its shares of a graph and returns the figures of the whole.
 func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load,
 	seen func(i int, r *control.Report),
 ) (*control.LoadReport, error) {
-	if err := s.meet(ctx, job, epoch, team, "load "+l.Source.Input, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
-		return nil, err
+	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
+	for again := 1; again < meetings && unmet(err); again++ {
+		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
 	}
-	answers, err := s.gather(ctx, team, order{what: "load " + l.Source.Input, command: func() *control.Command {
-		return &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Load{Load: proto.CloneOf(l)}}
-	}, fits: func(_ int, r *control.Report) bool { return r.GetLoad() != nil }})
 	if err != nil {
 		return nil, err
 	}

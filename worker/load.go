@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -106,6 +107,10 @@ func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
 	return store(ctx, x, x.peers, m.Graph, session)
 }
 
+// errUnmet is the failure of a load whose meeting is over: the worker has attached anew since, which
+// ends the connections it had for the load.
+var errUnmet = errors.New("is not connected to others")
+
 // load loads this worker's partitions of a graph, together with the other workers that have connected for it.
 func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.LoadReport, error) {
 	began := time.Now()
@@ -114,7 +119,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 	delete(x.peers, l.Graph)
 	x.mu.Unlock()
 	if session == nil {
-		return nil, fmt.Errorf("worker %s is not connected to others to load %s", x.options.Name, l.Graph)
+		return nil, fmt.Errorf("worker %s %w to load %s", x.options.Name, errUnmet, l.Graph)
 	}
 	defer session.Close()
 	at := placesOf(l.Placements)

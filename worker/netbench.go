@@ -21,7 +21,7 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 	session := x.peers[m.Meeting]
 	x.mu.Unlock()
 	if session == nil {
-		return fmt.Errorf("worker %s is not connected to others to measure", x.options.Name)
+		return fmt.Errorf("worker %s %w to measure", x.options.Name, errUnmet)
 	}
 	link, at := session.Link(), placesOf(m.Placements)
 	layout := at.layout

@@ -330,7 +330,10 @@ func (q *queue) failure(err error) *control.Failure {
 	case errors.As(err, &program):
 		return &control.Failure{Message: bounded(program.Error()), Panic: control.NewPanic(program)}
 	}
-	f := &control.Failure{Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered), Unread: errors.As(err, &unread)}
+	f := &control.Failure{
+		Message: bounded(err.Error()), Lost: lostPeer(q.Name, err), Run: errors.As(err, &run), Unread: errors.As(err, &unread),
+		Absent: errors.Is(err, errAbsent) || errors.Is(err, errUndelivered) || errors.Is(err, errUnmet),
+	}
 	if errors.As(err, &step) {
 		f.Step = step.step
 	}

@@ -2893,7 +2893,7 @@ type Failure struct {
 	Panic         *Panic                 `protobuf:"bytes,5,opt,name=panic,proto3" json:"panic,omitempty"`    // the user's program is at fault, not the worker
 	Step          string                 `protobuf:"bytes,6,opt,name=step,proto3" json:"step,omitempty"`      // which part of the command failed, such as "superstep 3"
 	Run           bool                   `protobuf:"varint,7,opt,name=run,proto3" json:"run,omitempty"`       // the run is at fault, not the worker that says so: such as a superstep that took too long
-	Absent        bool                   `protobuf:"varint,8,opt,name=absent,proto3" json:"absent,omitempty"` // the worker runs nothing that Rejoin could mean
+	Absent        bool                   `protobuf:"varint,8,opt,name=absent,proto3" json:"absent,omitempty"` // the worker has nothing that the command could mean
 	Unread        bool                   `protobuf:"varint,9,opt,name=unread,proto3" json:"unread,omitempty"` // the place of the checkpoint to go on from did not give it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
