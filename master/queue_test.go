@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
 // waiting is a job of the slow twin of the queue.

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms/reference"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 

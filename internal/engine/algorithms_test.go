@@ -7,6 +7,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/pregel"
 )
 

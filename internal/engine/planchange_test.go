@@ -122,7 +122,7 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(
 }
 
 func TestPhasesChangeTheGraphAsTheToyDoes(t *testing.T) {
-	rounds := 30
+	rounds := 20
 	if raced || testing.Short() {
 		rounds = 8
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/kernel"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -355,7 +356,7 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 		for _, parts := range []int{1, 2, 3, 7} {
 			for variant := range 20 {
 				seed++
-				if size[0] >= 300 && seed%4 != 0 { // a fourth of those that take long
+				if size[0] >= 300 && seed%8 != 0 { // an eighth of those that take long
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, graph.Of(parts), variant)
@@ -371,7 +372,7 @@ func TestChangedGridAgainstSlowTwin(t *testing.T) {
 		for _, grid := range []graph.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 			for variant := range 20 {
 				seed++
-				if size[0] >= 300 && seed%4 != 0 {
+				if size[0] >= 300 && seed%8 != 0 {
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, grid, variant)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
 // slowAdjacency is the twin of readAdjacency: it keeps the edges of undirected lists that are in both lines, in the order of the smaller ends.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/pregel"
 
 	"connectrpc.com/connect"

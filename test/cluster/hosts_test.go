@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 		panic(err)
 	}
 	binary = filepath.Join(dir, "superstep")
-	if out, err := exec.Command("go", "build", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", "-w", "-o", binary, "../../cmd/superstep").CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
 		os.Exit(1)
 	}

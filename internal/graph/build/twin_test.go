@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
+	_ "github.com/superstep-go/superstep/internal/laxgc"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/testcluster/memlink"
 	"github.com/superstep-go/superstep/pregel"
