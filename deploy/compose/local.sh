@@ -44,7 +44,7 @@ trap 'exit 143' TERM
 binary=${SUPERSTEP:-}
 if [ -z "$binary" ]; then
   binary=$work/superstep
-  (cd "$here/../.." && CGO_ENABLED=0 go build -trimpath -o "$binary" ./cmd/superstep)
+  (cd "$here/../.." && CGO_ENABLED=0 go build -o "$binary" ./cmd/superstep)
 fi
 secret() { od -An -N32 -tx1 /dev/urandom | tr -d ' \n'; }
 for name in token metrics-token gossip-key; do secret >"$work/$name"; done
