@@ -19,8 +19,8 @@ import (
 // that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
 	rounds := 8
-	if raced || testing.Short() {
-		rounds = 5
+	if raced {
+		rounds = 2
 	}
 	for seed := range rounds {
 		planGoesOn(t, uint64(seed))
