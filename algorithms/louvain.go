@@ -35,8 +35,8 @@ import (
 // edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
 // wants --grid Nx1.
 type Louvain struct {
-	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"vertices do not move for a gain of modularity up to this"`                       // 0 means 1e-12
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has before its communities are merged, at most"` // 0 means 100
+	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"least gain of modularity for which a vertex moves"`              // 0 means 1e-12
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of rounds of moves before communities are merged"` // 0 means 100
 }
 
 var (
