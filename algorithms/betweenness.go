@@ -6,16 +6,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Betweenness finds betweenness centrality (Freeman 1977): over all pairs of other vertices, the mean share of the shortest paths from one
-// to the other that lead through the vertex; 0 where there is no path. That is the normalised one, as networkx has it, of directed and
-// undirected graphs. Paths count by edges, those through parallel edges each; loops are on none.
+// Betweenness finds the betweenness centrality of vertices (Freeman 1977). For each pair of other
+// vertices, take the share of their shortest paths that lead through the vertex, or 0 if there is
+// no path. The result is the mean over all pairs, the normalised betweenness of networkx. Paths are
+// shortest by the number of edges. Parallel edges make different paths; loops are on no path.
 //
-// It is Brandes' algorithm (2001) from Sources, or a sample of vertices (Brandes and Pich 2007), by whose share of all vertices the sums are
-// scaled; with as many as there are vertices it is exact. For each there is a search forward, which counts shortest paths, and one
-// backward, which adds up dependencies; in both a message goes along every edge that is reached.
+// It is Brandes' algorithm (2001), from Sources or from a sample of vertices (Brandes and Pich
+// 2007). The sums are divided by the share of vertices in the sample; if the sample has all
+// vertices, the result is exact. From each source a forward search counts shortest paths, and a
+// backward sweep adds up dependencies. Both send a message along every reached edge.
 type Betweenness struct {
-	Sources []ID `param:"sources" default:"" help:"where paths start; without any, a sample"`
-	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"how many vertices to sample instead, at most 65536"`
+	Sources []ID `param:"sources" default:"" help:"vertices where paths start (default: a sample)"`
+	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
 }
 
 var (

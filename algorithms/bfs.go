@@ -10,8 +10,8 @@ import (
 // ID is the handle of a vertex.
 type ID = pregel.VertexID
 
-// BFS builds a breadth-first tree from Source: the value of a reached vertex is its parent, of Source itself, of every
-// other pregel.None.
+// BFS builds a breadth-first tree from Source. The value of a reached vertex is its parent, and
+// Source is its own parent. The value of other vertices is pregel.None.
 type BFS struct {
 	Source ID `param:"source" help:"root of the search"`
 }
@@ -45,7 +45,8 @@ func (BFS) ComputeBlock(b *pregel.Block[ID, ID]) {
 	b.Finish |= b.Run
 }
 
-// BFSLevels counts the edges of a shortest path from Source: the value of vertices not reached is math.MaxInt64.
+// BFSLevels finds the number of edges of a shortest path from Source. The value of vertices that
+// are not reached is math.MaxInt64.
 type BFSLevels struct {
 	Source ID `param:"source" help:"root of the search"`
 }

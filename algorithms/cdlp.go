@@ -17,7 +17,7 @@ import (
 //
 // Labels are counted without sorting where there are many: see [mode.Of]. It is a program of lists: pass it as pregel.List(CDLP{}).
 type CDLP struct {
-	Iterations int `param:"iterations" default:"10" zero:"refused" help:"how many iterations at most"`
+	Iterations int `param:"iterations" default:"10" zero:"refused" help:"largest number of iterations"`
 }
 
 // Validate refuses a number of iterations that is none.

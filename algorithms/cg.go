@@ -10,23 +10,26 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// CG solves Ax = b by conjugate gradients (Hestenes and Stiefel 1952) for a symmetric and positive definite A, which is an undirected graph:
-// entries are the weights of edges, those of the diagonal of loops; parallel edges add up. The value of a vertex is its entry of x.
-// b is the column CGRightSide, or all ones with Ones. A run fails whose b is zero everywhere, as it is if nobody gives it.
+// CG solves Ax = b by conjugate gradients (Hestenes and Stiefel 1952). A must be symmetric and
+// positive definite. It is an undirected graph: weights of edges are entries, weights of loops are
+// the diagonal, and parallel edges add up. The value of a vertex is its entry of x. b is the column
+// CGRightSide, or all ones with Ones. The run fails if b is zero everywhere, as without a column.
 //
-// It ends when |b-Ax|/|b| is not above Tolerance; after Iterations without that, or when it can come no nearer for rounding, it has not
-// converged. The residual is that of x, computed anew at the end: iterations only keep it up to date, and where the two differ they begin
-// again from x. If p'Ap <= 0 for a direction p, A is not positive definite, and the run fails. With the preconditioner jacobi,
-// residuals are divided by the diagonal, whose entries must be positive.
+// The run converges when |b-Ax|/|b| is at most Tolerance. It stops without convergence after
+// Iterations, or when rounding errors prevent progress. At the end the residual is computed from x
+// again; if it differs from the updated one, the iterations continue from x. If p'Ap <= 0 for a
+// direction p, A is not positive definite, and the run fails. The preconditioner jacobi divides
+// residuals by the diagonal, whose entries must be positive.
 //
-// The product of A with M⁻¹r in place of p makes of the two sums over all vertices in an iteration one (Chronopoulos and Gear 1989): an
-// iteration is two supersteps and a message along every edge, which is multiplied by the weight and added up on its way; sums are
-// aggregators, and the coordinator computes with them. How fast it is on processors far from each other: Matsumoto 2015.
+// An iteration has two supersteps and one message along every edge. Both sums over all vertices are
+// computed at once (Chronopoulos and Gear 1989). The combiner multiplies a message by the weight
+// and adds up. Sums are aggregators, and the coordinator computes with them. Matsumoto 2015 studies
+// the speed between distant processors.
 type CG struct {
-	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"length of the residual b-Ax to end at, relative to b"`
-	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"how many iterations at most"`
-	Preconditioner string  `param:"preconditioner" default:"none" help:"none or jacobi, which divides by the diagonal (not in a grid of both sides above 1)"`
-	Ones           bool    `param:"ones" default:"false" help:"b is all ones, in place of the column b"`
+	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"stop when the length of b-Ax relative to b is at most this"`
+	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"largest number of iterations"`
+	Preconditioner string  `param:"preconditioner" default:"none" help:"none, or jacobi, which divides by the diagonal (not in a grid with more than one row and column)"`
+	Ones           bool    `param:"ones" default:"false" help:"let b be all ones, instead of the column b"`
 }
 
 // CGRightSide is the column b of CG.

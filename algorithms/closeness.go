@@ -8,16 +8,19 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Closeness finds closeness and harmonic centrality, by the distances to a vertex from the others, in edges: closeness is the inverse of the
-// mean distance from those that reach it, times their share of the others (Wasserman and Faust 1994, as networkx has it); harmonic
-// centrality is the sum of 1/distance over them. Loops and parallel edges change nothing; what nobody reaches has 0.
+// Closeness finds closeness and harmonic centrality, by the number of edges from other vertices to
+// the vertex. Closeness is the inverse of the mean distance from the vertices that reach it, times
+// their share of all others (Wasserman and Faust 1994, as in networkx). Harmonic centrality is the
+// sum of 1/distance. Loops and parallel edges have no effect. A vertex that no other reaches has 0.
 //
-// Distances are from Sources, or from a sample of vertices (Eppstein and Wang 2004), and harmonic centrality is scaled by their share of the
-// others; with as many as there are vertices both are exact. Breadth-first searches from 64 vertices run at once, one bit of a message each
-// (Then et al. 2014): a vertex sends when a search reaches it. HyperBall estimates distances from all, of vertices to others.
+// Distances are from Sources, or from a sample of vertices (Eppstein and Wang 2004). Harmonic
+// centrality is divided by the share of vertices in the sample; if the sample has all vertices,
+// both are exact. 64 breadth-first searches run at once, with a bit of the message for each (Then
+// et al. 2014). A vertex sends when a search reaches it. HyperBall estimates distances to all
+// vertices.
 type Closeness struct {
-	Sources []ID `param:"sources" default:"" help:"where distances are measured from; without any, a sample"`
-	Samples int  `param:"samples" default:"256" unless:"sources" zero:"refused" help:"how many vertices to sample instead, at most 65536"`
+	Sources []ID `param:"sources" default:"" help:"vertices from which distances are measured (default: a sample)"`
+	Samples int  `param:"samples" default:"256" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
 }
 
 // Nearness is what Closeness finds about a vertex.

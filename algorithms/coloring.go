@@ -6,14 +6,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Coloring gives every vertex a color, a number from 0, such that no edge joins two vertices of the same. Neighbours are those of
-// either direction; parallel edges make no difference, and loops do not count. There are at most as many colors as the greatest number of
-// neighbours, and one.
+// Coloring gives every vertex a color, a number from 0, so that no edge joins two vertices of the
+// same color. It uses at most one color more than the largest number of neighbours. Neighbours are
+// in either direction. Parallel edges and loops have no effect.
 //
-// It is the greedy algorithm, each vertex taking the least color that no neighbour has, in parallel (Jones and Plassmann 1993): a vertex
-// waits only for the neighbours before it. The order is by falling logarithm of the degree, which saves colors, and then by a hash, which
-// keeps chains of waiting short (Hasenplaug et al. 2014). Every vertex sends its place once, and its color once. As a list program
-// it reads each message.
+// It is the greedy algorithm in parallel (Jones and Plassmann 1993): a vertex takes the least color
+// that no neighbour has, and waits only for the neighbours before it. Vertices are ordered by
+// falling logarithm of the degree, which saves colors, and then by a hash, which keeps chains of
+// waiting vertices short (Hasenplaug et al. 2014). Every vertex sends its position once, and its
+// color once. It is a list program.
 type Coloring struct{}
 
 var (

@@ -6,11 +6,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Degrees counts the edges of every vertex: those that leave it, those that enter it, and all. Parallel edges count each, and a loop
-// leaves and enters. In an undirected graph all three are the degree, to which a loop adds 1.
+// Degrees counts the edges of every vertex: out-edges, in-edges, and the sum of both. Each parallel
+// edge counts. A loop is an out-edge and an in-edge. In an undirected graph all three numbers are
+// the degree, and a loop adds 1.
 //
-// One superstep without messages. It is a program of lists, because it receives nothing: pass it as pregel.List(Degrees{}). It looks at
-// vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+// It takes one superstep without messages. It is a list program: pass it as pregel.List(Degrees{}).
+// It looks at edges, so it cannot run in a grid of partitions with more than one row and column:
+// use --grid Nx1.
 type Degrees struct{}
 
 // Degree is what Degrees counts.

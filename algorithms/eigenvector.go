@@ -7,19 +7,21 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Eigenvector finds eigenvector centrality (Bonacich 1972): the score of a vertex is proportional to the sum of the scores of its
-// in-neighbours, and all have length 1 as a vector. Parallel edges count each, loops too; an undirected edge goes both ways.
+// Eigenvector finds the eigenvector centrality of vertices (Bonacich 1972): the score of a vertex
+// is proportional to the sum of the scores of its in-neighbours, and the vector of scores has
+// length 1. Each parallel edge and each loop counts. An undirected edge counts in both directions.
 //
-// It is a power iteration by A + I, as in networkx, which has the same eigenvectors as A and converges on bipartite graphs, where powers of A
-// alone swing between two vectors. Of several components that with the greatest eigenvalue keeps the scores, the others go to 0; in a graph
-// without cycles there is no such vector, and scores wander slowly to where edges end. Without edges all scores stay alike.
+// It is a power iteration with A + I, as in networkx. A + I has the same eigenvectors as A, and the
+// iteration also converges on bipartite graphs. Of several components the one with the largest
+// eigenvalue keeps its scores; the others tend to 0. A graph without cycles has no such vector:
+// scores move slowly to the ends of paths. Without edges all scores are equal.
 //
-// An iteration is a superstep with a message along every edge. It stops after Iterations, or when the scores change by less than
-// Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at most 100; with
-// neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not converged.
+// An iteration is a superstep with a message along every edge. It stops after Iterations, or when
+// the scores change by less than Tolerance in length. With only Iterations it runs that many; with
+// only Tolerance at most 100; with neither until the change is below 1e-6, at most 100.
 type Eigenvector struct {
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the change of the scores is less, in length; 0 with iterations"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of iterations"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the length of the change of the scores is less; 0 if only iterations is given"`
 }
 
 // eigenvalue is the estimate of the greatest eigenvalue of A that the last vector gives.

@@ -7,17 +7,17 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// HITS finds hubs and authorities (Kleinberg 1999): a good authority is linked by good hubs, and a good hub links good authorities. Both
-// have length 1, as vectors over all vertices. Parallel edges count each, loops too; in an undirected graph both scores become
-// alike. Where nothing links, as in a graph without edges, all are 0.
+// HITS finds hubs and authorities (Kleinberg 1999): good hubs link to a good authority, and a good
+// hub links to good authorities. Each vector of scores has length 1. Each parallel edge and each
+// loop counts. In an undirected graph both scores become equal. Without edges all scores are 0.
 //
-// An iteration is two supersteps, in which messages go along all edges and back. It stops after Iterations, or when the authorities change
-// by less than Tolerance, in length, whichever comes first. With only Iterations it runs just as many; with only Tolerance at
-// most 100; with neither until the change is below 1e-6, and at most 100. A run that ends with a greater change than it was to has not
-// converged.
+// An iteration is two supersteps with messages along all edges, forwards and backwards. It stops
+// after Iterations, or when the authorities change by less than Tolerance in length. With only
+// Iterations it runs that many; with only Tolerance at most 100; with neither until the change is
+// below 1e-6, at most 100.
 type HITS struct {
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the change of the authorities is less, in length; 0 with iterations"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of iterations"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the length of the change of the authorities is less; 0 if only iterations is given"`
 }
 
 // Standing is what HITS finds about a vertex.

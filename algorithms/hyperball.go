@@ -9,13 +9,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// HyperBall estimates how many vertices can be reached from each one, itself among them, and its harmonic centrality, the sum of
-// 1/distance over the others (Boldi, Vigna 2013). The vertices within t edges are a HyperLogLog counter: the union of those within t-1 of
-// the out-neighbours. Loops and parallel edges change nothing; isolated vertices reach themselves. The error is that of a [Counter], 13%
-// in the mean, at any size.
+// HyperBall estimates how many vertices each vertex reaches, including itself, and its harmonic
+// centrality: the sum of 1/distance to the others (Boldi, Vigna 2013). A HyperLogLog counter has
+// the vertices within t edges. It is the union of the out-neighbours' counters for t-1 edges. Loops
+// and parallel edges have no effect. The mean error is 13% at any size.
 //
-// A vertex sends its counter, 64 bytes, when that has grown, against the edges; there are as many supersteps as the longest distance, and one
-// or two more.
+// A vertex sends its counter of 64 bytes along its in-edges when the counter has grown. There are
+// as many supersteps as the longest distance, and one or two more.
 type HyperBall struct{}
 
 // Counter is a HyperLogLog counter (Flajolet et al. 2007): each element sets one register to the place of the first one in its hash, if

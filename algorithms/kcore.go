@@ -9,18 +9,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// KCore finds the core number of every vertex: the greatest k such that it is in the k-core, the largest part of the graph in which
-// everyone has k neighbours in the part (Seidman 1983). Neighbours are those of either direction and count by edges: parallel ones each, two
-// for a pair joined both ways, and a loop is an edge to oneself, of a directed graph two. With --duplicates first --self-loops drop
-// the cores of an undirected graph are those of the simple graph.
+// KCore finds the core number of every vertex: the largest k such that the vertex is in the k-core.
+// The k-core is the largest part of the graph in which every vertex has k neighbours in the part
+// (Seidman 1983). Neighbours are in either direction and are counted by edges: each parallel edge
+// counts, a pair with edges both ways counts twice, and a loop counts once, in a directed graph
+// twice. With --duplicates first --self-loops drop the cores of an undirected graph are the cores
+// of the simple graph.
 //
-// With K above 0 it finds the K-core alone: the value of a vertex is the number of its neighbours in that, or 0 if it is not in it.
+// With K above 0 it finds only the K-core: the value of a vertex is the number of its neighbours in
+// the core, or 0 outside it.
 //
-// Vertices are peeled off (Batagelj and Zaversnik 2003): at level k each that has at most k neighbours left leaves, and tells the others;
-// when nobody leaves, the level rises to the least number left. So a message goes along every edge once each way at most. There are as many
-// supersteps as rounds of leaving and levels, in each of which the vertices left run.
+// It removes vertices (Batagelj and Zaversnik 2003): at level k each vertex with at most k
+// remaining neighbours leaves and tells its neighbours. When no vertex leaves, the level rises to
+// the least number of remaining neighbours. So at most one message crosses an edge in each
+// direction.
 type KCore struct {
-	K int64 `param:"k" help:"the core to find, 1 or more; 0 for the core number of every vertex"`
+	K int64 `param:"k" help:"the core to find, 1 or more; 0 finds the core number of every vertex"`
 }
 
 // Validate refuses a core that is none.

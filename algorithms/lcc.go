@@ -2,14 +2,15 @@ package algorithms
 
 import "github.com/superstep-go/superstep/pregel"
 
-// LCC is the local clustering coefficient as LDBC Graphalytics has it: of the ordered pairs of a vertex's neighbours, in either direction,
-// the share that is joined by an edge from the one to the other; 0 for a vertex of fewer than two neighbours. In an undirected graph
-// each edge joins both ordered pairs. Loops do not count, and parallel edges count once.
+// LCC is the local clustering coefficient of LDBC Graphalytics: the share of the ordered pairs of a
+// vertex's neighbours that are joined by an edge from the first to the second. Neighbours are in
+// either direction. The value is 0 with fewer than two neighbours. In an undirected graph an edge
+// joins both ordered pairs. Loops do not count, and parallel edges count once.
 //
-// Of a vertex v in a triangle, the edges between the two others are what it counts, one or two: so this counts triangles as [Triangles]
-// does, each once and from its vertex of the least degree: see [corners]. Three supersteps of at most a message along each edge, with the
-// lists of neighbours of higher degree in them. It is a program of lists: pass it as pregel.List(LCC{}). It looks at vertices' edges,
-// and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+// It counts triangles as Triangles does. It takes three supersteps with at most one message along
+// each edge, which has the neighbours of higher degree. It is a list program: pass it as
+// pregel.List(LCC{}). It looks at edges, so it cannot run in a grid of partitions with more than
+// one row and column: use --grid Nx1.
 type LCC struct{}
 
 var meanLCC = pregel.SumOf[float64]("mean")

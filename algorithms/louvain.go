@@ -10,33 +10,33 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Louvain finds communities of high modularity (Blondel, Guillaume, Lambiotte, Lefebvre 2008) in an
-// undirected graph. The value of a vertex is the representative of its community: the member with
-// most edges, of equals the first in the input. Modularity is
+// Louvain finds communities of high modularity in an undirected graph (Blondel, Guillaume,
+// Lambiotte, Lefebvre 2008). The value of a vertex is the representative of its community: the
+// member with most edges, or the first of them in the input. Modularity is
 //
 //	sum over communities c of in(c)/W - (total(c)/W)²
 //
-// where total is the sum of the weighted degrees of c's vertices, W that of all, and in the weight of the edges inside, counted from both
-// ends. Weights are 1 in a graph without; parallel edges count each; a loop adds twice its weight to its vertex's degree. A vertex
-// without edges of positive weight to others is a community by itself.
+// Here total is the sum of the weighted degrees of c's vertices, W the sum for all vertices, and in
+// the weight of the edges inside c, counted from both ends. Without weights each edge has weight 1.
+// Each parallel edge counts. A loop adds twice its weight to the degree of its vertex. A vertex
+// without edges of positive weight to others is a community of one.
 //
-// It goes level by level. On each, vertices move to the community of a neighbour that gains most
-// (louvainMove). Communities are then split into their connected parts (louvainSplit), and each
-// becomes one vertex of a smaller graph (louvainMerge, which changes the graph), until no two
-// communities gain by merging. Then the vertices of the loaded graph move again (louvainRestore),
-// and so on until none gains. In the result no move of a vertex, to another community or to one of
-// its own, and no merge of two communities gains more than Tolerance, and every community is
-// connected. Graphs of at most 4096 vertices are searched four times, in different orders; the best
-// search counts.
+// The algorithm has levels. On each level, vertices move to the neighbouring community with the
+// largest gain (louvainMove). Then communities are split into their connected parts (louvainSplit),
+// and each part becomes a vertex of a smaller graph (louvainMerge), until no merge of two
+// communities gains. Then the vertices of the loaded graph move again (louvainRestore), until
+// nothing gains. In the result no move of a vertex, to another community or to a new one, and no
+// merge of two communities gains more than Tolerance, and every community is connected. Graphs of
+// at most 4096 vertices are searched four times in different orders, and the best result counts.
 //
-// The result is the same for any partitions and threads where sums of weights are whole numbers and
-// the square of their total is below 2^53, and with Options.Deterministic for all weights. A round
-// of moves takes five supersteps and a message along every edge, merging four and one along every
-// edge. It looks at edges: in a grid of partitions with both sides above 1 it cannot run; that
-// wants --grid Nx1.
+// The result is the same for any partitions and threads if sums of weights are whole numbers and
+// the square of their total is below 2^53, and for all weights with Options.Deterministic. A round
+// of moves takes five supersteps and a message along every edge; a merge takes four and a message
+// along every edge. It looks at edges, so it cannot run in a grid of partitions with more than one
+// row and column: use --grid Nx1.
 type Louvain struct {
-	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"vertices do not move for a gain of modularity up to this"`                       // 0 means 1e-12
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many rounds of moves a level has before its communities are merged, at most"` // 0 means 100
+	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"a vertex moves only for a gain of modularity above this"`        // 0 means 1e-12
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of rounds of moves before communities are merged"` // 0 means 100
 }
 
 var (

@@ -7,13 +7,15 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Matching finds a maximal matching: pairs of neighbours, each vertex in one pair at most, to which no edge can be added. So it has at least
-// half as many pairs as the greatest matching. The value of a vertex is the other of its pair, or pregel.None. Neighbours are those
-// of either direction, parallel edges make no difference, and a loop makes no pair.
+// Matching finds a maximal matching: pairs of neighbours, with each vertex in at most one pair, to
+// which no edge can be added. It has at least half as many pairs as the largest matching. The value
+// of a vertex is the other vertex of its pair, or pregel.None. Neighbours are in either direction.
+// Parallel edges and loops have no effect.
 //
-// Edges are in an order, by a hash of their ends. A vertex proposes to the free neighbour along its first edge, and who proposes to each
-// other is a pair. So the pairs are those that taking edges in that order would give (Blelloch, Fineman and Shun 2012), for any number of
-// partitions, after O(log n) rounds of two supersteps. Only free vertices send messages. As a list program it reads each message.
+// Edges are ordered by a hash of their ends. A free vertex proposes to the free neighbour of its
+// first edge. Two vertices that propose to each other are a pair. The result is the matching that
+// takes edges in this order (Blelloch, Fineman and Shun 2012), for any number of partitions, after
+// O(log n) rounds of two supersteps. Only free vertices send messages. It is a list program.
 type Matching struct{}
 
 // matched is the number of pairs.

@@ -5,12 +5,14 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// MIS finds a maximal independent set: no edge joins two of its vertices, and every other vertex has a neighbour in it. Neighbours are
-// those of either direction, parallel edges make no difference, loops do not count, and isolated vertices are in it.
+// MIS finds a maximal independent set: no edge joins two of its vertices, and every other vertex
+// has a neighbour in it. Neighbours are in either direction. Parallel edges and loops have no
+// effect. Isolated vertices are in the set.
 //
-// It is Luby's algorithm (1986) with an order that stays the same, the hashes of input ids: a vertex joins when it comes before
-// all neighbours left, and these leave. So the set is the one that taking vertices in that order would give (Blelloch, Fineman and Shun
-// 2012), for any number of partitions, after O(log n) rounds of two supersteps. Only vertices that are left send messages.
+// It is Luby's algorithm (1986) with a fixed order, the hash of the input id. A vertex that comes
+// before all its remaining neighbours joins the set, and these leave. The result is the set that
+// takes vertices in this order (Blelloch, Fineman and Shun 2012), for any number of partitions,
+// after O(log n) rounds of two supersteps. Only remaining vertices send messages.
 type MIS struct{}
 
 // joined is the message of a vertex of the set. A vertex whose hash is the same comes before all others, and so will be.

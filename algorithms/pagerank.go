@@ -11,20 +11,22 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// PageRank gives each vertex the probability that a random surfer is at it: with probability Damping one follows an
-// out-edge, else one jumps anywhere; from a vertex without out-edges one always jumps. Ranks add up to 1 (Brin and Page 1998).
+// PageRank gives each vertex the probability that a random surfer is there (Brin and Page 1998).
+// The surfer follows an out-edge with probability Damping, and otherwise jumps to any vertex. From
+// a vertex without out-edges it always jumps. Ranks add up to 1.
 //
-// With Sources it is personalised (Haveliwala 2002): the surfer starts at one of them, each as likely, and jumps to them alone, from a vertex
-// without out-edges, too, as networkx has it by default. What cannot be reached from a source has rank 0.
+// With Sources it is personalised (Haveliwala 2002): the surfer starts at the sources and jumps
+// only to them, each with equal probability, as in networkx by default. A vertex that the sources
+// do not reach has rank 0.
 //
-// It stops after Iterations, or when the ranks' L1 change is less than Tolerance, whichever comes first. With only
-// Iterations it runs just as many; with only Tolerance at most 100; with neither until the change is below 1e-6, and at most 100. A run
-// that ends with a greater change than it was to has not converged. An iteration is a superstep with a message along every edge.
+// An iteration is a superstep with a message along every edge. It stops after Iterations, or when
+// the L1 change of the ranks is less than Tolerance. With only Iterations it runs that many; with
+// only Tolerance at most 100; with neither until the change is below 1e-6, at most 100.
 type PageRank struct {
 	Damping    float64 `param:"damping" default:"0.85" help:"probability of following an edge"`
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"how many iterations at most"`
-	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the L1 change of the ranks is less; 0 with iterations"`
-	Sources    []ID    `param:"sources" default:"" help:"where the surfer starts and jumps to, at most 65536; without any, everywhere"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of iterations"`
+	Tolerance  float64 `param:"tolerance" default:"1e-6" unless:"iterations" help:"stop when the L1 change of the ranks is less; 0 if only iterations is given"`
+	Sources    []ID    `param:"sources" default:"" help:"vertices where the surfer starts and to which it jumps, at most 65536 (default: all)"`
 }
 
 // Validate refuses what is no probability and no limit. Damping 1 never jumps.

@@ -8,11 +8,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// SSSP finds the length of the shortest path from Source along edges of weights that are not negative: infinity where
-// there is none.
+// SSSP finds the length of the shortest path from Source, along edges of weights that are not
+// negative: infinity if there is none. It gives no paths. In Go, SSSPTree also gives the vertex
+// before each vertex on a shortest path.
 //
-// A vertex sends its distance to its neighbours once that is below the superstep's window, which advances with the least distances
-// not yet sent (see [wave]); until then it stays awake. So few distances are sent that are improved later.
+// A vertex waits with its distance until the distance is below the superstep's window, and then
+// sends it to its neighbours. The window advances with the least distances that wait. So few sent
+// distances are improved later. wave.go has the details.
 type SSSP[W combiners.Weight] struct {
 	Source ID `param:"source" help:"where paths start"`
 }

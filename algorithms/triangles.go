@@ -2,12 +2,13 @@ package algorithms
 
 import "github.com/superstep-go/superstep/pregel"
 
-// Triangles counts the triangles that each vertex is in: the sets of three vertices of which every two are joined by an edge, in either
-// direction. Loops do not count, and parallel edges count once.
+// Triangles counts the triangles of each vertex: sets of three vertices in which an edge, in either
+// direction, joins every two. Loops do not count, and parallel edges count once.
 //
-// It finds each triangle once, from its vertex of the least degree: see [corners]. Three supersteps of at most a message along each edge,
-// with the lists of neighbours of higher degree in them. It is a program of lists: pass it as pregel.List(Triangles{}). It looks at
-// vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
+// The vertex of the least degree finds each triangle. It takes three supersteps with at most one
+// message along each edge, which has the neighbours of higher degree. It is a list program: pass it
+// as pregel.List(Triangles{}). It looks at edges, so it cannot run in a grid of partitions with
+// more than one row and column: use --grid Nx1.
 type Triangles struct{}
 
 var triangles = pregel.SumOf[int64]("triangles").Persistent()

@@ -24,10 +24,10 @@ import (
 // Walks depend on the run's seed, and on partitions and threads not at all. It is a program of lists: pass it as pregel.List(Walks{}). It looks
 // at vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
 type Walks struct {
-	Length int     `param:"length" default:"10" zero:"refused" help:"steps of a walk"`
-	Walks  int     `param:"walks" default:"1" zero:"refused" help:"walks from each vertex"`
-	P      float64 `param:"p" default:"1" zero:"refused" help:"the less, the more often a walk goes back at once (node2vec)"`
-	Q      float64 `param:"q" default:"1" zero:"refused" help:"the less, the more a walk goes away from where it was"`
+	Length int     `param:"length" default:"10" zero:"refused" help:"number of steps of a walk"`
+	Walks  int     `param:"walks" default:"1" zero:"refused" help:"number of walks from each vertex"`
+	P      float64 `param:"p" default:"1" zero:"refused" help:"a lower p makes a walk return to the previous vertex more often (node2vec)"`
+	Q      float64 `param:"q" default:"1" zero:"refused" help:"a lower q makes a walk move away from the previous vertex more often (node2vec)"`
 }
 
 // walker is a message of all kinds.

@@ -69,6 +69,7 @@
 //	Group(v V) VertexID or uint64    the group of a value, such as a component: reports count groups
 //	Score(v V) float64               reports list the ten vertices of the highest scores
 //	ScoreName() string               names the score in reports
+//	Help() string                    describes the program in one line: superstep algorithms prints it
 //	Reached(v V) bool                reports count the vertices for which it is true
 //	MarshalBinary() ([]byte, error)  with UnmarshalBinary([]byte) error: keeps the program's own state
 //	                                 in checkpoints. Without them a checkpoint has its parameters

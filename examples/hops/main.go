@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Hops is the program: its fields are its parameters, its methods what a vertex does.
+// Hops is the program: its fields are its parameters, its methods tell what a vertex does.
 type Hops struct {
 	Source pregel.VertexID `param:"source" help:"vertex to count from"`
 }

@@ -28,32 +28,32 @@ func table() []entry {
 	return []entry{
 		{
 			program: engine.Register("betweenness", pregel.Erase(algorithms.Betweenness{})),
-			help:    "betweenness centrality, by shortest paths from some vertices or all",
+			help:    "betweenness centrality, by shortest paths from some or all vertices",
 		},
 		{
 			program: engine.Register("bfs", pregel.Erase(algorithms.BFS{})),
 			help:    "breadth-first search: the parent or the level of every vertex",
-			choices: []choice{{"output", "what to compute", [2]string{"parent", "level"}, engine.Register("", pregel.Erase(algorithms.BFSLevels{}))}},
+			choices: []choice{{"output", "the parent or the level of each vertex", [2]string{"parent", "level"}, engine.Register("", pregel.Erase(algorithms.BFSLevels{}))}},
 		},
 		{
 			program: engine.Register("cdlp", pregel.Erase(pregel.List(algorithms.CDLP{}))),
-			help:    "communities by label propagation, as Graphalytics has it",
+			help:    "communities by label propagation, as defined by LDBC Graphalytics",
 		},
 		{
 			program: engine.Register("cg", pregel.Erase(algorithms.CG{})),
-			help:    "the solution of Ax = b by conjugate gradients, A a symmetric matrix, b --column b=FILE or -p ones=true",
+			help:    "the solution of Ax = b by conjugate gradients for a symmetric matrix A; b is --column b=FILE or -p ones=true",
 		},
 		{
 			program: engine.Register("closeness", pregel.Erase(algorithms.Closeness{})),
-			help:    "closeness and harmonic centrality, by distances from some vertices or all",
+			help:    "closeness and harmonic centrality, by distances from some or all vertices",
 		},
 		{
 			program: engine.Register("coloring", pregel.Erase(pregel.List(algorithms.Coloring{}))),
-			help:    "a color for every vertex such that no edge joins two of the same",
+			help:    "a color for every vertex, so that no edge joins two vertices of one color",
 		},
 		{
 			program: engine.Register("degrees", pregel.Erase(pregel.List(algorithms.Degrees{}))),
-			help:    "the numbers of edges that leave and enter every vertex, and of all",
+			help:    "the numbers of out-edges, in-edges and all edges of every vertex",
 		},
 		{
 			program: engine.Register("eigenvector", pregel.Erase(algorithms.Eigenvector{})),
@@ -65,7 +65,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("hyperball", pregel.Erase(algorithms.HyperBall{})),
-			help:    "estimates of how many vertices every one reaches, and of its harmonic centrality",
+			help:    "estimates of the number of vertices that every vertex reaches, and of its harmonic centrality",
 		},
 		{
 			program: engine.Register("kcore", pregel.Erase(algorithms.KCore{})),
@@ -73,7 +73,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("lcc", pregel.Erase(pregel.List(algorithms.LCC{}))),
-			help:    "local clustering coefficients, as Graphalytics has them",
+			help:    "local clustering coefficients, as defined by LDBC Graphalytics",
 		},
 		{
 			program: engine.Register("louvain", pregel.Erase(algorithms.Louvain{})), weights: true,
@@ -81,7 +81,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("matching", pregel.Erase(pregel.List(algorithms.Matching{}))),
-			help:    "a maximal matching: pairs of neighbours to which none can be added",
+			help:    "a maximal matching: disjoint pairs of neighbours",
 		},
 		{
 			program: engine.Register("mis", pregel.Erase(algorithms.MIS{})),
@@ -93,7 +93,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
-			help:    "PageRank, with the rank of vertices without out-edges spread over all",
+			help:    "PageRank; vertices without out-edges give their rank to all vertices",
 		},
 		{
 			program: engine.Register("scc", pregel.Erase(algorithms.SCC{})),
@@ -101,12 +101,12 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})),
-			help:    "single-source shortest paths, by weights that are not negative",
-			choices: []choice{{"weights", "their type, and that of distances", [2]string{"float64", "float32"}, engine.Register("", pregel.Erase(algorithms.SSSP[float32]{}))}},
+			help:    "lengths of shortest paths from a source, with weights that are not negative",
+			choices: []choice{{"weights", "the type of weights and distances", [2]string{"float64", "float32"}, engine.Register("", pregel.Erase(algorithms.SSSP[float32]{}))}},
 		},
 		{
 			program: engine.Register("triangles", pregel.Erase(pregel.List(algorithms.Triangles{}))),
-			help:    "the number of triangles that every vertex is in",
+			help:    "the number of triangles of every vertex",
 		},
 		{
 			program: engine.Register("walks", pregel.Erase(pregel.List(algorithms.Walks{}))),

@@ -33,10 +33,13 @@ func (a *app) backup() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup --data DIR|--master ADDR --output FILE",
 		Short: "Back up what a master keeps",
-		Long: `Back up what a master keeps, of one that runs (--master) or of the directory of one that does not (--data): the queue, the list of
-jobs, the catalog, the keys of submissions, results, and columns that jobs wait with. FILE is a tar archive with checksums, which superstep restore
-and tar read; .zst or .gz at the end of its name compresses it. Not in it are checkpoints, which are at a place of their own, the edges of graphs,
-which workers load again from their sources, and the audit log.`,
+		Long: `Write a backup of a master's state: of a running master (--master), or of
+the data directory of a stopped one (--data).
+
+The archive has the queue, the list of jobs, the catalog, the keys of submissions, results, and the
+columns of waiting jobs. It does not have checkpoints, the audit log, or the edges of graphs:
+workers load graphs again from their sources. FILE is a tar archive with checksums. superstep
+restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 		Example: `  superstep backup --master 10.0.0.1:7700 --output master.tar.zst
   superstep backup --data /var/lib/superstep --output master.tar
   superstep restore master.tar.zst --data /var/lib/superstep`,
@@ -52,8 +55,8 @@ which workers load again from their sources, and the audit log.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&c.data, "data", "", "back up `DIR`, which no master uses")
-	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write `FILE`, - for standard output; nothing is there until it is whole")
+	cmd.Flags().StringVar(&c.data, "data", "", "back up `DIR`; no master may be using it")
+	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write the archive to `FILE`, - for standard output; the file appears when it is complete")
 	c.cluster.define(cmd)
 	c.cluster.definePatience(cmd, askPatience)
 	return cmd
@@ -137,9 +140,10 @@ func (a *app) restore() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE --data DIR",
 		Short: "Restore what a master keeps",
-		Long: `Restore what a master keeps from a file of superstep backup, into a directory that is not there or empty. All checksums are compared
-before anything is written. The next superstep master --data DIR goes on from there: what waited then waits, what was under way begins again, and
-graphs are loaded again from their sources unless workers that held them then come back with them.`,
+		Long: `Restore a master's state from a file of superstep backup, into a directory
+that is missing or empty. All checksums are compared before anything is written. Then start
+superstep master --data DIR. Waiting jobs wait again. Running jobs begin again. Workers load graphs
+again from their sources, unless they still hold them.`,
 		Example: `  superstep restore master.tar.zst --data /var/lib/superstep`,
 		Args:    exactly(1, "a file of superstep backup"),
 		RunE: func(_ *cobra.Command, args []string) error {

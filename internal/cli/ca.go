@@ -21,9 +21,10 @@ func (a *app) ca() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ca init|issue|show",
 		Short: "Make certificates for a cluster with TLS",
-		Long: `Make certificates for a cluster with TLS: a CA in a directory, and by it one for the master, for workers, for who uses the
-cluster and for who only looks. The role in a certificate says what its holder may. Any other CA will do whose certificates have the URI name
-superstep:role:ROLE. Keep ca-key.pem where only those can read it who issue certificates.`,
+		Long: `Make certificates for a cluster with TLS: a CA in a directory, and
+certificates for the master, workers, clients and readers. The role in a certificate decides what
+its holder may do. Any other CA works too, if its certificates have the URI name
+superstep:role:ROLE. Store ca-key.pem where only the people who issue certificates can read it.`,
 		Example: `  superstep ca init ca
   superstep ca issue --ca ca --role master --host 10.0.0.1,master.example.org
   superstep ca issue --ca ca --role worker
@@ -40,9 +41,10 @@ superstep:role:ROLE. Keep ca-key.pem where only those can read it who issue cert
 func (a *app) initCA() *cobra.Command {
 	var days int
 	cmd := &cobra.Command{
-		Use:     "init DIR",
-		Short:   "Make a CA",
-		Long:    `Make a CA in DIR: its certificate, ca.pem, which all have as --tls-ca, and its key, ca-key.pem. Nothing is overwritten.`,
+		Use:   "init DIR",
+		Short: "Make a CA",
+		Long: `Make a CA in DIR. It writes the certificate ca.pem, which every process gets
+as --tls-ca, and the key ca-key.pem. It overwrites no file.`,
 		Example: `  superstep ca init ca`,
 		Args:    exactly(1, "a directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -53,7 +55,7 @@ func (a *app) initCA() *cobra.Command {
 			return a.made(p, err)
 		},
 	}
-	cmd.Flags().IntVar(&days, "days", caDays, "it is good for `N` days")
+	cmd.Flags().IntVar(&days, "days", caDays, "the certificate is valid for `N` days")
 	nothing(cmd, "days")
 	return cmd
 }
@@ -65,9 +67,13 @@ func (a *app) issue() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "issue --ca DIR --role ROLE",
 		Short: "Issue a certificate",
-		Long: `Issue a certificate by the CA in a directory: NAME.pem and its key NAME-key.pem. Roles: a worker takes part; a client does all that a
-user can, and cancels, reads and drops only what is its own; a reader sees status, jobs, metrics and the page; an operator does all that a client
-can, to whatever is there, makes backups, and drains workers; a master is one. Nothing is overwritten.`,
+		Long: `Issue a certificate: NAME.pem and its key NAME-key.pem. It overwrites no
+file. The roles:
+
+worker: takes part in the cluster. client: submits jobs and loads graphs; it cancels, reads and
+drops only its own. reader: sees status, jobs, metrics and the page. operator: does what a client
+does with the jobs and graphs of everybody, makes backups, and drains workers. master: leads the
+cluster.`,
 		Example: `  superstep ca issue --ca ca --role master --host 10.0.0.1,master.example.org
   superstep ca issue --ca ca --role client --name alice --days 30
   superstep ca issue --ca ca --role master,worker,client --host 127.0.0.1 --name local`,
@@ -100,12 +106,12 @@ can, to whatever is there, makes backups, and drains workers; a master is one. N
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&authority, "ca", "", "the `DIR` of the CA")
-	cmd.Flags().StringSliceVar(&roles, "role", nil, "what the holder may be, a `ROLE` or several: worker, client, reader, operator, master")
-	cmd.Flags().StringSliceVar(&r.Hosts, "host", nil, "a `HOST`, name or address, by which the holder is reached, or several; a master needs all that --master may name")
-	cmd.Flags().StringVar(&r.Name, "name", "", "the holder's `NAME`, and of the files (default: the first role)")
-	cmd.Flags().IntVar(&r.Days, "days", issuedDays, "it is good for `N` days")
-	cmd.Flags().StringVar(&out, "out", "", "write the files into `DIR` (default: that of the CA)")
+	cmd.Flags().StringVar(&authority, "ca", "", "the `DIR` that superstep ca init made")
+	cmd.Flags().StringSliceVar(&roles, "role", nil, "the `ROLE` of the holder, or several: worker, client, reader, operator, master")
+	cmd.Flags().StringSliceVar(&r.Hosts, "host", nil, "a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
+	cmd.Flags().StringVar(&r.Name, "name", "", "the `NAME` of the holder and of the files (default: the first role)")
+	cmd.Flags().IntVar(&r.Days, "days", issuedDays, "the certificate is valid for `N` days")
+	cmd.Flags().StringVar(&out, "out", "", "write the files into `DIR` (default: the directory of the CA)")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"}, cobra.ShellCompDirectiveNoFileComp))
 	nothing(cmd, "host", "name", "days")
 	return cmd

@@ -39,16 +39,16 @@ type checkpointFlags struct {
 }
 
 func (f *checkpointFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.place, "checkpoint", "", "keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, from which superstep resume goes on")
+	cmd.Flags().StringVar(&f.place, "checkpoint", "", "store checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX; superstep resume continues from them")
 	f.defineWhen(cmd)
-	cmd.Flags().BoolVar(&f.stay, "keep-checkpoints", false, "keep the last checkpoints when the run is done, too")
+	cmd.Flags().BoolVar(&f.stay, "keep-checkpoints", false, "do not remove the last checkpoints when the run is done")
 }
 
 // defineWhen defines when checkpoints are taken.
 func (f *checkpointFlags) defineWhen(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long, such as 30s (default: by what one costs and --mtbf)")
-	cmd.Flags().DurationVar(&f.mtbf, "mtbf", checkpoint.DefaultMTBF, "the mean `TIME` between failures, of which the time from one checkpoint to the next is made")
-	cmd.Flags().BoolVar(&f.strict, "checkpoint-strict", false, "fail when two checkpoints in a row cannot be stored, instead of going on with a warning")
+	cmd.Flags().StringVar(&f.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)")
+	cmd.Flags().DurationVar(&f.mtbf, "mtbf", checkpoint.DefaultMTBF, "the mean `TIME` between failures; it sets the time between checkpoints")
+	cmd.Flags().BoolVar(&f.strict, "checkpoint-strict", false, "fail when two checkpoints in a row cannot be stored; without it the run continues with a warning")
 	nothing(cmd, "checkpoint-every", "mtbf")
 }
 

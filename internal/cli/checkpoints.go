@@ -21,8 +21,9 @@ func (a *app) checkpoints() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "checkpoints list|show|verify|remove",
 		Short: "List, show, verify and remove the checkpoints of a place",
-		Long: `List, show, verify and remove the checkpoints of a place, a directory or s3://BUCKET/PREFIX, as superstep run --checkpoint makes them.
-superstep resume goes on from one.`,
+		Long: `List, show, verify and remove the checkpoints that superstep run
+--checkpoint stored at a place, a directory or s3://BUCKET/PREFIX. superstep resume continues from
+one.`,
 		Example: `  superstep checkpoints list ckpt
   superstep checkpoints show ckpt
   superstep checkpoints verify s3://runs/pagerank
@@ -196,8 +197,9 @@ func (a *app) removeCheckpoints() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "remove PLACE",
 		Short: "Remove the checkpoints of a place",
-		Long: `Remove the checkpoints of a place, a directory or s3://BUCKET/PREFIX, and parts of such as were never whole. A run that keeps checkpoints there
-and has not ended loses what it has taken so far, and takes new ones.`,
+		Long: `Remove the checkpoints at a place, a directory or s3://BUCKET/PREFIX, and
+the parts of incomplete ones. A run that is still storing checkpoints there loses the earlier ones
+and stores new ones.`,
 		Example: `  superstep checkpoints remove ckpt
   superstep checkpoints remove s3://runs/pagerank --keep 1`,
 		Args: exactly(1, "the place of checkpoints"),
@@ -216,7 +218,7 @@ and has not ended loses what it has taken so far, and takes new ones.`,
 			return a.prune(cmd.Context(), s, keep)
 		},
 	}
-	cmd.Flags().IntVar(&keep, "keep", 0, "keep the newest `N` that are in order")
+	cmd.Flags().IntVar(&keep, "keep", 0, "keep the newest `N` undamaged ones")
 	return cmd
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -147,10 +148,12 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   a.name,
 		Short: "Vertex programs on large graphs, and the Graph500 benchmark",
-		Long: `superstep runs vertex programs in bulk-synchronous supersteps (Pregel), on all processors of this machine.
+		Long: `superstep runs vertex programs in bulk-synchronous supersteps (Pregel) on
+all processors of this machine, or on a cluster.
 
-Every superstep it predicts, by a model it measures itself, whether pushing messages along the senders' edges or
-pulling them along the receivers' will be faster, and does that.`,
+In each superstep it chooses how to deliver messages: push along the senders' edges, or pull along
+the receivers' edges. A cost model predicts the time of each; the engine calibrates the model by
+measurements.`,
 		Example: `  superstep graph500 --scale 20
   superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run pagerank --graph kronecker:scale=18
@@ -168,14 +171,37 @@ pulling them along the receivers' will be faster, and does that.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show no progress")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "do not show progress")
 	a.logFormat = &oneOf{"text", []string{"text", "json"}}
-	root.PersistentFlags().Var(a.logFormat, "log-format", "how logs, warnings and errors are written")
+	root.PersistentFlags().Var(a.logFormat, "log-format", "the format of logs, warnings and errors")
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
 	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(), a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
 		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
+	if a.name != "superstep" {
+		a.rename(root)
+	}
 	return root
+}
+
+// rename has help texts call commands by the name of this binary. A lower-case word after superstep is a command if there is one.
+func (a *app) rename(root *cobra.Command) {
+	var names []string
+	for _, c := range root.Commands() {
+		names = append(names, c.Name())
+	}
+	calls := regexp.MustCompile(`\b(superstep|mine) (` + strings.Join(names, "|") + `)\b`)
+	var walk func(c *cobra.Command)
+	walk = func(c *cobra.Command) {
+		for _, text := range []*string{&c.Long, &c.Short, &c.Example} {
+			*text = calls.ReplaceAllString(*text, a.name+" $2")
+		}
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = calls.ReplaceAllString(f.Usage, a.name+" $2") })
+		for _, sub := range c.Commands() {
+			walk(sub)
+		}
+	}
+	walk(root)
 }
 
 // given refuses a flag that was given nothing, as of a variable of the shell that is not set: it would count as not given.
@@ -194,7 +220,7 @@ func given(cmd *cobra.Command) error {
 func help() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
-		Short: "Say more about a command",
+		Short: "Show the help of a command",
 		Example: `  superstep help run
   superstep run --help`,
 		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {

@@ -41,8 +41,8 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 	if master == "" {
 		master = defaultMaster
 	}
-	cmd.Flags().StringVar(&f.master, "master", master, "the master's `ADDR`, HOST:PORT, or those of several, parted by commas, of which one leads; $"+masterVariable+" says it too")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" says it too")
+	cmd.Flags().StringVar(&f.master, "master", master, "use the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas; $"+masterVariable+" sets the default")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" sets the default")
 	fromEnvironment(cmd.Flags(), "master", masterVariable)
 	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)
 	f.tls.define(cmd, true)
@@ -56,9 +56,11 @@ func (f *clientFlags) defineJSON(cmd *cobra.Command) {
 // defineDetach is for commands that work in this process or, as a job, on a cluster.
 func (f *clientFlags) defineDetach(cmd *cobra.Command) {
 	f.define(cmd)
+	cmd.Flags().Lookup("master").Usage = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas. " +
+		"Without --master or --detach the command runs in this process: $" + masterVariable + " sets only the default address"
 	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "on a cluster: print the job's name and do not wait for it")
-	f.priority = wordFlag(cmd, "priority", "on a cluster: how early the job has its turn among those that wait; high is for operators", "normal", "low", "high")
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "on a cluster: submit the job, print its name, and do not wait")
+	f.priority = wordFlag(cmd, "priority", "on a cluster: the priority of the job in the queue; only operators may use high", "normal", "low", "high")
 }
 
 // wanted reports whether flags mean a cluster.
@@ -81,7 +83,7 @@ const (
 
 // definePatience is for commands that talk to a master.
 func (f *clientFlags) definePatience(cmd *cobra.Command, patience time.Duration) {
-	cmd.Flags().DurationVar(&f.patience, "retry-for", patience, "while the master is not there, or the connection to it is lost, try to reach it for `TIME`; 0 tries once")
+	cmd.Flags().DurationVar(&f.patience, "retry-for", patience, "try for `TIME` to reach a master that does not answer; 0 tries once")
 	nothing(cmd, "retry-for")
 }
 

@@ -75,8 +75,8 @@ func readable(path string) error {
 type gossipFlags struct{ listen, key string }
 
 func (f *gossipFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to see deaths sooner; off for no gossip")
-	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; needed where others can reach --gossip-listen (default: one in the user's cache directory)")
+	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to notice dead processes sooner; off disables gossip")
+	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; required if other machines can reach --gossip-listen (default: a file in the user's cache directory)")
 	nothing(cmd, "gossip-listen")
 }
 

@@ -23,9 +23,12 @@ func (a *app) completion() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion " + strings.Join(shells, "|"),
 		Short: "Print a script that completes command lines in a shell",
-		Long: `Print a script that makes a shell complete commands, flags, algorithms and their parameters, generators and files, and
-the jobs and graphs of a cluster whose master answers within 0.3 s ($SUPERSTEP_MASTER, or --master before it).
-It works from the next shell on, where it is kept as the examples have it; bash needs the package bash-completion.`,
+		Long: `Print a script for shell completion. It completes commands, flags,
+algorithms and their parameters, generators and files. It also completes the jobs and graphs of the
+cluster of --master or $SUPERSTEP_MASTER, if the master answers within 0.3 s.
+
+Store the script where the examples show; the next shell uses it. bash needs the package
+bash-completion.`,
 		Example: `  source <(superstep completion bash)
   superstep completion bash > /etc/bash_completion.d/superstep
   superstep completion zsh > "${fpath[1]}/_superstep"

@@ -34,7 +34,7 @@ const maxConfig = 64 << 10
 // configFlag lets a file have what flags of the command do not say.
 func configFlag(cmd *cobra.Command) {
 	var file string
-	cmd.Flags().StringVar(&file, configName, "", "take flags that are not given from `FILE`, in YAML: listen: 10.0.0.1:7700")
+	cmd.Flags().StringVar(&file, configName, "", "read flags from `FILE`, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it")
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if file != "" {

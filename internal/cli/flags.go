@@ -37,10 +37,10 @@ type inputFlags struct {
 }
 
 func (f *inputFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.format, "format", "", "the file's `FORMAT`: "+strings.Join(graphio.Formats, ", ")+" (default: found out from name and content)")
-	cmd.Flags().BoolVar(&f.directed, "directed", false, "take edges as directed, whatever the input says")
-	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "take edges as undirected, whatever the input says")
-	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "how many `BYTES` a compressed file may expand to, such as 50GB (default: 100 times its size, at least 1GB)")
+	cmd.Flags().StringVar(&f.format, "format", "", "the file's `FORMAT`: "+strings.Join(graphio.Formats, ", ")+" (default: detected from name and content)")
+	cmd.Flags().BoolVar(&f.directed, "directed", false, "read edges as directed, even if the input says undirected")
+	cmd.Flags().BoolVar(&f.undirected, "undirected", false, "read edges as undirected, even if the input says directed")
+	cmd.Flags().StringVar(&f.maxExpand, "max-expand", "", "refuse a compressed file that expands to more than `BYTES`, such as 50GB (default: 100 times its size, at least 1GB)")
 	nothing(cmd, "max-expand")
 	f.skip.define(cmd)
 	f.columns.define(cmd)
@@ -141,9 +141,9 @@ type storeFlags struct {
 }
 
 func (f *storeFlags) define(cmd *cobra.Command) {
-	f.duplicates = wordFlag(cmd, "duplicates", "what becomes of parallel edges", graph.DuplicateWords...)
-	f.loops = wordFlag(cmd, "self-loops", "what becomes of edges from a vertex to itself", "keep", "drop")
-	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "make every weight 1")
+	f.duplicates = wordFlag(cmd, "duplicates", "parallel edges: keep all; keep the first of the input; keep the one of min weight; replace them by one whose weight is their sum; or refuse them as an error", graph.DuplicateWords...)
+	f.loops = wordFlag(cmd, "self-loops", "edges from a vertex to itself: keep or drop them", "keep", "drop")
+	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "give every edge the weight 1")
 }
 
 // runFlags say how a program is run.
@@ -170,9 +170,9 @@ type runFlags struct {
 func (f *runFlags) define(cmd *cobra.Command, shape string) {
 	threadsFlag(cmd, &f.threads)
 	f.defineGrid(cmd, shape)
-	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: by the model's choice in every superstep, or always in one way; naive, mirrored are of flat grids, whole, ring of RxC",
+	f.delivery = wordFlag(cmd, "delivery", "how messages are delivered: auto chooses in each superstep, the others fix the choice; naive and mirrored need partitions in one row or column, whole and ring need a grid RxC",
 		delivery.ChoiceWords...)
-	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "results that do not depend on threads, partitions and delivery")
+	cmd.Flags().BoolVar(&f.deterministic, "deterministic", false, "make results independent of threads, partitions and delivery")
 	cmd.Flags().DurationVar(&f.superstepTimeout, "superstep-timeout", 0, "fail when a superstep takes longer than `TIME`, such as 30s (default: no limit)")
 	nothing(cmd, "superstep-timeout")
 	cmd.Flags().StringVar(&f.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
@@ -189,15 +189,15 @@ const (
 // defineGrid defines the flags that say how a graph is dealt to partitions, so many of them in a grid of the shape.
 func (f *runFlags) defineGrid(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
-	cmd.Flags().IntVar(&f.count, "partitions", 1, "deal the graph to `N` partitions, "+shape+"; on a cluster by default one a worker")
-	cmd.Flags().StringVar(&f.grid, "grid", "", "deal the graph to a grid of `RxC` partitions: edges by row and column")
+	cmd.Flags().IntVar(&f.count, "partitions", 1, "divide the graph into `N` partitions, "+shape+"; on a cluster the default is one per worker")
+	cmd.Flags().StringVar(&f.grid, "grid", "", "divide the edges by row and column into a grid of `RxC` partitions")
 	cmd.Flags().IntVar(&f.workers, "workers", 1, "on a cluster: wait until `N` workers are registered")
 	nothing(cmd, "partitions", "workers")
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
 func threadsFlag(cmd *cobra.Command, threads *int) {
-	cmd.Flags().IntVar(threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads in the whole process")
+	cmd.Flags().IntVar(threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads in this process")
 	nothing(cmd, "threads")
 }
 

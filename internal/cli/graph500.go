@@ -33,16 +33,18 @@ func (a *app) graph500() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graph500 --scale N",
 		Short: "Run the Graph500 benchmark",
-		Long: `Run the Graph500 benchmark (specification 2.0): a Kronecker graph of 2^SCALE vertices, the same edges as the official
-generator's; kernel 1 builds the graph, timed; kernel 2 searches it breadth-first from 64 roots, each search timed, and
-its tree then validated by all five rules against the edge list. With --sssp kernel 3, shortest paths, does the same.
+		Long: `Run the Graph500 benchmark (specification 2.0) on a Kronecker graph of
+2^SCALE vertices, with the edges of the official generator. Kernel 1 builds the graph. Kernel 2
+searches it breadth-first from 64 roots. With --sssp, kernel 3 finds shortest paths from them. Each
+kernel is timed. Each search is validated by all five rules against the edge list.
 
-Kernels 2 and 3 are vertex programs on the general engine. The output has the official fields in their order. A search
-that is not valid ends the run with status 1 and says which rule it broke.
+Kernels 2 and 3 are vertex programs on the general engine. The output has the official fields in
+their order. An invalid search ends the run with status 1, and the error names the rule.
 
-With --master the benchmark is a job of a cluster: every worker makes, builds, searches and validates its share, and
-num_mpi_processes is how many workers there are. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than
-on a terminal it cancels it; --detach prints the job's name and leaves, superstep watch prints the report.
+With --master the benchmark is a job of a cluster. Each worker generates, builds, searches and
+validates its share; num_mpi_processes is the number of workers. Ctrl-C asks whether to detach from
+the job or to cancel it; outside a terminal it cancels the job. --detach submits the job and prints
+its name. superstep watch prints the report.
 
 Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 GB, SCALE 25 9 GB.`,
 		Example: `  superstep graph500 --scale 20
@@ -61,11 +63,11 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 	}
 	cmd.Flags().SortFlags = false
 	cmd.Flags().IntVar(&g.scale, "scale", 0, "make a graph of 2^`SCALE` vertices")
-	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "with `N` times as many edges")
+	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "make `N` times as many edges as vertices")
 	cmd.Flags().IntVar(&g.roots, "roots", 64, "search from `N` roots")
 	cmd.Flags().Uint64Var(&g.seed1, "seed1", 2, "the generator's first `SEED`")
 	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second `SEED`")
-	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "run kernel 3, single-source shortest paths, too")
+	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "also run kernel 3, single-source shortest paths")
 	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
 	g.run.define(cmd, squareOf)
 	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")

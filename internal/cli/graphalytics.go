@@ -33,18 +33,22 @@ func (a *app) graphalytics() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graphalytics DIR",
 		Short: "Run the LDBC Graphalytics benchmark on a folder of its graphs",
-		Long: `Run the algorithms of LDBC Graphalytics on the graphs of a folder, in this process, and compare the results with its reference outputs.
+		Long: `Run the algorithms of LDBC Graphalytics on the graphs of a folder, in this
+process, and compare the results with the reference outputs.
 
-A graph NAME is what NAME.properties says, in the files NAME.v and NAME.e: which algorithms, and their parameters. Where the folder has no
-properties, its graphs are those with -directed or -undirected in their names, in NAME.v and NAME.e or as adjacency lists in NAME-input, all six algorithms are run, and what -p does not say is: the
-source of searches is the vertex of the least id, 0.85 the damping, 10 the number of iterations.
+NAME.properties describes the graph NAME in the files NAME.v and NAME.e: which algorithms to run,
+and their parameters. If the folder has no properties, its graphs are the files with -directed or
+-undirected in their names: NAME.v and NAME.e, or adjacency lists in NAME-input. Then all six
+algorithms run. -p sets their parameters; by default searches start at the least id, damping is
+0.85, and there are 10 iterations.
 
-What properties say is checked: meta.vertices and meta.edges against the graph, and that each entry has a meaning. A graph or run that fails
-is a row of the report, and the others are run.
+The properties are checked: meta.vertices and meta.edges against the graph, and each entry for a
+known key. A graph or run that fails is a row of the report; the others still run.
 
-A reference output lies beside its graph, such as NAME-BFS. Levels and labels must be equal, components be the same, and ranks, coefficients
-and distances differ by no more than one in 10,000. The processing time is that of the algorithm alone, the makespan has the loading
-too; EPS is edges by processing time, EVPS edges and vertices.`,
+A reference output lies beside its graph, such as NAME-BFS. Levels and labels must be equal, and
+components must be the same. Ranks, coefficients and distances may differ by one in 10,000. The
+processing time is the time of the algorithm. The makespan also has the loading. EPS is edges
+divided by processing time, EVPS edges and vertices divided by processing time.`,
 		Example: `  superstep graphalytics graphs
   superstep graphalytics graphs --algorithms bfs,wcc --partitions 4 --json report.json
   superstep graphalytics examples -p pr.num-iterations=2 -p cdlp.max-iterations=2`,
@@ -52,8 +56,8 @@ too; EPS is edges by processing time, EVPS edges and vertices.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only those of a `LIST` of "+strings.Join(graphalytics.Algorithms, ", "))
-	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "an entry for all graphs, `KEY=VALUE`, as properties have it after graph.NAME., such as bfs.source-vertex=1; may be given again")
+	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
+	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "set `KEY=VALUE` for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated")
 	g.run.define(cmd, columnOf)
 	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd

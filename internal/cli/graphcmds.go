@@ -15,6 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 func (a *app) generate() *cobra.Command {
@@ -47,9 +49,9 @@ func (a *app) generate() *cobra.Command {
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; its name tells the format")
+	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; its name chooses the format")
 	formatFlag(cmd, "format", &format)
-	cmd.Flags().BoolVar(&weighted, "weighted", false, "write weights too")
+	cmd.Flags().BoolVar(&weighted, "weighted", false, "also write weights")
 	threadsFlag(cmd, &threads)
 	return cmd
 }
@@ -77,10 +79,12 @@ func (a *app) convert() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a graph from one format to another",
-		Long: `Convert a graph from one format to another. The formats are told by the names, or by --format and --to:
-snap (.txt), el, wel, mtx, ldbc (.v, .e, .properties), graph500, csv, tsv, jsonl, parquet, dimacs (.gr, .col),
-metis (.graph), sg and wsg; .gz or .zst at the end compresses text. Adjacency lists, GraphML and lines of Giraph are read.
-What the new format cannot hold is an error, or said in a warning.`,
+		Long: `Convert a graph from one format to another. The names of the files choose
+the formats, or --format and --to: snap (.txt), el, wel, mtx, ldbc (.v, .e, .properties), graph500,
+csv, tsv, jsonl, parquet, dimacs (.gr, .col), metis (.graph), sg and wsg. A name that ends in .gz
+or .zst compresses text. Adjacency lists, GraphML and Giraph's lines can be read only.
+
+If the new format cannot hold a part of the graph, that is an error or a warning.`,
 		Example: `  superstep convert web.txt.gz web.graph500 --undirected
   superstep convert roads.mtx roads.wel
   superstep convert social.graphml social.parquet
@@ -104,7 +108,7 @@ What the new format cannot hold is an error, or said in a warning.`,
 
 // formatFlag defines the flag of the format that is written.
 func formatFlag(cmd *cobra.Command, name string, format *string) {
-	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Written, ", ")+" (default: by the file's name)")
+	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Written, ", ")+" (default: by the name of the file)")
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(graphio.Written, cobra.ShellCompDirectiveNoFileComp))
 }
 
@@ -167,7 +171,7 @@ func account(w io.Writer, in *edges.Input) {
 func (a *app) algorithms() *cobra.Command {
 	return &cobra.Command{
 		Use:   "algorithms [NAME]",
-		Short: "List the algorithms and their parameters",
+		Short: "List the algorithms, their parameters, columns and results",
 		Example: `  superstep algorithms
   superstep algorithms pagerank
   superstep run pagerank --graph kronecker:scale=16 -p damping=0.9 -p tolerance=1e-9`,
@@ -194,7 +198,7 @@ func (a *app) algorithms() *cobra.Command {
 	}
 }
 
-// describe prints what a program does, and its parameters.
+// describe prints what a program does, its parameters and columns, and the fields of its result.
 func (a *app) describe(e engine.Registered) {
 	fmt.Fprintf(a.out, "%s: %s\n", e.Name, e.Help)
 	for _, p := range e.Parameters {
@@ -207,7 +211,21 @@ func (a *app) describe(e engine.Registered) {
 		}
 		fmt.Fprintf(a.out, "    -p %-20s  %s\n", p.Name+"="+p.ValueName(), text)
 	}
+	p, err := e.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
+	if err != nil {
+		return
+	}
+	for _, c := range jobspec.Inputs(p) {
+		of := "vertices"
+		if c.OfEdges {
+			of = "edges"
+		}
+		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n", c.Name+"=FILE", of, c.Type)
+	}
 	if text, err := jobspec.WeightsText(e); err == nil {
 		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)
+	}
+	if f := (resultlines.Form{Fields: p.Fields()}); len(f.Fields) > 1 {
+		fmt.Fprintf(a.out, "    %-23s  %s\n", "fields of the result", strings.Join(f.Names(), ", "))
 	}
 }

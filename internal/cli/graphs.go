@@ -17,8 +17,9 @@ func (a *app) graphs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "graphs load|list|show|drop|save|verify",
 		Short: "Load, list, show and drop the graphs of a cluster, and store graphs",
-		Long: `Load, list, show and drop the graphs of a cluster: its catalog. A graph that is loaded stays in the workers' memory until
-it is dropped or a worker that holds a share of it is gone, and many jobs can run on it. And store built graphs as snapshots, which are opened at once.`,
+		Long: `Load, list, show and drop the graphs of a cluster: its catalog. A loaded
+graph stays in the workers' memory for many jobs, until it is dropped or a worker that holds a part
+of it is lost. The command also stores built graphs as snapshots, which open at once.`,
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs list
   superstep run wcc --graph catalog:web`,
@@ -48,11 +49,12 @@ func (a *app) loadGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "load NAME --graph FILE|GENERATOR|SNAPSHOT --master ADDR",
 		Aliases: []string{"open"},
-		Short:   "Load a graph across the workers, for many jobs",
-		Long: `Load a graph across the workers, for many jobs, and wait until it is there. It is the workers that read a file: they must
-see it under the same name. Weights are kept, as float64, where the input has some; a generator makes none unless --weights
-says which. Of a snapshot (superstep graphs save) each worker opens its partitions, with the grid that was saved. An interrupt ends the
-loading.`,
+		Short:   "Load a graph into the workers, for many jobs",
+		Long: `Load a graph into the workers' memory, for many jobs, and wait until it is
+loaded. The workers read the file, so it must have the same name on all of them. Weights are stored
+as float64 if the input has weights; a generator makes none without --weights. From a snapshot
+(superstep graphs save) each worker opens its partitions, in the grid that was saved. An interrupt
+ends the loading.`,
 		Example: `  superstep graphs load web --graph /data/web.txt.gz
   superstep graphs load k20 --graph kronecker:scale=20 --weights float64
   superstep graphs load roads --graph /data/roads.mtx --grid 4x1 --json
@@ -61,8 +63,8 @@ loading.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &l.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again) or a snapshot that the workers see, or a generator such as kronecker:scale=18")
-	l.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
+	graphFlag(cmd, &l.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated) or a snapshot that the workers see, or a generator such as kronecker:scale=18")
+	l.weights = wordFlag(cmd, "weights", "the type of the weights to store; auto: float64 if the input has weights", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
 	l.run.defineGrid(cmd, columnOf)
@@ -132,8 +134,9 @@ func (a *app) listGraphs() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list [DIR|s3://BUCKET/PREFIX]",
 		Short: "List the graphs of a cluster, or the stored graphs below a place",
-		Long: `List the graphs of a cluster or, with a directory or s3://BUCKET/PREFIX, the snapshots below it, as superstep graphs save makes them. One that is
-damaged is listed with what is wrong, and the status is 1.`,
+		Long: `List the graphs of a cluster. With a directory or s3://BUCKET/PREFIX, list
+the snapshots of superstep graphs save below it. A damaged snapshot is listed with its error, and
+the exit status is 1.`,
 		Example: `  superstep graphs list
   superstep graphs list --json | jq -r '.graphs[].name'
   superstep graphs list graphs/
@@ -164,7 +167,7 @@ func (a *app) showGraph() *cobra.Command {
 	var f clientFlags
 	cmd := &cobra.Command{
 		Use:   "show NAME --master ADDR",
-		Short: "Say what a graph of a cluster is and where it lies",
+		Short: "Show a graph of a cluster, and which workers hold it",
 		Example: `  superstep graphs show web
   superstep graphs show web --json`,
 		Args:              exactly(1, aGraph),
@@ -181,7 +184,7 @@ func (a *app) dropGraph() *cobra.Command {
 	var f clientFlags
 	cmd := &cobra.Command{
 		Use:               "drop NAME --master ADDR",
-		Short:             "Free a graph of a cluster, also one that is being loaded",
+		Short:             "Remove a graph from a cluster, even while it is loading",
 		Example:           `  superstep graphs drop web`,
 		Args:              exactly(1, aGraph),
 		ValidArgsFunction: f.completeCatalog,

@@ -30,8 +30,9 @@ func (a *app) health() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "health [ADDR]",
 		Short: "Ask a master or a worker whether it is ready",
-		Long: `Ask the master, or the worker, that answers at ADDR (HOST:PORT, its --listen; by default the usual master's) whether it is
-ready for work, or with --alive whether it answers at all. No token is needed; with TLS, the CA. Exit status 0: yes; 1: no.`,
+		Long: `Ask a master or a worker whether it is ready for work, or with --alive
+whether it answers. ADDR is the HOST:PORT of its --listen; the default is the default of a master.
+No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 		Example: `  superstep health
   superstep health 127.0.0.1:7710 --alive`,
 		Args: func(_ *cobra.Command, args []string) error {
@@ -60,8 +61,8 @@ ready for work, or with --alive whether it answers at all. No token is needed; w
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&ca, "tls-ca", os.Getenv(caVariable), "the `FILE` with the CA of the cluster, if that has TLS; $"+caVariable+" says it too")
-	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether it answers")
+	cmd.Flags().StringVar(&ca, "tls-ca", os.Getenv(caVariable), "the `FILE` with the CA of a cluster with TLS; $"+caVariable+" sets the default")
+	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the process answers")
 	return cmd
 }
 

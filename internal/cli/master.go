@@ -48,10 +48,13 @@ func (a *app) master() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "master",
 		Short: "Lead a cluster",
-		Long: `Lead a cluster: keep the workers that register, run jobs on them, and answer superstep run --master, graph500 --master,
-graphs, status, jobs, watch, logs, result and cancel, all on one port. At http://ADDR/ is a page that shows the cluster and its
-jobs, with an HTTP API; curl http://ADDR/debug/status shows the same in a few lines. Prometheus finds metrics at /metrics, and where the workers have theirs
-at /metrics/targets; /healthz and /readyz are for what starts processes. An interrupt stops it.`,
+		Long: `Lead a cluster: register workers, run jobs on them, and answer clients, all
+on one port.
+
+http://ADDR/ is a page that shows the cluster and its jobs, with an HTTP API. curl
+http://ADDR/debug/status prints the same in a few lines. /metrics is for Prometheus, and
+/metrics/targets lists the workers' metrics addresses. /healthz and /readyz are for process
+supervisors. An interrupt stops the master.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --tls-cert master.pem --tls-key master-key.pem --tls-ca ca.pem --gossip-listen off
   superstep master --checkpoints /shared/checkpoints --stragglers off
@@ -62,21 +65,21 @@ at /metrics/targets; /healthz and /readyz are for what starts processes. An inte
 		RunE: func(cmd *cobra.Command, _ []string) error { return m.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "answer at `ADDR`, HOST:PORT; port 0 is any")
-	cmd.Flags().StringVar(&m.data, "data", "", "keep results, the queue and the catalog in `DIR`, from which the next master goes on (default: a directory that goes with the master)")
-	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that all must know")
+	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "listen at `ADDR`, HOST:PORT; port 0 is any free port")
+	cmd.Flags().StringVar(&m.data, "data", "", "store results, the queue and the catalog in `DIR`; the next master continues with them (default: a directory that is removed when the master ends)")
+	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that workers and clients must have")
 	m.tls.define(cmd, false)
 	insecureFlag(cmd.Flags(), &m.insecureToken)
-	cmd.Flags().StringVar(&m.audit, "audit-log", "", "add a line of JSON to `FILE` for each change that someone makes, and for who is refused")
-	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that says nothing for `TIME` is lost, and its jobs begin again or fail; longer where machines stall")
-	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job or a load when one command of it, such as to load, to do a superstep or to send the result, takes longer than `TIME` (default: no limit)")
-	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "begin the job of an algorithm again, from its newest checkpoint or the start, on the workers that are left, up to `N` times when it loses a worker; 0: it fails")
+	cmd.Flags().StringVar(&m.audit, "audit-log", "", "append a line of JSON to `FILE` for each change by a user and for each refused call")
+	cmd.Flags().DurationVar(&m.lease, "lease", control.Lease, "a worker that is silent for `TIME` is lost, and its jobs begin again or fail; use a longer time where machines stall")
+	cmd.Flags().DurationVar(&m.command, "command-timeout", 0, "fail a job when one step of it, such as a load, a superstep or the sending of the result, takes longer than `TIME` (default: no limit)")
+	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "when a job loses a worker, restart it on the other workers, up to `N` times, from its newest checkpoint or its start; 0 fails the job")
 	m.running.define(cmd)
-	holdFlag(cmd, &m.hold, "graphs wait for `TIME` for a worker that is lost, and after a restart of the master; then they are loaded again")
-	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and begin again from them; off is nowhere (default: with --data on the master's disk, else off)")
+	holdFlag(cmd, &m.hold, "wait `TIME` for a lost worker, or after a restart of the master, before graphs are loaded again")
+	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)")
 	m.checkpoints.defineWhen(cmd)
-	cmd.Flags().BoolVar(&m.standby, "standby", false, "have the queue and the catalog at --checkpoints, for all masters with the same PLACE: one leads, the others stand by until it ends; --data has results alone then")
-	m.stragglers = wordFlag(cmd, "stragglers", "what becomes of jobs that keep checkpoints when a worker is slow: move lets them go on without it where that is expected to pay; off leaves them", string(master.MoveStragglers), string(master.LeaveStragglers))
+	cmd.Flags().BoolVar(&m.standby, "standby", false, "share the queue and the catalog at the PLACE of --checkpoints with other masters: one leads, the others stand by; then --data stores results only")
+	m.stragglers = wordFlag(cmd, "stragglers", "when a worker is slow: move restarts a job with checkpoints on the other workers if that is expected to save time; off leaves it", string(master.MoveStragglers), string(master.LeaveStragglers))
 	m.keep.define(cmd)
 	m.quotas.define(cmd)
 	m.metrics.define(cmd)
@@ -176,7 +179,7 @@ type runningFlag int
 const maxRunning = 64
 
 func (r *runningFlag) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar((*int)(r), "running", 1, "run `N` jobs at a time, which share processors and memory; benchmarks run alone")
+	cmd.Flags().IntVar((*int)(r), "running", 1, "run `N` jobs at a time on the same processors and memory; benchmarks run alone")
 	nothing(cmd, "running")
 }
 
@@ -207,8 +210,8 @@ type keepFlags struct {
 }
 
 func (f *keepFlags) define(cmd *cobra.Command) {
-	cmd.Flags().DurationVar(&f.age, "keep-results", master.KeepResults, "keep results for `TIME`, of earlier masters in --data too")
-	cmd.Flags().StringVar(&f.size, "keep-result-bytes", "10GB", "keep results of at most `SIZE` together: the oldest go, but the last")
+	cmd.Flags().DurationVar(&f.age, "keep-results", master.KeepResults, "keep results for `TIME`, including results of earlier masters in --data")
+	cmd.Flags().StringVar(&f.size, "keep-result-bytes", "10GB", "keep at most `SIZE` of results: remove the oldest ones, but never the last")
 	nothing(cmd, "keep-results", "keep-result-bytes")
 }
 

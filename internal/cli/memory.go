@@ -21,8 +21,8 @@ const leastMemory = 32 << 20
 
 func (f *memoryFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.size, "memory", "", "take no more memory than `SIZE`, such as 4GiB (default: the control group's limit, GOMEMLIMIT or the machine's memory, whichever is least)")
-	flags.StringVar(&f.spill, "spill", "", "near that limit keep columns and messages in files below `DIR`, or off: nowhere (default: the directory for temporary files, if it is on a disk)")
+	flags.StringVar(&f.size, "memory", "", "use at most `SIZE` of memory, such as 4GiB (default: the least of the control group's limit, GOMEMLIMIT and the machine's memory)")
+	flags.StringVar(&f.spill, "spill", "", "near the limit of memory, move columns and messages to files below `DIR`; off disables this (default: the directory for temporary files, if it is on a disk)")
 }
 
 // words returns the flags as the command line of one of so many workers of this machine has them: they share what there is.

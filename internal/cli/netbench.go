@@ -35,17 +35,19 @@ func (a *app) netbench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "netbench",
 		Short: "Measure messages and collectives between workers",
-		Long: `Measure what messages and collectives take between workers, by every algorithm at every size, beside what the model
-predicts that picks one of them. It starts worker processes on this machine, connected by loopback.
+		Long: `Measure messages and collectives between workers, with each algorithm at
+each size, and compare them with the predictions of the model that chooses the algorithm. It starts
+worker processes on this machine, connected by loopback.
 
-With --master it is a job of a cluster and measures between all its workers, as they are connected; those of one site, which
-superstep worker --site says, meet before sites do in the algorithm "sites". The last worker must let the first connect to a
-free port for raw TCP. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it cancels it;
-superstep watch prints the report of a job that was left with --detach.
+With --master it is a job of a cluster and measures between all its workers. The algorithm "sites"
+first combines the workers of one site (superstep worker --site), then the sites. The last worker
+must let the first connect to a free port for raw TCP. Ctrl-C asks whether to detach from the job
+or to cancel it; outside a terminal it cancels the job. superstep watch prints the report of a job
+that was submitted with --detach.
 
-First every pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each collective is measured
-and compared with what follows from the pairs. Messages from the first worker to the last, alone and in a stream, are
-also measured over a TCP connection that carries nothing else, by turns.`,
+First each pair of workers fits T = alpha n + beta, the time of a message of n bytes. Then each
+collective is measured and compared with the prediction from the pairs. Messages from the first
+worker to the last, alone and in a stream, take turns with a raw TCP connection.`,
 		Example: `  superstep netbench
   superstep netbench --workers 2 --collectives point-to-point,stream --sizes 64KiB..16MiB
   superstep netbench --workers 8 --collectives allreduce --svg allreduce.svg --json allreduce.json
@@ -54,13 +56,13 @@ also measured over a TCP connection that carries nothing else, by turns.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&n.run.workers, "workers", 4, "between `N` workers; on a cluster: wait until as many are registered")
-	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "of messages: a `LIST` such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
-	cmd.Flags().StringVar(&n.collectives, "collectives", "", "the `LIST` of what to measure, of "+words(known()))
-	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "only by the algorithm `NAME` (default: by all)")
+	cmd.Flags().IntVar(&n.run.workers, "workers", 4, "measure between `N` workers; on a cluster: wait until N workers are registered")
+	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "the `LIST` of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
+	cmd.Flags().StringVar(&n.collectives, "collectives", "", "measure only the collectives in `LIST`, of "+words(known()))
+	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "measure only the algorithm `NAME` (default: all)")
 	cmd.Flags().IntVar(&n.repetitions, "repetitions", 0, "measure everything `N` times (default: 5 to 50 times, by how long it takes)")
 	cmd.Flags().StringVar(&n.run.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	cmd.Flags().StringVar(&n.svg, "svg", "", "draw time and bandwidth by size into `FILE`")
+	cmd.Flags().StringVar(&n.svg, "svg", "", "write a chart of time and bandwidth by size to `FILE`")
 	nothing(cmd, "workers", "sizes", "repetitions")
 	n.run.flags = cmd.Flags()
 	n.run.cluster.defineDetach(cmd)

@@ -20,7 +20,7 @@ import (
 type metricsFlags struct{ tokenFile string }
 
 func (f *metricsFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "metrics-token-file", "", "the `FILE` with a token that opens /metrics and nothing else, for Prometheus; the cluster's opens it too")
+	cmd.Flags().StringVar(&f.tokenFile, "metrics-token-file", "", "the `FILE` with a token for /metrics alone, for Prometheus; the cluster's token opens /metrics too")
 }
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"io"
+	"math"
 	"regexp"
 	"strconv"
 	"strings"
@@ -21,10 +22,10 @@ type pickFlags struct {
 }
 
 func (f *pickFlags) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.top, "top", 0, "show, or write to --output, only the `K` vertices of greatest value, greatest first")
-	cmd.Flags().IntVar(&f.bottom, "bottom", 0, "show, or write to --output, only the `K` vertices of least value, least first")
-	cmd.Flags().StringVar(&f.where, "select", "", "show, or write to --output, only vertices for which a `CONDITION` holds: value>0.1, or 'value>=2 && value<5'; of values with several fields their names, or value2 for the second")
-	cmd.Flags().StringVar(&f.by, "by", "", "the `FIELD` whose value --top and --bottom go by, of values with several fields (default: the first)")
+	cmd.Flags().IntVar(&f.top, "top", 0, "print, or write to --output, only the `K` vertices of greatest value, greatest first; unreached vertices come last")
+	cmd.Flags().IntVar(&f.bottom, "bottom", 0, "print, or write to --output, only the `K` vertices of least value, least first; unreached vertices come last")
+	cmd.Flags().StringVar(&f.where, "select", "", "print, or write to --output, only the vertices that satisfy `CONDITION`, such as value>0.1 or 'value>=2 && value<5'; if a value has several fields, use their names, or value2 for the second")
+	cmd.Flags().StringVar(&f.by, "by", "", "sort --top and --bottom by `FIELD`, if a value has several fields (default: the first)")
 	nothing(cmd, "top", "bottom", "select", "by")
 	f.given = cmd.Flags().Changed
 }
@@ -52,8 +53,8 @@ func (f *pickFlags) check() (*pick, error) {
 			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
 		c := test{name: m[1], operator: m[2]}
-		var err error
-		if c.than, err = strconv.ParseFloat(strings.TrimSpace(m[3]), 64); err != nil {
+		var ok bool
+		if c.than, ok = resultlines.Number(strings.TrimSpace(m[3])); !ok {
 			return nil, usagef("--select: found %q, expected a number after %s", part, m[2])
 		}
 		p.tests = append(p.tests, c)
@@ -196,6 +197,13 @@ func (p *pick) line(line []byte) (bool, error) {
 	x, err := number(fields, p.by)
 	if err != nil {
 		return false, err
+	}
+	noVertex := x == -1 && p.by < len(p.form.Fields) && p.form.Fields[p.by].Vertex
+	if noVertex || math.IsInf(x, 0) { // the vertex was not reached: it comes last
+		x = math.Inf(-1)
+		if p.least {
+			x = math.Inf(1)
+		}
 	}
 	p.kept.Offer(line, x)
 	return false, nil

@@ -29,7 +29,7 @@ const (
 const quotaForm = "[OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these"
 
 func (f *quotasFlag) define(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "quota", "bound what each owner of jobs has, or one, by a `QUOTA`: [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these; may be given again (default: no bounds)")
+	cmd.Flags().Var(f, "quota", "limit each owner of jobs, or one OWNER, by a `QUOTA`: [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these; may be repeated (default: no limits)")
 	nothing(cmd, "quota")
 }
 

@@ -40,7 +40,7 @@ func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 type resultFormat struct{ *oneOf }
 
 func (f *resultFormat) define(cmd *cobra.Command) {
-	f.oneOf = wordFlag(cmd, "output-format", "what --output is written as: text, csv, jsonl or parquet; auto: as FILE ends, else text", "auto", "text", "csv", "jsonl", "parquet")
+	f.oneOf = wordFlag(cmd, "output-format", "the format of --output: text, csv, jsonl or parquet; auto: by the end of the file's name, else text", "auto", "text", "csv", "jsonl", "parquet")
 }
 
 // of is the format of a file, which auto takes from how its name ends.

@@ -27,13 +27,16 @@ func (a *app) resume() *cobra.Command {
 	r := &runCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "resume PLACE|JOB",
-		Short: "Go on from a checkpoint",
-		Long: `Go on from the newest checkpoint of a place that is in order, or from the one that is named, as superstep run --checkpoint has made
-it. The run goes on with its parameters, on its graph, which is loaded again, and takes checkpoints as it did; threads, partitions and delivery may be others. With other
-parameters (-p) it is another run, which keeps no checkpoints unless --checkpoint names another place for them. The program may have been
-built anew: it is refused where its types are not those of the checkpoint. A program with a plan of phases goes on in the phase that was
-under way. With --master it is a job of the cluster that is named, one that failed,
-was cancelled or came to its limit of supersteps.`,
+		Short: "Continue a run from a checkpoint",
+		Long: `Continue a run from a checkpoint of superstep run --checkpoint: the one that
+is named, or the newest undamaged one of a place.
+
+The run has the same parameters and stores checkpoints as before. The graph is loaded again.
+Threads, partitions and delivery may differ. With other parameters (-p) it is another run, which
+stores no checkpoints unless --checkpoint names another place. The binary may have been built
+again; a program whose types differ from the checkpoint's is refused. A program with a plan
+continues in the phase that was running. With --master the run is a job of that cluster which
+failed, was cancelled or reached its limit of supersteps.`,
 		Example: `  superstep run pagerank --graph web.txt.gz -p iterations=500 --checkpoint ckpt
   superstep resume ckpt --output ranks.txt
   superstep resume ckpt/checkpoint-000000120.json -p damping=0.9 --partitions 4
@@ -42,14 +45,14 @@ was cancelled or came to its limit of supersteps.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "another value of a parameter, `KEY=VALUE`; may be given again")
+	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "change a parameter: `KEY=VALUE`; may be repeated")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
 	r.format.define(cmd)
-	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
-	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; --sorted=false writes them by falling degree, which is faster")
+	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result independently of the engine")
 	r.run.define(cmd, columnOf)
 	_ = cmd.Flags().MarkHidden("deterministic")
-	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, those before the checkpoint included (default: as before)")
+	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, counted from the start of the run (default: as before)")
 	nothing(cmd, "max-supersteps")
 	r.run.keep.define(cmd)
 	r.run.cluster.defineDetach(cmd)

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // runCommand is `superstep run`.
@@ -43,17 +44,22 @@ func (a *app) runProgram() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run ALGORITHM --graph FILE|GENERATOR|catalog:NAME",
 		Short: "Run a vertex program on a graph",
-		Long: `Run a vertex program on a graph from a file or a generator, in this process or, with --master, on a cluster.
+		Long: `Run a vertex program on a graph from a file or a generator, in this process
+or, with --master, on a cluster.
 
-Files: edge lists (.txt, .el, .wel), tables of edges (.csv, .tsv, .jsonl, .parquet), whose vertices may be names, Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed),
-DIMACS (.gr, .col), METIS (.graph), GraphML, GAPBS (.sg, .wsg) and others (--format), text plain or compressed by gzip or zstd. "superstep info FILE" says what a file holds; "superstep algorithms" lists the algorithms
-and their parameters; "superstep generate --help" lists the generators, whose edges have random weights, uniform in [0,1),
-for a program that wants some (--unit-weights makes them 1).
+Files: edge lists (.txt, .el, .wel), tables of edges (.csv, .tsv, .jsonl, .parquet), whose vertices
+may be names, Matrix Market (.mtx), LDBC Graphalytics (.v and .e), Graph500 (packed), DIMACS (.gr,
+.col), METIS (.graph), GraphML, GAPBS (.sg, .wsg) and others (--format). Text may be compressed by
+gzip or zstd. "superstep info FILE" describes a file. "superstep algorithms" lists the algorithms,
+their parameters and columns. "superstep generate --help" lists the generators. Edges of a
+generator have random weights, uniform in [0,1), if the program needs weights; --unit-weights makes
+them 1.
 
-On a cluster it is the workers that read a file: they must see it under the same name. --graph catalog:NAME is a graph that
-"superstep graphs load" has put there. The report, --output, --json, --trace and --verify are as they are without a cluster;
---verify reads the graph here, and --column its files, too. Ctrl-C asks whether to detach from the job or to cancel it, elsewhere than on a terminal it
-cancels it; --detach prints the job's name and leaves.`,
+On a cluster the workers read the file, so it must have the same name on all of them. --graph
+catalog:NAME is a graph that "superstep graphs load" loaded there. The report, --output, --json,
+--trace and --verify are the same as without a cluster. This process reads the files of --column,
+and for --verify the graph. Ctrl-C asks whether to detach from the job or to cancel it; outside a
+terminal it cancels the job. --detach submits the job and prints its name.`,
 		Example: `  superstep run bfs --graph roads.mtx -p source=1 --output parents.txt
   superstep run bfs --graph web.txt.gz -p source=7 -p output=level --verify
   superstep run pagerank --graph kronecker:scale=18 -p iterations=20
@@ -71,19 +77,19 @@ cancels it; --detach prints the job's name and leaves.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &r.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again), - for standard input, or a generator such as kronecker:scale=18")
-	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "a parameter of the algorithm, `KEY=VALUE`; may be given again")
-	cmd.Flags().StringArrayVar(&r.column, "column", nil, "a column of the algorithm begins with the values in a file: of vertices lines \"id value\", as --output writes it, of edges \"from to value\": `NAME=FILE`, or NAME=FILE:N for column N of it; NAME=FILE.csv:COLUMN of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN where the ids are not where they usually are; FILE.v:COLUMN and FILE.e:COLUMN for one that FILE.properties names; may be given again")
+	graphFlag(cmd, &r.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), - for standard input, or a generator such as kronecker:scale=18")
+	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "set a parameter of the algorithm: `KEY=VALUE`; may be repeated")
+	cmd.Flags().StringArrayVar(&r.column, "column", nil, "fill the program's column NAME from a file: `NAME=FILE`, with lines \"id value\" as --output writes them, or \"from to value\" for a column of edges. NAME=FILE:N takes column N of the file, FILE.csv:COLUMN a column of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN also name the ids, FILE.v:COLUMN and FILE.e:COLUMN take a column that FILE.properties names; may be repeated. A column without a file has zeros")
 	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
-	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; else by falling degree, which is faster")
-	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result by a certificate, apart from the engine")
+	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; --sorted=false writes them by falling degree, which is faster")
+	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result independently of the engine")
 	r.format.define(cmd)
 	r.pick.define(cmd)
 	r.input.define(cmd)
 	r.store.define(cmd)
 	r.run.define(cmd, columnOf)
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
-	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "`SEED` of the random numbers that a program draws (default 0)")
+	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "the `SEED` of the program's random numbers (default 0)")
 	nothing(cmd, "max-supersteps", "seed")
 	r.run.keep.define(cmd)
 	r.run.cluster.defineDetach(cmd)
@@ -159,6 +165,10 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		}
 		computed.finished()
 		computed.figures(report)
+		report.zeros = r.zeros(spec)
+		if path != "" {
+			report.fields = form.Names()
+		}
 		if err := r.input.skip.write(ctx, r.app, report.skipped); err != nil {
 			return err
 		}
@@ -167,6 +177,26 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		r.app.reported(r.app.text(path, r.run.json), report, seen.meter.Lines())
 		return r.app.writeJSON(ctx, r.run.json, report)
 	}, r.output)
+}
+
+// zeros are the columns of a job's program that no --column fills.
+func (r *runCommand) zeros(spec *control.JobSpec) (names []string) {
+	e, err := r.app.programs.Find(spec.Program)
+	if err != nil {
+		return nil
+	}
+	find := func(uint64) (pregel.VertexID, bool) { return 0, true }
+	p, err := e.New(jobspec.AsNames(e.Parameters, spec.Parameters), find)
+	if err != nil {
+		return nil
+	}
+	for _, c := range jobspec.Inputs(p) {
+		given := func(f columnFile) bool { return f.name == c.Name }
+		if !slices.ContainsFunc(r.run.columns, given) {
+			names = append(names, c.Name)
+		}
+	}
+	return names
 }
 
 // spec is the job that the command line describes.
@@ -274,6 +304,8 @@ type runReport struct {
 	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`    // and after it
 	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones
 	skipped       []string
+	fields        []string // of a line that --output or --top writes
+	zeros         []string // columns that begin with zeros: no --column fills them
 }
 
 // leftOut has the report say which malformed lines were left out.
@@ -318,6 +350,12 @@ func (p *runReport) text(w io.Writer) {
 	if left, loaded := p.GraphLeft, p.GraphLoaded; left != nil {
 		fmt.Fprintf(w, "graph left: %s, %s (loaded: %s, %s)\n", things(left.Vertices, "vertex", "vertices"), things(left.Arcs, "arc", "arcs"),
 			counted(loaded.Vertices), counted(loaded.Arcs))
+	}
+	if len(p.zeros) > 0 {
+		fmt.Fprintf(w, "without --column, all zeros: %s\n", strings.Join(p.zeros, ", "))
+	}
+	if len(p.fields) > 1 {
+		fmt.Fprintf(w, "fields of a line: vertex, %s\n", strings.Join(p.fields, ", "))
 	}
 	if p.SkippedLines > 0 {
 		fmt.Fprintf(w, "left out: %s\n", things(p.SkippedLines, "malformed line", "malformed lines"))

@@ -22,8 +22,9 @@ func (a *app) ui() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "ui TRACE...",
 		Short: "Show saved traces on a page",
-		Long: `Show what runs wrote with --trace on a page, until an interrupt: their timelines, what was chosen in each superstep and
-why, who waited for whom. Two traces can be compared, superstep by superstep.`,
+		Long: `Serve a page that shows traces of superstep run --trace, until an interrupt:
+timelines, the choice of delivery in each superstep and its reason, and which partitions waited for
+which. The page can compare two traces, superstep by superstep.`,
 		Example: `  superstep ui supersteps.jsonl
   superstep ui before.jsonl after.jsonl --http 127.0.0.1:8080`,
 		Args: traces("ui"),
@@ -67,10 +68,11 @@ func (a *app) report() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report TRACE... --output FILE",
 		Short: "Write the page of saved traces into one file",
-		Long: `Write the page that "superstep ui" shows, with the runs of one trace or several, into one file of HTML. A browser opens it
-without superstep and without a network: to keep, to attach to a message, to publish. It asks nothing of any machine.
+		Long: `Write the page of "superstep ui", with one trace or several, into one HTML
+file. A browser opens it without superstep and without a network.
 
-Of long runs the details of the last supersteps are in it, partition by partition; the timelines have all.`,
+For a long run the page has the timeline of all supersteps, and the details of partitions for the
+last ones.`,
 		Example: `  superstep report supersteps.jsonl --output run.html
   superstep report before.jsonl after.jsonl -o comparison.html`,
 		Args: traces("report"),

@@ -33,14 +33,14 @@ type seeFlags struct {
 
 func (f *seeFlags) define(cmd *cobra.Command) {
 	f.command = cmd.Name()
-	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of each superstep to `FILE`, as lines of JSON")
 	f.defineHTTP(cmd, "", "serve a page that shows the run, its API and /metrics at `ADDR`, such as 127.0.0.1:8080, while it runs")
-	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "serve until an interrupt, also once the run has ended")
+	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "keep serving after the run has ended, until an interrupt")
 }
 
 func (f *seeFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
 	cmd.Flags().StringVar(&f.http, "http", usual, help)
-	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "ask who opens the page for the token in `FILE`: needed if others can reach it")
+	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "require the token in `FILE` to open the page; required if other machines can reach it")
 	nothing(cmd, "http")
 }
 

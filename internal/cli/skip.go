@@ -26,8 +26,8 @@ const (
 )
 
 func (f *skipFlags) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.bad, "skip-bad", 0, "leave out up to `N` malformed lines of a text file; one more is an error")
-	cmd.Flags().StringVar(&f.file, "bad-file", "", "write where each line left out is, and what is wrong with it, to `FILE`")
+	cmd.Flags().IntVar(&f.bad, "skip-bad", 0, "skip up to `N` malformed lines of a text file; one more is an error")
+	cmd.Flags().StringVar(&f.file, "bad-file", "", "write the place and the error of each skipped line to `FILE`")
 	nothing(cmd, "skip-bad")
 }
 

@@ -54,11 +54,13 @@ func (a *app) saveGraph() *cobra.Command {
 	c := &graphSave{app: a}
 	cmd := &cobra.Command{
 		Use:   "save NAME|--graph FILE|GENERATOR --output DIR|s3://BUCKET/PREFIX",
-		Short: "Store a built graph, to be opened at once later",
-		Long: `Store a built graph, to be opened at once later: wherever a graph is named, the directory, or s3://BUCKET/PREFIX/ with a slash at the
-end, is a graph. It is opened as it was saved where nothing else is asked for; with other partitions or another grid it is built anew.
-Weights are kept, as float64, where the input has some; a generator makes none unless --weights says which. With the NAME of a graph of a
-cluster its workers store it, each its partitions: they must all see the place.`,
+		Short: "Store a built graph, which opens at once later",
+		Long: `Store a built graph as a snapshot. Then the directory, or
+s3://BUCKET/PREFIX/ with a slash at its end, is a graph wherever a command takes one. It opens at
+once if no other options are given; with other partitions or another grid it is built again.
+Weights are stored as float64 if the input has weights; a generator makes none without --weights.
+With the NAME of a graph of a cluster, its workers store their partitions, so all of them must
+reach the place.`,
 		Example: `  superstep graphs save --graph kronecker:scale=22 --output k22
   superstep run bfs --graph k22 -p source=1
   superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web
@@ -90,9 +92,9 @@ cluster its workers store it, each its partitions: they must all see the place.`
 		},
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &c.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be given again), a generator such as kronecker:scale=18, or a snapshot")
+	graphFlag(cmd, &c.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), a generator such as kronecker:scale=18, or a snapshot")
 	cmd.Flags().StringVarP(&c.output, "output", "o", "", "the `PLACE`: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet")
-	c.weights = wordFlag(cmd, "weights", "which weights to keep; auto: those the input has", "auto", "none", "float32", "float64")
+	c.weights = wordFlag(cmd, "weights", "the type of the weights to store; auto: float64 if the input has weights", "auto", "none", "float32", "float64")
 	c.input.define(cmd)
 	c.store.define(cmd)
 	c.run.defineGrid(cmd, columnOf)
@@ -277,7 +279,8 @@ func (a *app) verifyGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify DIR|s3://BUCKET/PREFIX/",
 		Short: "Check every byte of a stored graph",
-		Long:  `Check every byte of a stored graph: the SHA-256 of each file, which opening a snapshot does not look at, and all that opening checks.`,
+		Long: `Check every byte of a stored graph: the SHA-256 of each file, and everything
+that opening the snapshot checks. Opening does not check the SHA-256 of files.`,
 		Example: `  superstep graphs verify k22
   superstep graphs verify s3://graphs/web/ --json`,
 		Args: exactly(1, "the place of a snapshot"),

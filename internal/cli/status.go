@@ -14,7 +14,7 @@ func (a *app) status() *cobra.Command {
 	var workers int
 	cmd := &cobra.Command{
 		Use:   "status --master ADDR",
-		Short: "Say how a cluster is: workers, graphs, jobs",
+		Short: "Show the state of a cluster: workers, graphs, jobs",
 		Example: `  superstep status
   superstep status --workers 4 --retry-for 5m
   superstep status --master 10.0.0.1:7700 --token-file token --json`,
@@ -47,7 +47,7 @@ func (a *app) jobs() *cobra.Command {
 		},
 	}
 	f.defineAsk(cmd)
-	cmd.Flags().BoolVar(&ended, "all", false, "list jobs that have ended too")
+	cmd.Flags().BoolVar(&ended, "all", false, "also list jobs that have ended")
 	return cmd
 }
 
@@ -67,7 +67,7 @@ func (a *app) cancel() *cobra.Command {
 		},
 	}
 	f.defineAsk(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "say why, for those who watch the job: `TEXT`")
+	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the job's followers see: `TEXT`")
 	nothing(cmd, "reason")
 	return cmd
 }
@@ -77,11 +77,13 @@ func (a *app) drain() *cobra.Command {
 	var f clientFlags
 	cmd := &cobra.Command{
 		Use:   "drain WORKER --master ADDR",
-		Short: "Have a worker leave a cluster",
-		Long: `Have a worker leave a cluster: it gets no more work, and its process ends with status 0, as after SIGTERM.
+		Short: "Make a worker leave a cluster",
+		Long: `Make a worker leave a cluster. It gets no more work, and its process ends
+with status 0, as after SIGTERM.
 
-Jobs that keep checkpoints (superstep master --checkpoints) take one and go on from there on the other workers. The worker
-waits for other jobs for 25 s, after which they begin again elsewhere. Its shares of graphs are loaded again on the others.`,
+Jobs with checkpoints (superstep master --checkpoints) take one and continue on the other workers.
+Other jobs have 25 s to end; then they begin again on the other workers. The other workers load the
+worker's partitions of graphs again.`,
 		Example: `  superstep drain w3
   superstep drain w3 --json`,
 		Args:              exactly(1, "the name of a worker"),

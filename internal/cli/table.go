@@ -21,14 +21,14 @@ type tableFlags struct {
 }
 
 func (f *tableFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.source, "source-column", "", "of tables: the `COLUMN` that edges begin in, by name or number (default: one with a usual name, or the first)")
-	cmd.Flags().StringVar(&f.target, "target-column", "", "of tables: the `COLUMN` that edges end in (default: one with a usual name, or the second)")
-	cmd.Flags().StringVar(&f.weight, "weight-column", "", "of tables and GraphML: the `COLUMN` of weights (default: one with a usual name)")
-	cmd.Flags().StringVar(&f.delimiter, "delimiter", "", "of CSV: the `CHARACTER` between columns, or the word tab (default: found out)")
-	cmd.Flags().StringVar(&f.vertices, "vertices", "", "of tables: a `FILE` of CSV, TSV or Parquet with a line for each vertex, also for those without edges")
-	cmd.Flags().StringVar(&f.vertex, "vertex-column", "", "the `COLUMN` of ids in the file of --vertices (default: one with a usual name, or the first)")
-	f.header = wordFlag(cmd, "header", "of CSV and TSV: whether the first line has the names of columns", "auto", "yes", "no")
-	f.ids = wordFlag(cmd, "ids", "of tables and GraphML: whether vertices are numbers or names", append([]string{"auto"}, graphio.IDKinds...)...)
+	cmd.Flags().StringVar(&f.source, "source-column", "", "tables: the `COLUMN` of the edges' sources, a name or a number (default: a column with a usual name, or the first)")
+	cmd.Flags().StringVar(&f.target, "target-column", "", "tables: the `COLUMN` of the edges' targets (default: a column with a usual name, or the second)")
+	cmd.Flags().StringVar(&f.weight, "weight-column", "", "tables and GraphML: the `COLUMN` of weights (default: a column with a usual name)")
+	cmd.Flags().StringVar(&f.delimiter, "delimiter", "", "CSV: the `CHARACTER` between columns, or the word tab (default: detected)")
+	cmd.Flags().StringVar(&f.vertices, "vertices", "", "tables: a `FILE` (CSV, TSV or Parquet) with a line for each vertex, including vertices without edges")
+	cmd.Flags().StringVar(&f.vertex, "vertex-column", "", "the `COLUMN` of ids in the file of --vertices (default: a column with a usual name, or the first)")
+	f.header = wordFlag(cmd, "header", "CSV and TSV: whether the first line has the names of the columns", "auto", "yes", "no")
+	f.ids = wordFlag(cmd, "ids", "tables and GraphML: whether vertices are numbers or names", append([]string{"auto"}, graphio.IDKinds...)...)
 	nothing(cmd, "source-column", "target-column", "weight-column", "delimiter", "vertex-column")
 }
 

@@ -31,16 +31,16 @@ func (f *tlsFlags) define(cmd *cobra.Command, environment bool) {
 		usual := ""
 		if environment {
 			usual = os.Getenv(variable)
-			text += "; $" + variable + " says it too"
+			text += "; $" + variable + " sets the default"
 		}
 		cmd.Flags().StringVar(to, tlsFlagNames[i], usual, text)
 		if environment {
 			fromEnvironment(cmd.Flags(), tlsFlagNames[i], variable)
 		}
 	}
-	flag(&f.Cert, 0, "the `FILE` with the certificate of this end, for TLS", certVariable)
+	flag(&f.Cert, 0, "the `FILE` with the certificate of this process, for TLS", certVariable)
 	flag(&f.Key, 1, "the `FILE` with the key of --tls-cert", keyVariable)
-	flag(&f.CA, 2, "the `FILE` with the CA that certificates of others are from", caVariable)
+	flag(&f.CA, 2, "the `FILE` with the CA that issued the certificates of the others", caVariable)
 }
 
 // load reads the files, if any are named. log gets it when they change later, or is nil.

@@ -58,12 +58,17 @@ func (a *app) up() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster on this machine: a master and workers",
-		Long: `Start a cluster on this machine, a master and workers as processes of their own, and run it until an interrupt: then all of
-it ends, and also when this process is killed. What the processes log goes to standard error, each line after the process's
-name. How a process ended is said: a worker is started anew, and with --data the master, too, which goes on with its jobs; when one ends more than ` + strconv.Itoa(restartTimes) + ` times
-in a minute, or the master without --data, all do, with status 1.
-It answers this machine only: superstep master and superstep worker make a cluster of several. With TLS all of it shows one certificate, of the roles
-master, worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
+		Long: `Start a cluster on this machine: a master and workers, each a process. An interrupt
+ends all of them, and so does the death of this process. Their logs go to standard error, each line
+after the name of its process.
+
+A worker that ends is restarted. With --data the master is restarted too, and its jobs continue. If
+one process ends more than ` + strconv.Itoa(restartTimes) + ` times in a minute, or the master without --data ends, all end with
+status 1.
+
+The cluster accepts connections from this machine only; superstep master and superstep worker make a
+cluster of several machines. With TLS all processes use one certificate with the roles master,
+worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
 		Example: `  superstep up
   superstep up --workers 4 --threads 1 --listen 127.0.0.1:7800 --data results`,
 		Args: exactly(0, "no arguments"),
@@ -77,11 +82,11 @@ master, worker and client (superstep ca issue --role master,worker,client --host
 	cmd.Flags().SortFlags = false
 	cmd.Flags().IntVar(&u.workers, "workers", 2, "start `N` workers")
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
-	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master answers at `ADDR`, HOST:PORT; port 0 is any")
-	cmd.Flags().StringVar(&u.data, "data", "", "the master keeps its state and results below `DIR`, and is started anew when it ends (default: a directory that goes with it)")
-	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "jobs keep checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX, and begin again from them; off is nowhere (default: with --data a directory of it, else off)")
-	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: so many supersteps, or so long (default: by what one costs)")
-	holdFlag(cmd, &u.hold, "graphs wait for `TIME` for a worker that is lost; then they are loaded again")
+	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master listens at `ADDR`, HOST:PORT; port 0 is any free port")
+	cmd.Flags().StringVar(&u.data, "data", "", "the master stores its state and results below `DIR`, and is restarted if it ends (default: a directory that is removed with it)")
+	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)")
+	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME (default: computed from the cost of a checkpoint)")
+	holdFlag(cmd, &u.hold, "wait `TIME` for a lost worker before its graphs are loaded again")
 	u.quotas.define(cmd)
 	u.running.define(cmd)
 	u.window.define(cmd)

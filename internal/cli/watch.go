@@ -23,9 +23,10 @@ func (a *app) watch() *cobra.Command {
 	var stack bool
 	cmd := &cobra.Command{
 		Use:   "watch JOB --master ADDR",
-		Short: "Watch a job of a cluster until it has ended",
-		Long: `Watch a job of a cluster until it has ended: what it does, what its program logs, and its report at the end. The exit
-status is 0 when the job is done, 1 when it failed or was cancelled. An interrupt ends the watching; the job goes on.`,
+		Short: "Follow a job of a cluster until it has ended",
+		Long: `Follow a job of a cluster until it has ended: its progress, the log of its
+program, and its report at the end. The exit status is 0 if the job is done, and 1 if it failed or
+was cancelled. After an interrupt the job continues.`,
 		Example: `  superstep watch 3f2a-7
   superstep watch 3f2a-7 --trace supersteps.jsonl
   superstep watch 3f2a-7 --json | jq .record.superstep`,
@@ -113,9 +114,10 @@ func (a *app) result() *cobra.Command {
 	var format resultFormat
 	cmd := &cobra.Command{
 		Use:   "result JOB --master ADDR",
-		Short: "Fetch what a job of a cluster has computed",
-		Long: `Fetch what a job of a cluster has computed: a line "id value" for every vertex. Jobs keep it that were begun with
---detach, --output or --verify; superstep jobs --all lists them, and superstep master --help says for how long they are kept.`,
+		Short: "Fetch the result of a job of a cluster",
+		Long: `Fetch the result of a job of a cluster: a line "id value" for each vertex.
+The master keeps the results of jobs with --detach, --output or --verify. superstep jobs --all
+lists these jobs; --keep-results of superstep master sets how long it keeps results.`,
 		Example: `  superstep result 3f2a-7 --output ranks.txt.gz
   superstep result 3f2a-7 --top 10`,
 		Args:              exactly(1, aJob),
@@ -172,10 +174,11 @@ func (a *app) logs() *cobra.Command {
 	var follow bool
 	cmd := &cobra.Command{
 		Use:   "logs JOB --master ADDR",
-		Short: "Print what a job's program has logged",
-		Long: `Print what a job's program has logged (Logf), and how the job went: a line each, with the time and the worker. The
-master keeps the last two thousand events of a job that runs, and two hundred of one that has ended; with --data it has some 256 KiB of
-each job's log over a restart, and a line says where some is missing.`,
+		Short: "Print the log of a job",
+		Long: `Print the log of a job: the lines that its program logged (Logf) and the
+events of the job, each with the time and the worker. The master keeps the last two thousand events
+of a running job, and two hundred of a job that has ended. With --data it keeps about 256 KiB of
+each job's log over a restart. A line tells where events are missing.`,
 		Example: `  superstep logs 3f2a-7
   superstep logs 3f2a-7 --follow
   superstep logs 3f2a-7 --json`,
@@ -201,7 +204,7 @@ each job's log over a restart, and a line says where some is missing.`,
 	}
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait for more until the job has ended")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the log until the job has ended")
 	cmd.Flags().BoolVar(&f.json, "json", false, "print lines of JSON")
 	return cmd
 }

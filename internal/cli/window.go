@@ -10,7 +10,7 @@ import (
 type windowFlag struct{ text string }
 
 func (w *windowFlag) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&w.text, "window", "auto", "let `SIZE` of messages be under way from each other worker, such as 64MiB, or auto: 16MiB, and up to 256MiB where bandwidth times delay, as measured, is more")
+	cmd.Flags().StringVar(&w.text, "window", "auto", "allow `SIZE` of messages in flight from each other worker, such as 64MiB; auto: 16MiB, or the measured bandwidth times delay if that is more, up to 256MiB")
 }
 
 // bytes returns the window, 0 for auto.

@@ -47,14 +47,15 @@ func (a *app) worker() *cobra.Command {
 	w := &workerCommand{app: a}
 	cmd := &cobra.Command{
 		Use:   "worker --master ADDR",
-		Short: "Work for a cluster",
-		Long: `Work for the cluster that a master leads. A worker looks for its master for --hold, also when that is restarted, and
-keeps its shares of graphs meanwhile. An interrupt lets it leave: what runs on it may end. It ends with status 1 when the master
-refuses it. A child process beside it tells the master how it died, if it does.
+		Short: "Take part in a cluster as a worker",
+		Long: `Work for the cluster of a master. If the master does not answer, the worker
+tries for --hold and keeps its partitions of graphs. It ends with status 1 if the master refuses
+it. An interrupt drains the worker: running jobs may end. A child process reports to the master how
+the worker died.
 
-Workers send each other messages by TCP: each listens at --data-listen, by default at a free port of the address by which
-it reaches the master. At --listen, by default such a port too, Prometheus finds metrics at /metrics, and what starts
-processes /healthz and /readyz.`,
+Workers send each other messages by TCP. Each listens at --data-listen. --listen serves /metrics
+for Prometheus, and /healthz and /readyz for process supervisors. By default both are free ports of
+the address from which the worker reaches the master.`,
 		Example: `  superstep worker --master 127.0.0.1:7700
   superstep worker --master 10.0.0.1:7700 --name w3 --site rack2 --tls-cert w.pem --tls-key w-key.pem --tls-ca ca.pem --gossip-listen 10.0.0.3:7701 --gossip-key-file key`,
 		Args: exactly(0, "no arguments"),
@@ -63,20 +64,20 @@ processes /healthz and /readyz.`,
 	cmd.Flags().SortFlags = false
 	w.client.define(cmd)
 	insecureFlag(cmd.Flags(), &w.insecureToken)
-	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name files below `DIR` alone; several times for several (default: any that this process can read)")
+	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name only files below `DIR`; may be repeated (default: any file that this process can read)")
 	_ = cmd.MarkFlagDirname("data-root")
-	cmd.Flags().StringVar(&w.name, "name", "", "be called `NAME` (default: the host's name and the process's number)")
-	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for where the worker is, such as a rack")
-	cmd.Flags().StringVar(&w.listen, "listen", "", "answer at `ADDR`, HOST:PORT, what is counted and whether the worker is ready; off for nowhere (default: a free port of the address that reaches the master)")
-	cmd.Flags().StringVar(&w.data, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any (default: a free port of the address that reaches the master)")
-	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` by which others reach this worker (default: that of --data-listen, and of --listen)")
+	cmd.Flags().StringVar(&w.name, "name", "", "the `NAME` of the worker (default: host name and process id)")
+	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for the place of the worker, such as a rack")
+	cmd.Flags().StringVar(&w.listen, "listen", "", "serve metrics and health at `ADDR`, HOST:PORT; off disables it (default: a free port of the address that reaches the master)")
+	cmd.Flags().StringVar(&w.data, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)")
+	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` at which others reach this worker (default: the host of --data-listen, and of --listen)")
 	threadsFlag(cmd, &w.threads)
-	w.compress = wordFlag(cmd, "compress", "compress what goes to other workers: where that is faster than the link, as measured, or always, or never", "auto", "on", "off")
+	w.compress = wordFlag(cmd, "compress", "compress messages to other workers: auto if compressing is faster than the measured link, on always, off never", "auto", "on", "off")
 	w.window.define(cmd)
 	w.memory.define(cmd)
-	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, to find the master when it is elsewhere")
-	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master is not there, and look for it; then end with status 1")
-	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1 when a command does not stop within `TIME` of being told to, as a Compute without end: to be started anew")
+	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, through which the worker finds the master")
+	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master does not answer; then end with status 1")
+	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1, to be restarted, if a cancelled command does not stop within `TIME`, such as a Compute that never returns")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
 	w.withInput.define(cmd)

@@ -41,6 +41,7 @@ type (
 	Bounded      interface{ MaxSupersteps() int }
 	Mutating     interface{ Mutations() pregel.Mutations }
 	ScoreNaming  interface{ ScoreName() string }
+	Helpful      interface{ Help() string }
 )
 
 // untyped are these as types.
@@ -48,7 +49,7 @@ var untyped = []reflect.Type{
 	reflect.TypeFor[Validating](), reflect.TypeFor[Judging](), reflect.TypeFor[Monotonic](), reflect.TypeFor[NonNegative](),
 	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
 	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
-	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](),
+	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](), reflect.TypeFor[Helpful](),
 }
 
 // methods are a program's optional methods, found once per job.

@@ -49,8 +49,12 @@ func Register(name string, p pregel.Erased) Registered {
 		}
 		return NewProgram(fresh)
 	}
+	help := "a program of this binary"
+	if h, ok := p.Program.(Helpful); ok && p.Program != nil {
+		help = h.Help()
+	}
 	return Registered{
-		Name: name, Help: "a program of this binary", Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"google.golang.org/protobuf/proto"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -158,6 +160,11 @@ func reads(p engine.Registered, program engine.Program, source *control.GraphSou
 	return nil
 }
 
+// Inputs are the columns of a program that --column fills.
+func Inputs(p engine.Program) []kernel.Property {
+	return slices.DeleteFunc(slices.Clone(p.Properties()), func(c kernel.Property) bool { return c.Private })
+}
+
 // WeightsText says what a program does with the weights of edges.
 func WeightsText(p engine.Registered) (string, error) {
 	program, err := p.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
@@ -167,7 +174,7 @@ func WeightsText(p engine.Registered) (string, error) {
 	case program.Weights() != edges.Unweighted:
 		return "needed; --unit-weights makes each 1", nil
 	case p.KeepWeights:
-		return "read by its own functions, where there are any", nil
+		return "optional: the program reads them, if the graph has them", nil
 	}
 	return "not read: --weight-column is refused", nil
 }

@@ -7,11 +7,15 @@ import (
 	"go/parser"
 	"go/token"
 	"path/filepath"
+	"regexp"
 	"strconv"
 
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/resultlines"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // algorithms lists the built-in programs with their parameters, and the comments of their types.
@@ -41,6 +45,16 @@ func algorithms(to *text, root string) error {
 		}
 		if len(types[p.Name]) == 0 {
 			return fmt.Errorf("internal/builtin/table.go has no type for the program %s", p.Name)
+		}
+		made, err := p.New(nil, func(uint64) (pregel.VertexID, bool) { return 0, true })
+		if err != nil {
+			return err
+		}
+		for _, c := range jobspec.Inputs(made) {
+			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name, code(c.Name), c.Type))
+		}
+		if names := (resultlines.Form{Fields: made.Fields()}).Names(); len(names) > 1 {
+			to.line("Fields of the result, in the order of `--output`: " + codes(names) + ".")
 		}
 		rows = nil
 		for _, q := range p.Parameters {
@@ -94,6 +108,9 @@ func typesOf(file string) (map[string][]string, error) {
 	return types, nil
 }
 
+// links are references to identifiers in comments, such as [pregel.None].
+var links = regexp.MustCompile(`\[(\*?[A-Za-z][\w.]*)\]`)
+
 // commentsOf returns the comments of a package's types as plain text.
 func commentsOf(dir string) (map[string]string, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
@@ -114,7 +131,8 @@ func commentsOf(dir string) (map[string]string, error) {
 			}
 			for _, spec := range g.Specs {
 				if t := spec.(*ast.TypeSpec); g.Doc != nil {
-					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(g.Doc.Text())))
+					text := links.ReplaceAllString(g.Doc.Text(), "$1") // no link leads anywhere from here
+					all[t.Name.Name] = string(printer.Text(new(comment.Parser).Parse(text)))
 				}
 			}
 		}

@@ -70,14 +70,15 @@ func Unquoted(text string) string {
 	return text
 }
 
-// Number reads a field that is a number or a truth value, which is 1 or 0. It may be infinite, or NaN.
+// Number reads a field that is a number or a truth value, which is 1 or 0. It may be infinite, or NaN. The largest int64 is
+// infinite too: programs give it to vertices that they did not reach.
 func Number(text string) (x float64, ok bool) {
 	switch text {
 	case "true":
 		return 1, true
 	case "false":
 		return 0, true
-	case "infinity":
+	case "infinity", "9223372036854775807":
 		return math.Inf(1), true
 	case "-infinity":
 		return math.Inf(-1), true

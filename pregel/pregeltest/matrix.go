@@ -13,22 +13,35 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Matrix runs a program over a graph in every way it can be run (partitions x grids x deliveries x threads, with all
-// encodings, uncombined and deterministic runs among them) and fails the test when results differ, with a setting that shows it. It
-// returns the result of one partition and one thread.
+// Matrix runs a program on a graph with many combinations of partitions, grids, deliveries and
+// threads, deterministic or not. If two results differ, it fails the test and prints both settings.
+// It returns the result of the first run, with one partition and one thread.
 //
-// Values are equal if reflect.DeepEqual says so, and then the numbers of supersteps and messages must be too. A program
-// whose values may differ, such as one that adds floats or keeps any one message, brings a function that tells which are
-// as good as each other: see [Within]. Of deterministic runs all values must be equal even so. What cannot be had in a grid
-// ([pregel.ErrGrid]) is left out there.
+// Values are compared by reflect.DeepEqual; the numbers of supersteps and messages must be equal
+// too. If values may differ, as sums of floats do, pass a function that compares two values, such
+// as [Within]. The values of deterministic runs must be equal in any case. Matrix skips a grid in
+// which the program fails with [pregel.ErrGrid].
 //
-// The test fails, too, when a slice, a map or what else a message points to is changed after it was sent, by its sender, a
-// receiver or the combiner: the messages are looked at when they are sent, and again after each superstep until they have been read, or
-// longer if they are few. So it does when vertices or Coordinate change a field of the program, and when the program's Resend sends other
-// messages than were sent, in any superstep. A list program that keeps the slice of its messages finds zeros there.
+// The test also fails if
+//   - memory that a message points to changes after the message was sent: Matrix compares messages
+//     when they are sent, and after each superstep until they have been read;
+//   - a vertex or Coordinate changes a field of the program;
+//   - Resend sends other messages than the program sent.
+//
+// A list program that keeps the slice of its messages finds zeros in it.
 func Matrix[V, M any](t testing.TB, g *superstep.Graph, p pregel.Program[V, M], same ...func(a, b V) bool) *superstep.Result[V] {
 	t.Helper()
-	m := matrix[V, M]{g: g, p: p, same: laws.Same[V], counts: len(same) == 0}
+	return MatrixWith(t, g, p, superstep.Options{}, same...)
+}
+
+// MatrixWith is [Matrix] with options for all its runs, such as Columns and Seed. It sets Threads,
+// Delivery and Deterministic itself.
+func MatrixWith[V, M any](
+	t testing.TB, g *superstep.Graph, p pregel.Program[V, M], o superstep.Options,
+	same ...func(a, b V) bool,
+) *superstep.Result[V] {
+	t.Helper()
+	m := matrix[V, M]{g: g, p: p, o: o, same: laws.Same[V], counts: len(same) == 0}
 	if len(same) > 0 {
 		m.same = same[0]
 	}
@@ -101,6 +114,7 @@ func ways() []way {
 type matrix[V, M any] struct {
 	g      *superstep.Graph
 	p      pregel.Program[V, M]
+	o      superstep.Options
 	same   func(a, b V) bool
 	counts bool // supersteps and messages are compared too
 
@@ -120,7 +134,9 @@ func (m *matrix[V, M]) run(w way) error {
 		}
 		m.parted = parted // results name vertices by it: it is left to the garbage collector
 	}
-	res, err := superstep.Run(engine.Watch(ctx, new(sentMessages)), m.parted, m.p, w.o)
+	o := m.o
+	o.Threads, o.Delivery, o.Deterministic = w.o.Threads, w.o.Delivery, w.o.Deterministic
+	res, err := superstep.Run(engine.Watch(ctx, new(sentMessages)), m.parted, m.p, o)
 	if errors.Is(err, pregel.ErrGrid) {
 		return nil
 	}

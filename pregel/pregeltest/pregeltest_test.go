@@ -273,3 +273,40 @@ type noLoops struct{ pregel.Combiner[int] }
 func (noLoops) Kernel(kernel.Binding) (kernel.Kernel[int], error) {
 	return nil, fmt.Errorf("of no kernel: %d", 1)
 }
+
+var people = pregel.NewVertexColumn[int64]("people")
+
+// nearby adds the people of the in-neighbours, and a random number.
+type nearby struct{}
+
+func (nearby) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (nearby) Columns() []pregel.Column         { return []pregel.Column{people} }
+func (nearby) Init(v *pregel.Vertex[[2]int64, int64]) {
+	v.Set([2]int64{0, v.Rand().Int64()})
+	v.SendToAllNeighbors(people.Of(v))
+}
+
+func (nearby) Compute(v *pregel.Vertex[[2]int64, int64], sum int64) {
+	v.Set([2]int64{sum, v.Value()[1]})
+	v.VoteToHalt()
+}
+
+// TestMatrixWithOptions: columns and the seed reach every run.
+func TestMatrixWithOptions(t *testing.T) {
+	g := Graph(t, "0>1 1>2 0>2 5>0")
+	random := map[int64]bool{}
+	for seed := range uint64(2) {
+		res := MatrixWith(t, g, nearby{}, superstep.Options{
+			Seed: seed, Columns: []superstep.Input{superstep.From(people, func(id uint64) int64 { return int64(id) + 1 })},
+		})
+		for i, want := range []int64{6, 1, 3, 0} {
+			if got := Values(res)[i]; got[0] != want {
+				t.Errorf("vertex %d: found %d, want %d", i, got[0], want)
+			}
+			random[Values(res)[i][1]] = true
+		}
+	}
+	if len(random) != 8 {
+		t.Errorf("two seeds gave %d numbers, want 8", len(random))
+	}
+}

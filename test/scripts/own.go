@@ -194,6 +194,7 @@ var (
 )
 
 func (Adds) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (Adds) Help() string                     { return "adds up a and b" }
 func (Adds) Columns() []pregel.Column         { return []pregel.Column{addsA, addsB} }
 
 func (Adds) Compute(v *vertex, _ int64) {
