@@ -41,6 +41,7 @@ type (
 	Bounded      interface{ MaxSupersteps() int }
 	Mutating     interface{ Mutations() pregel.Mutations }
 	ScoreNaming  interface{ ScoreName() string }
+	OfInputIDs   interface{ InputIDs() }
 )
 
 // untyped are these as types.
@@ -48,7 +49,7 @@ var untyped = []reflect.Type{
 	reflect.TypeFor[Validating](), reflect.TypeFor[Judging](), reflect.TypeFor[Monotonic](), reflect.TypeFor[NonNegative](),
 	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
 	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
-	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](),
+	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](), reflect.TypeFor[OfInputIDs](),
 }
 
 // methods are a program's optional methods, found once per job.
@@ -66,6 +67,7 @@ type methods struct {
 	monotone     bool
 	nonNegative  bool
 	asynchronous bool
+	inputIDs     bool
 	direction    pregel.Direction
 	aggregates   []kernel.Aggregate
 	properties   []kernel.Property
@@ -121,6 +123,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	monotonic, _ := value.(Monotonic)
 	nonNegative, _ := value.(NonNegative)
 	asynchronous, _ := value.(Asynchronous)
+	_, m.inputIDs = value.(OfInputIDs)
 	m.monotone, m.nonNegative, m.asynchronous = monotonic != nil, nonNegative != nil, asynchronous != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -137,6 +140,8 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
+	case m.inputIDs && p.Value.Kind() != reflect.Uint64:
+		return nil, fmt.Errorf("%s: InputIDs is for values of type uint64", name)
 	case m.mutations != nil && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
 	case m.mutations != nil && m.Has("Resend"):
