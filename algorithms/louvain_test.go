@@ -185,7 +185,7 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 	}
 	packed := edges.Pack(uint64(n), tuples, weights)
 	defer packed.Close()
-	if err := verify.Louvain(verify.Graph{Edges: packed, Vertices: n}, 1e-12, named); err != nil {
+	if err := verify.Louvain(verify.Graph{Edges: packed, Vertices: n}, 1e-12, q, named); err != nil {
 		t.Error(err)
 	}
 	return found, q

@@ -208,7 +208,9 @@ func TestWrongResults(t *testing.T) {
 			mistake[uint64]{"an iteration too few", func(_ *rand.Rand, _ reference.Graph, x []uint64) { copy(x, labels(k-1)) }}), nil)
 		rejects(t, all, "lcc", rng, r, reference.LCC(r), func(x []float64) error { return LCC(g, x) }, exact, nil)
 		rejects(t, all, "triangles", rng, r, reference.Triangles(r), func(x []int64) error { return Triangles(g, x) }, wholes(), nil)
-		rejects(t, all, "kcore", rng, r, reference.Cores(r), func(x []int64) error { return KCore(g, x) }, wholes(), nil)
+		cores, least := reference.Cores(r), 1+rng.Int64N(3)
+		rejects(t, all, "kcore", rng, r, cores, func(x []int64) error { return KCore(g, x) }, wholes(), nil)
+		rejects(t, all, "kcore, one core", rng, r, inCore(g, least, cores), func(x []int64) error { return InCore(g, least, x) }, wholes(), nil)
 
 		stale := func(ranks func(k int) []float64) []mistake[float64] {
 			near := func(x, y []float64) bool {
@@ -233,6 +235,8 @@ func TestWrongResults(t *testing.T) {
 		rejects(t, all, "pagerank", rng, r, rank(k), func(x []float64) error { return Ranks(g, 0.85, k, 0, x) }, stale(rank), nil)
 		sure := func(k int) []float64 { return reference.PageRank(r, 1, k) }
 		rejects(t, all, "pagerank, damping 1", rng, r, sure(k), func(x []float64) error { return Ranks(g, 1, k, 0, x) }, stale(sure), nil)
+		personal := func(k int) []float64 { return reference.PageRank(r, 0.85, k, source) }
+		rejects(t, all, "pagerank, a source", rng, r, personal(k), func(x []float64) error { return Ranks(g, 0.85, k, 0, x, source) }, stale(personal), nil)
 		score := func(k int) []float64 { return reference.Eigenvector(r, k) }
 		rejects(t, all, "eigenvector", rng, r, score(k), func(x []float64) error { return Eigenvector(g, k, 0, x) }, stale(score), nil)
 		hub, authority := reference.HITS(r, k)
@@ -282,6 +286,15 @@ func TestWrongResults(t *testing.T) {
 		rejects(t, all, "coloring", rng, r, color, func(x []int64) error { return Coloring(g, x) }, wholes(), func(x []int64) bool { return coloringIsRight(joined, x) })
 		rejects(t, all, "matching", rng, r, partner, func(x []int64) error { return Matching(g, x) }, wholes(), func(x []int64) bool { return matchingIsRight(joined, x) })
 
+		undirected, whole := r, g
+		undirected.Directed, whole.Directed = false, false
+		settled := alone(undirected).settle(true)
+		q, communities := settled.modularity(), settled.names()
+		rejects(t, all, "louvain", rng, undirected, communities, func(x []uint64) error { return Louvain(whole, 1e-12, settled.of(x).modularity(), x) },
+			append(ids, wrongCommunities(settled)...), settled.right)
+		rejects(t, all, "louvain, modularity", rng, reference.Graph{N: 1}, []float64{q}, func(x []float64) error { return Louvain(whole, 1e-12, x[0], communities) },
+			wrongModularities(settled), func(x []float64) bool { return math.Abs(x[0]-q) <= 1e-9 })
+
 		apply := func(x []float64) []float64 {
 			y := make([]float64, r.N)
 			for i, a := range r.Arcs {
@@ -310,8 +323,8 @@ func TestWrongResults(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d right results accepted, %d kinds of wrong ones rejected: %v", what, d.accepted, tried, d.rejected)
-		if tried < 10 {
-			t.Errorf("%s: only %d kinds of mistakes were made often enough", what, tried)
+		if tried < 10 || d.accepted < 1000 {
+			t.Errorf("%s: only %d kinds of mistakes were made often enough, and %d right results", what, tried, d.accepted)
 		}
 	}
 }

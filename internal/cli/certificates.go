@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -108,7 +109,11 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Louvain(c.Graph, p.EffectiveTolerance(), vertices(c))
+		var modularity float64
+		if err := json.Unmarshal(c.aggregates["modularity"], &modularity); err != nil {
+			return fmt.Errorf("the modularity that was reported: %w", err)
+		}
+		return verify.Louvain(c.Graph, p.EffectiveTolerance(), modularity, vertices(c))
 	}},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},

@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/names"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // certificate checks results by what they must be, apart from the engine that made them.
@@ -33,6 +34,7 @@ type claim struct {
 	columns    []columnFile                   // what columns of vertices began with
 	names      *names.Dictionary              // of the vertices, by input ids, or nil
 	named      bool                           // values have names
+	aggregates trace.Aggregates               // what reports say
 	converged  bool
 
 	wrong atomic.Pointer[valueError] // a value that is none
@@ -58,7 +60,7 @@ func certifiable(spec *control.JobSpec) error {
 }
 
 // certify checks a result of the job, whose values text appends, by the graph. If they are named they have names for vertices.
-func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byte, named bool, supersteps int, converged bool) error {
+func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byte, named bool, supersteps int, converged bool, aggregates trace.Aggregates) error {
 	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
 	if !converged && !certificates[l.spec.Program].stopped {
 		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
@@ -80,7 +82,7 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns, names: g.Names, named: named,
+		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns, names: g.Names, named: named, aggregates: aggregates,
 	}
 	err = certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
