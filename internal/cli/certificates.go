@@ -113,7 +113,7 @@ var certificates = map[string]certificate{
 		if err := json.Unmarshal(c.aggregates["modularity"], &modularity); err != nil {
 			return fmt.Errorf("the modularity that was reported: %w", err)
 		}
-		return verify.Louvain(c.Graph, p.EffectiveTolerance(), modularity, vertices(c))
+		return verify.Louvain(c.Graph, p.Tolerance, modularity, vertices(c))
 	}},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
