@@ -15,8 +15,9 @@ import (
 // in a graph without, and may be negative; of equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
 // the same for any number of partitions.
 //
-// The value of a vertex is the representative of its tree, which is the member with most edges, of equals the first in the input, and its
-// edges in the forest as other:weight. A name has a backslash before each of its blanks, colons, semicolons and backslashes.
+// The value of a vertex is the representative of its tree, which is the member with most edges, of
+// equals the first in the input, and its edges in the forest as other:weight. A name has a
+// backslash before each of its blanks, colons, semicolons and backslashes.
 //
 // It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves it, and the trees that it joins become one,
 // so that there are at most half as many, but for those that no edge leaves. Vertices know their tree by its root. The roots that are
@@ -26,7 +27,8 @@ import (
 // wants --grid Nx1.
 type MSF struct{}
 
-// Branch is what MSF finds about a vertex: the representative of its tree, and its edges in the forest by rising To.
+// Branch is what MSF finds about a vertex: the representative of its tree, and its edges in the
+// forest by rising To.
 type Branch struct {
 	Tree  ID
 	Edges []TreeEdge
@@ -56,7 +58,8 @@ func (MSF) ValidateGraph(g pregel.GraphInfo) error {
 	return nil
 }
 
-// Plan is the rounds. At the end all vertices find their root, those inside of trees too, and then the representative of their tree.
+// Plan is the rounds. At the end all vertices find their root, those inside of trees too, and then
+// the representative of their tree.
 func (MSF) Plan() pregel.Plan {
 	done := func(r *plan.Round) bool { return !msfGrown.Value(r) }
 	return plan.Sequence(
@@ -139,7 +142,8 @@ func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.Send(root, v.ID())
 }
 
-// msfName names each tree by its representative, the member of the least id: all send their ids to the root, which answers.
+// msfName names each tree by its representative, the member of the least id: all send their ids to
+// the root, which answers.
 type msfName struct{}
 
 func (msfName) Columns() []pregel.Column { return []pregel.Column{msfRoot} }

@@ -86,7 +86,9 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 }
 
 // unnamed returns lines of a column by input ids, of lines by names.
-func (r *run) unnamed(ctx context.Context, column kernel.Property, batch [][]byte, file string) ([][]byte, error) {
+func (r *run) unnamed(
+	ctx context.Context, column kernel.Property, batch [][]byte, file string,
+) ([][]byte, error) {
 	lines, names := make([]graphio.NamedValue, len(batch)), []string(nil)
 	labels := map[string]uint64{}
 	for i, text := range batch {
@@ -128,7 +130,8 @@ func (r *run) unnamed(ctx context.Context, column kernel.Property, batch [][]byt
 		if name, ok := engine.NameIn(column, v.Text); ok && r.figures().Named {
 			value, known := labels[name]
 			if !known {
-				return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q as a value", name), "one of the graph, or -1")
+				found := fmt.Sprintf("vertex %.80q as a value", name)
+				return nil, graphio.LineError(file, v.Line, found, "one of the graph, or -1")
 			}
 			v.Text = strconv.AppendUint(nil, value, 10)
 		}

@@ -148,7 +148,10 @@ func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collec
 }
 
 // namesOf returns the names of some vertices, and of those that their values are, by input id.
-func (j *job) namesOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID, of func(pregel.VertexID) uint64) (map[uint64][]byte, error) {
+func (j *job) namesOf(
+	ctx context.Context, group *collective.Group, call collective.Call,
+	some []pregel.VertexID, of func(pregel.VertexID) uint64,
+) (map[uint64][]byte, error) {
 	names, wanted, line := make(map[uint64][]byte, len(some)), []uint64(nil), []byte(nil)
 	want := func(dst []byte, label uint64) []byte {
 		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() { // a vertex that was added has no name
@@ -207,7 +210,8 @@ type labelled struct {
 	byID   map[pregel.VertexID]uint64 // made when another is
 }
 
-// of returns the input id of a vertex. After the first time a program's OutputLabels may ask for vertices in another order.
+// of returns the input id of a vertex. After the first time a program's OutputLabels may ask for
+// vertices in another order.
 func (l *labelled) of(id pregel.VertexID) uint64 {
 	if l.next < len(l.ids) && l.ids[l.next] == id {
 		label := l.labels[l.next]

@@ -10,8 +10,8 @@ const (
 )
 
 // Louvain checks communities of high modularity, which no small change raises by more than the
-// tolerance, but for rounding, and the modularity that was reported. Communities are named by vertices, here those of the input; loops
-// and parallel edges count as they do for modularity:
+// tolerance, but for rounding, and the modularity that was reported. Communities are named by
+// vertices, here those of the input; loops and parallel edges count as they do for modularity:
 //
 //   - member: the vertex that names a community is its representative (see Graph.representatives);
 //   - connected: paths of edges of positive weight within a community join all its members;
@@ -34,7 +34,8 @@ func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 	if err != nil {
 		return err
 	}
-	size, degree, sums, total, found := make([]int, len(community)), make([]float64, len(community)), make([]float64, len(community)), 0.0, 0.0
+	size, total, found := make([]int, len(community)), 0.0, 0.0
+	degree, sums := make([]float64, len(community)), make([]float64, len(community))
 	parts := newUnion(len(community))
 	for v, c := range community {
 		for i, w := range all.weights(v) {

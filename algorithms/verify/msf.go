@@ -13,8 +13,8 @@ type Branch struct {
 	Weight float64
 }
 
-// MSF checks a minimum spanning forest, of which each vertex has its tree, by its representative, and its edges. It makes one by Kruskal's algorithm
-// (1956), whose weights are those of any other:
+// MSF checks a minimum spanning forest, of which each vertex has its tree, by its representative,
+// and its edges. It makes one by Kruskal's algorithm (1956), whose weights are those of any other:
 //
 //   - edge: each is an edge of the graph, with its weight, and both its ends have it;
 //   - cycle: edges make no cycle;

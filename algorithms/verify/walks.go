@@ -30,13 +30,17 @@ func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error 
 		return err
 	}
 	if ratio, of := out.ratio(steps, number, length, p, q); !(ratio <= math.Log(mostRatio)) {
-		return violation("chance", "the steps %s are as they should be in one case of 10^%.0f at most", of, ratio/math.Ln10)
+		return violation("chance", "the steps %s are as they should be in one case of 10^%.0f at most",
+			of, ratio/math.Ln10)
 	}
 	return nil
 }
 
-// steps returns the steps of walks by where they start, in their order, with the vertex before if before says so.
-func (a adjacency) steps(g Graph, number, length int, before bool, walks [][][]uint64) (map[state][]uint32, error) {
+// steps returns the steps of walks by where they start, in their order, with the vertex before if
+// before says so.
+func (a adjacency) steps(
+	g Graph, number, length int, before bool, walks [][][]uint64,
+) (map[state][]uint32, error) {
 	steps := map[state][]uint32{}
 	for v, all := range walks {
 		if len(all) != number {
@@ -81,9 +85,9 @@ func tilts() (all []float64) {
 	return all
 }
 
-// ratio returns the logarithm of how much likelier steps are if they are chosen in some wrong way than
-// if they are chosen as they should be, and of which steps that is said. It is the mean over many ways, of three
-// families:
+// ratio returns the logarithm of how much likelier steps are if they are chosen in some wrong way
+// than if they are chosen as they should be, and of which steps that is said. It is the mean over
+// many ways, of three families:
 //
 //   - steps of a kind (along the first half of arcs, back, to neighbours of the vertex before) are
 //     likelier everywhere, or less, by a factor;
@@ -91,11 +95,16 @@ func tilts() (all []float64) {
 //     which count as much as some number of imagined right ones. For many steps these are chi-square
 //     tests, of the counts of all choices and of those of each state.
 //
-// Given the steps before it, a right step multiplies the ratio of each way by a factor whose mean is
-// 1. So the mean of each ratio is 1, and so is that of their mean, by whatever states the walks go. By
-// Markov's inequality it is above mostRatio for one in mostRatio right results at most (Ville 1939).
-func (a adjacency) ratio(steps map[state][]uint32, number, length int, p, q float64) (ratio float64, of string) {
-	order := slices.SortedFunc(maps.Keys(steps), func(s, t state) int { return cmp.Or(cmp.Compare(s.at, t.at), cmp.Compare(s.before, t.before)) })
+// Given the steps before it, a right step multiplies the ratio of each way by a factor whose mean
+// is 1. So the mean of each ratio is 1, and so is that of their mean, by whatever states the walks
+// go. By Markov's inequality it is above mostRatio for one in mostRatio right results at most
+// (Ville 1939). The mean pays for the number of ways, as Bonferroni's correction does.
+func (a adjacency) ratio(
+	steps map[state][]uint32, number, length int, p, q float64,
+) (ratio float64, of string) {
+	order := slices.SortedFunc(maps.Keys(steps), func(s, t state) int {
+		return cmp.Or(cmp.Compare(s.at, t.at), cmp.Compare(s.before, t.before))
+	})
 	states, tilts := len(a.start)-1, tilts()
 	var imagined []float64
 	for x := 1.0; x <= max(1, float64(states)*float64(number)*float64(length)); x *= 2 {
@@ -106,7 +115,8 @@ func (a adjacency) ratio(steps map[state][]uint32, number, length int, p, q floa
 		kinds = append(kinds, "back", "to neighbours of the vertex before")
 		states += len(a.to)
 	}
-	ofKinds, everywhere, alone := make([]float64, len(kinds)*len(tilts)), make([]float64, len(imagined)), []float64{}
+	ofKinds, alone := make([]float64, len(kinds)*len(tilts)), []float64{}
+	everywhere := make([]float64, len(imagined))
 	for _, s := range order {
 		list, share := a.shares(s, p, q)
 		found, here := make([]float64, len(list)), make([]float64, len(imagined))
@@ -141,7 +151,9 @@ func (a adjacency) ratio(steps map[state][]uint32, number, length int, p, q floa
 			}
 		}
 	}
-	ratios := []float64{logMean(everywhere, len(everywhere)), logMean(alone, states), logMean(ofKinds, len(ofKinds))}
+	ratios := []float64{
+		logMean(everywhere, len(everywhere)), logMean(alone, states), logMean(ofKinds, len(ofKinds)),
+	}
 	ratio = logMean(ratios, len(ratios))
 	switch slices.Max(ratios) {
 	case ratios[0]:

@@ -79,7 +79,8 @@ func (p *partition) enter(vertices []int, community int) {
 // unused is a community of no vertex.
 func (p *partition) unused() int { return slices.Max(p.community) + 1 }
 
-// part are the members of a vertex's community that paths of positive weight in it join to the vertex.
+// part are the members of a vertex's community that paths of positive weight in it join to the
+// vertex.
 func (p *partition) part(of int) []int {
 	joined := newUnion(p.r.N)
 	for u := range p.r.N {
@@ -92,8 +93,8 @@ func (p *partition) part(of int) []int {
 	return p.members(func(v int) bool { return joined.find(v) == joined.find(of) })
 }
 
-// improve makes the first change that gains: a vertex moves to a community or to one of its own, two
-// communities become one if merges says so, or a part that is not connected leaves. It reports
+// improve makes the first change that gains: a vertex moves to a community or to one of its own,
+// two communities become one if merges says so, or a part that is not connected leaves. It reports
 // whether there was one.
 func (p *partition) improve(merges bool) bool {
 	for v := range p.r.N {
@@ -154,8 +155,8 @@ func (p *partition) right(names []uint64) bool {
 	return slices.Equal(other.names(), names) && (p.total > 0 && !other.improve(true) || p.total == 0 && slices.Equal(names, alone(p.r).names()))
 }
 
-// wrongCommunities are mistakes of Louvain in the communities that it finds. They are named by their
-// representatives as they should be.
+// wrongCommunities are mistakes of Louvain in the communities that it finds. They are named by
+// their representatives as they should be.
 func wrongCommunities(p *partition) (all []mistake[uint64]) {
 	mistaken := func(name string, change func(rng *rand.Rand, p *partition)) {
 		all = append(all, mistake[uint64]{name, func(rng *rand.Rand, _ reference.Graph, x []uint64) {

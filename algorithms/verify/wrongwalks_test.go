@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// town is a random graph of a circle, and arcs from each vertex to any; one more is parallel to each third arc.
+// town is a random graph of a circle, and arcs from each vertex to any; one more is parallel to
+// each third arc.
 func town(t *testing.T, rng *rand.Rand, n, arcs int) (Graph, adjacency) {
 	var tuples [][2]uint64
 	for v := range n {
@@ -25,7 +26,8 @@ func town(t *testing.T, rng *rand.Rand, n, arcs int) (Graph, adjacency) {
 	return g, out
 }
 
-// walk takes walks by weights of the vertex before, which is -1 at first, the one at hand, and the arc.
+// walk takes walks by weights of the vertex before, which is -1 at first, the one at hand, and the
+// arc.
 func (a adjacency) walk(rng *rand.Rand, number, length int, weight func(before, at, i int) float64) [][][]uint64 {
 	all := make([][][]uint64, len(a.start)-1)
 	for v := range all {

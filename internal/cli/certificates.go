@@ -245,7 +245,8 @@ func verticesOrNone(c *claim) []int64 {
 	})
 }
 
-// next reads the vertex that a text begins with, where a backslash is before what would end it, and returns what follows.
+// next reads the vertex that a text begins with, where a backslash is before what would end it, and
+// returns what follows.
 func (c *claim) next(text string) (vertex int64, rest string, err error) {
 	var name []byte
 	i := 0

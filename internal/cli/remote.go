@@ -167,7 +167,8 @@ func (r *remoteResult) verify(ctx context.Context) error {
 	form := r.form(r.app)
 	texts, err := l.texts(r.lines, form)
 	if err == nil {
-		err = l.certify(ctx, func(dst []byte, v int) []byte { return append(dst, texts[v]...) }, form.Named, int(r.job.Supersteps), r.job.Converged, r.job.FinalAggregates())
+		text := func(dst []byte, v int) []byte { return append(dst, texts[v]...) }
+		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), r.job.Converged, r.job.FinalAggregates())
 	}
 	if wrong := new(valueError); errors.As(err, &wrong) {
 		return fmt.Errorf("the result of job %s: %w", r.job.Id, wrong)

@@ -88,7 +88,8 @@ func (l *loaded) vertexParameters() (map[string]string, error) {
 	return values, nil
 }
 
-// unnamed reads lines of a result with names: the input ids of the vertices, and the values, with blanks between fields.
+// unnamed reads lines of a result with names: the input ids of the vertices, and the values, with
+// blanks between fields.
 func unnamed(lines []byte, form resultlines.Form, find func(name string) (uint64, bool)) (labels []uint64, values []string, err error) {
 	for line := range bytes.Lines(lines) {
 		vertex, value := form.Cut(line)

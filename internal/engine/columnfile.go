@@ -63,9 +63,11 @@ func readable(c kernel.Property) error {
 	return nil
 }
 
-// ReadFile sets the values that a file has, as results are written, in one of its columns. It returns how many these are. Vertices of a graph with names are called by their names there; ends of edges but those in a
-// table, by their input ids. The graph is in this process as a whole. A vertex that the file does not name keeps its zero, but all
-// edges have values; what is not in the graph is an error, and so is a vertex that is named twice.
+// ReadFile sets the values that a file has, as results are written, in one of its columns. It
+// returns how many these are. Vertices of a graph with names are called by their names there; ends
+// of edges but those in a table, by their input ids. The graph is in this process as a whole. A
+// vertex that the file does not name keeps its zero, but all edges have values; what is not in the
+// graph is an error, and so is a vertex that is named twice.
 func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, column graphio.Column) (values int, err error) {
 	vertex := func(v *graphio.Value, end int) (id pregel.VertexID, found, expected string) {
 		label, ok := [2]uint64{v.ID, v.To}[end], true

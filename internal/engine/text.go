@@ -74,7 +74,8 @@ func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexI
 	return j.AppendNamedAs(dst, id, label, nil)
 }
 
-// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids, unless it is nil.
+// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids,
+// unless it is nil.
 func (j *Job) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
 	start := len(dst)
 	return quote(j.text(dst, id, label, name), start)
@@ -125,7 +126,8 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) u
 	return appender{j.IDs(), label, name}.value(dst, r.instance.Any(local))
 }
 
-// escape puts a backslash before the bytes from start on that OutputLabels may write between vertices.
+// escape puts a backslash before the bytes from start on that OutputLabels may write between
+// vertices.
 func escape(dst []byte, start int) []byte {
 	if !bytes.ContainsAny(dst[start:], ` :;\`) {
 		return dst
