@@ -12,6 +12,9 @@ import (
 // those that edges of either direction join it to, and count by edges: twice if joined both ways, and as often as there are parallel
 // edges; a loop is an edge to itself. A vertex without neighbours keeps its label.
 //
+// A label is a vertex, and is written as the input calls it. Where vertices have names, the least
+// is the first by name. It need not be a member of its community.
+//
 // All vertices take their labels at once, so that parts of a graph may oscillate, such as bipartite ones: hence the limit of iterations.
 // A run ends before it when no label changes, for then none ever will. An iteration is one superstep of a message along every edge.
 //
@@ -35,6 +38,9 @@ func (CDLP) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{relabel
 
 // Direction is both: labels go along edges and against them.
 func (CDLP) Direction() pregel.Direction { return pregel.Both }
+
+// InputIDs says that labels are input ids.
+func (CDLP) InputIDs() {}
 
 // Group is the label, by which communities are counted.
 func (CDLP) Group(label uint64) uint64 { return label }

@@ -35,8 +35,8 @@ import (
 // along every edge. It looks at edges, so it cannot run in a grid of partitions with more than one
 // row and column: use --grid Nx1.
 type Louvain struct {
-	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"a vertex moves only for a gain of modularity above this"`        // 0 means 1e-12
-	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of rounds of moves before communities are merged"` // 0 means 100
+	Tolerance  float64 `param:"tolerance" default:"1e-12" zero:"refused" help:"a vertex moves only for a gain of modularity above this"`
+	Iterations int     `param:"iterations" default:"100" zero:"refused" help:"largest number of rounds of moves before communities are merged"`
 }
 
 var (
@@ -98,12 +98,9 @@ func (Louvain) ValidateGraph(g pregel.GraphInfo) error {
 // NonNegative says that no weight may be negative.
 func (Louvain) NonNegative() {}
 
-// EffectiveTolerance returns the Tolerance, or its default where that is 0.
-func (p Louvain) EffectiveTolerance() float64 { return cmp.Or(p.Tolerance, 1e-12) }
-
 // Plan is the searches. At the end the graph is that of the communities of the best one.
 func (p Louvain) Plan() pregel.Plan {
-	move := plan.Phase(pregel.List(louvainMove{p.EffectiveTolerance(), cmp.Or(p.Iterations, 100)}))
+	move := plan.Phase(pregel.List(louvainMove{p.Tolerance, p.Iterations}))
 	merge := plan.Sequence(plan.Phase(pregel.List(louvainSplit{})), plan.Phase(pregel.List(louvainMerge{})))
 	merged := func(r *plan.Round) bool { return louvainMerged.Value(r) == 0 }
 	settled := func(r *plan.Round) bool { return louvainMoved.Value(r) == 0 }

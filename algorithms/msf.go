@@ -15,6 +15,10 @@ import (
 // in a graph without, and may be negative; of equal ones those with the lower VertexIDs at their ends count as lighter, so that the forest is
 // the same for any number of partitions.
 //
+// The value of a vertex is the representative of its tree, which is the member with most edges, of
+// equals the first in the input, and its edges in the forest as other:weight. A name has a
+// backslash before each of its blanks, colons, semicolons and backslashes.
+//
 // It is Boruvka's algorithm (1926): in each round every tree takes the lightest edge that leaves it, and the trees that it joins become one,
 // so that there are at most half as many, but for those that no edge leaves. Vertices know their tree by its root. The roots that are
 // joined hook on each other, and everyone finds the new root by pointer jumping (Chung and Condon 1996). A round takes seven supersteps and
@@ -23,7 +27,8 @@ import (
 // wants --grid Nx1.
 type MSF struct{}
 
-// Branch is what MSF finds about a vertex: the root of its tree, which is any of its vertices, and its edges in the forest by rising To.
+// Branch is what MSF finds about a vertex: the representative of its tree, and its edges in the
+// forest by rising To.
 type Branch struct {
 	Tree  ID
 	Edges []TreeEdge
@@ -53,13 +58,15 @@ func (MSF) ValidateGraph(g pregel.GraphInfo) error {
 	return nil
 }
 
-// Plan is the rounds. At the end all vertices find their root, those inside of trees too.
+// Plan is the rounds. At the end all vertices find their root, those inside of trees too, and then
+// the representative of their tree.
 func (MSF) Plan() pregel.Plan {
 	done := func(r *plan.Round) bool { return !msfGrown.Value(r) }
 	return plan.Sequence(
 		plan.Phase(msfBegin{}),
 		plan.Repeat(done, plan.Phase(pregel.List(msfJump{})), plan.Phase(pregel.List(msfGrow{}))),
-		plan.Phase(pregel.List(msfJump{all: true})))
+		plan.Phase(pregel.List(msfJump{all: true})),
+		plan.Phase(pregel.List(msfName{})))
 }
 
 // Combiner is that of no messages.
@@ -75,10 +82,10 @@ func (MSF) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{treeWeig
 func (MSF) Group(b Branch) ID { return b.Tree }
 
 // OutputLabels appends the tree, and each edge of the forest as other:weight.
-func (MSF) OutputLabels(dst []byte, b Branch, label func(ID) uint64) []byte {
-	dst = strconv.AppendUint(dst, label(b.Tree), 10)
+func (MSF) OutputLabels(dst []byte, b Branch, label func(dst []byte, id ID) []byte) []byte {
+	dst = label(dst, b.Tree)
 	for _, e := range b.Edges {
-		dst = append(strconv.AppendUint(append(dst, ' '), label(e.To), 10), ':')
+		dst = append(label(append(dst, ' '), e.To), ':')
 		dst = strconv.AppendFloat(dst, e.Weight, 'g', -1, 64)
 	}
 	return dst
@@ -133,4 +140,25 @@ func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 		msfRoot.Set(v, root)
 	}
 	v.Send(root, v.ID())
+}
+
+// msfName names each tree by its representative, the member of the least id: all send their ids to
+// the root, which answers.
+type msfName struct{}
+
+func (msfName) Columns() []pregel.Column { return []pregel.Column{msfRoot} }
+
+func (msfName) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
+	v.VoteToHalt()
+	switch v.Superstep() {
+	case 0:
+		v.Send(msfRoot.Of(v), v.ID())
+	case 1:
+		least := slices.Min(messages)
+		for _, from := range messages {
+			v.Send(from, least)
+		}
+	case 2:
+		msfRoot.Set(v, messages[0])
+	}
 }

@@ -38,19 +38,20 @@ func TestMSF(t *testing.T) {
 			total += w
 		}
 		res := pregeltest.Matrix(t, s.graph, algorithms.MSF{})
-		tree := map[int]pregel.VertexID{}
+		tree := map[int]pregel.VertexID{} // of each component, the least handle
 		component := reference.WCC(twin)
+		for u := twin.N - 1; u >= 0; u-- {
+			tree[component[u]] = pregel.VertexID(u)
+		}
 		for u, edges := range want {
 			slices.SortFunc(edges, func(a, b algorithms.TreeEdge) int { return cmp.Compare(a.To, b.To) })
 			got := res.Value(pregel.VertexID(u))
 			if len(got.Edges)+len(edges) > 0 && !reflect.DeepEqual(got.Edges, edges) {
 				t.Errorf("%s: vertex %d has the edges %v, want %v", s.name, u, got.Edges, edges)
 			}
-			first, ok := tree[component[u]]
-			if ok && first != got.Tree || component[u] != component[got.Tree] {
-				t.Errorf("%s: vertex %d is in tree %d", s.name, u, got.Tree)
+			if want := tree[component[u]]; got.Tree != want {
+				t.Errorf("%s: vertex %d is in tree %d, want %d", s.name, u, got.Tree, want)
 			}
-			tree[component[u]] = got.Tree
 		}
 		if w := res.Aggregates["weight"].(float64); math.Abs(w-total) > 1e-9 {
 			t.Errorf("%s: the weight is %g, want %g", s.name, w, total)

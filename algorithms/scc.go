@@ -6,8 +6,10 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// SCC finds the strongly connected components: the value of a vertex is the least VertexID of its component, which is its vertex of the
-// highest degree. In an undirected graph these are the connected components; loops and parallel edges make no difference.
+// SCC finds the strongly connected components: the value of a vertex is the representative of its
+// component, which is the member with most edges, of equals the first in the input. That is the one
+// of the least VertexID. In an undirected graph these are the connected components; loops and
+// parallel edges make no difference.
 //
 // It is colouring with trimming (Orzan 2004; in Pregel: Salihoglu and Widom 2014; Slota, Rajamanickam and Madduri 2014), in rounds of three
 // phases. Trimming: a vertex that no open vertex leads to, or that leads to none, is a component by itself; it is done, and tells its

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"sort"
-	"strconv"
 
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -16,10 +15,13 @@ import (
 // v, to which the walk came from t, it goes to x with a probability in proportion to 1/P if x is t, 1 if t and x are neighbours, and else
 // 1/Q. That is of undirected graphs.
 //
-// The value of a vertex is the walks that start there, each with the vertices in their order. A walker is a message, and who gets it tells where
-// the walk starts: two messages a step, and a superstep. With P and Q it is the candidate x that decides, by rejection sampling as in KnightKing (Yang et
-// al. 2019): t is found among x's edges, and a walker that x does not take goes back to v, which chooses anew: two more supersteps and messages
-// for each time, of which there are at most about max(Q, 1/Q) in the mean.
+// The value of a vertex is the walks that start there, each with the vertices in their order:
+// blanks are between vertices, and "; " between walks. A name has a backslash before each of its
+// blanks, colons, semicolons and backslashes. A walker is a message, and who gets it tells where
+// the walk starts: two messages a step, and a superstep. With P and Q it is the candidate x that
+// decides, by rejection sampling as in KnightKing (Yang et al. 2019): t is found among x's edges,
+// and a walker that x does not take goes back to v, which chooses anew: two more supersteps and
+// messages for each time, of which there are at most about max(Q, 1/Q) in the mean.
 //
 // Walks depend on the run's seed, and on partitions and threads not at all. It is a program of lists: pass it as pregel.List(Walks{}). It looks
 // at vertices' edges, and cannot be run in a grid of partitions with both sides above 1: that wants --grid Nx1.
@@ -84,8 +86,9 @@ func (p Walks) ValidateGraph(g pregel.GraphInfo) error {
 	return nil
 }
 
-// OutputLabels writes the walks of a vertex: input ids with blanks between them, and "; " between walks.
-func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(ID) uint64) []byte {
+// OutputLabels writes the walks of a vertex: vertices with blanks between them, and "; " between
+// walks.
+func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(dst []byte, id ID) []byte) []byte {
 	for i, walk := range walks {
 		if i > 0 {
 			dst = append(dst, "; "...)
@@ -94,7 +97,7 @@ func (Walks) OutputLabels(dst []byte, walks [][]ID, label func(ID) uint64) []byt
 			if j > 0 {
 				dst = append(dst, ' ')
 			}
-			dst = strconv.AppendUint(dst, label(at), 10)
+			dst = label(dst, at)
 		}
 	}
 	return dst

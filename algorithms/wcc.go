@@ -8,8 +8,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// WCC finds the weakly connected components: the value of a vertex is the least VertexID of its component, which is its
-// vertex of the highest degree.
+// WCC finds the weakly connected components: the value of a vertex is the representative of its
+// component, which is the member with most edges, of equals the first in the input. That is the one
+// of the least VertexID.
 //
 // First the component of vertex 0, the hub, is searched: in graphs of the web and of people that is the giant one, and a search looks at few
 // of its edges. What is left is little there, and goes by labels (Slota, Rajamanickam and Madduri 2014, who call that Multistep).

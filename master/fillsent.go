@@ -40,7 +40,7 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *contr
 		}
 		if data.Named {
 			var err error
-			if batch, err = r.unnamed(ctx, batch, data.File); err != nil {
+			if batch, err = r.unnamed(ctx, column, batch, data.File); err != nil {
 				return err
 			}
 		}

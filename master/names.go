@@ -3,6 +3,7 @@ package master
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // findNames puts input ids in place of the names that the job's parameters have for vertices: each name is known by one worker.
@@ -84,7 +86,9 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 }
 
 // unnamed returns lines of a column by input ids, of lines by names.
-func (r *run) unnamed(ctx context.Context, batch [][]byte, file string) ([][]byte, error) {
+func (r *run) unnamed(
+	ctx context.Context, column kernel.Property, batch [][]byte, file string,
+) ([][]byte, error) {
 	lines, names := make([]graphio.NamedValue, len(batch)), []string(nil)
 	labels := map[string]uint64{}
 	for i, text := range batch {
@@ -95,6 +99,12 @@ func (r *run) unnamed(ctx context.Context, batch [][]byte, file string) ([][]byt
 		names = append(names, string(lines[i].Name))
 	}
 	if r.figures().Named {
+		names := slices.Clone(names)
+		for _, v := range lines {
+			if name, ok := engine.NameIn(column, v.Text); ok {
+				names = append(names, name)
+			}
+		}
 		found, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), Names: names})
 		if err != nil {
 			return nil, err
@@ -116,6 +126,14 @@ func (r *run) unnamed(ctx context.Context, batch [][]byte, file string) ([][]byt
 		label, ok := labels[names[i]]
 		if !ok {
 			return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q", v.Name), "one of "+r.graphName())
+		}
+		if name, ok := engine.NameIn(column, v.Text); ok && r.figures().Named {
+			value, known := labels[name]
+			if !known {
+				found := fmt.Sprintf("vertex %.80q as a value", name)
+				return nil, graphio.LineError(file, v.Line, found, "one of the graph, or -1")
+			}
+			v.Text = strconv.AppendUint(nil, value, 10)
 		}
 		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text) // it is not known at which columns these are
 	}

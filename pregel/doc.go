@@ -80,9 +80,13 @@
 //	                                 Aggregators and the phase are not available in it
 //	Output(dst []byte, v V) []byte   appends a value as text. Without it VertexIDs in a value are
 //	                                 written as input ids
-//	OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
-//	                                 Output for values with VertexIDs, whose input ids label returns.
-//	                                 A cluster calls it twice; label returns 0 the first time
+//	OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
+//	                                 Output for values with VertexIDs. label appends what the input
+//	                                 calls a vertex: its id, or its name with a backslash before
+//	                                 blanks, colons, semicolons and backslashes. A cluster calls it
+//	                                 up to three times; label appends zeros until the last time
+//	InputIDs()                       says that values, of type uint64, are input ids of vertices, and
+//	                                 so are groups: both are written as the input calls the vertex
 //
 // # Semantics
 //

@@ -80,7 +80,7 @@ type methods[V, M any] struct {
 	byNumber interface{ Group(v V) uint64 }
 	output   interface{ Output(dst []byte, v V) []byte }
 	naming   interface {
-		OutputLabels(dst []byte, v V, label func(VertexID) uint64) []byte
+		OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
 	}
 }
 

@@ -249,7 +249,7 @@ func (i *instance[V, M]) FoldBins(lanes []Lane, k int) {
 
 func (i *instance[V, M]) Any(local uint32) any { return i.values.Data[local] }
 
-func (i *instance[V, M]) Output(dst []byte, local uint32, label func(VertexID) uint64) []byte {
+func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte {
 	if i.output != nil {
 		return i.output.Output(dst, i.values.Data[local])
 	}

@@ -67,7 +67,7 @@ type Instance interface {
 
 	// Any returns a vertex's value. Output appends it as the program writes it.
 	Any(local uint32) any
-	Output(dst []byte, local uint32, label func(VertexID) uint64) []byte
+	Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte
 	// Score, Reached and Group are the program's, of a vertex's value.
 	Score(local uint32) float64
 	Reached(local uint32) bool

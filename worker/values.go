@@ -102,7 +102,7 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 		}
 		var lines liner = plainLine{j.program, label}
 		if j.graph.directory.Names != nil {
-			names, err := j.namesOf(ctx, group, call, some, labels)
+			names, err := j.namesOf(ctx, group, call, some, label)
 			if err != nil {
 				return err
 			}
@@ -148,18 +148,19 @@ func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collec
 }
 
 // namesOf returns the names of some vertices, and of those that their values are, by input id.
-func (j *job) namesOf(ctx context.Context, group *collective.Group, call collective.Call, some []pregel.VertexID, values *labelled) (map[uint64][]byte, error) {
-	names, wanted := make(map[uint64][]byte, len(some)), []uint64(nil)
-	want := func(label uint64) {
+func (j *job) namesOf(
+	ctx context.Context, group *collective.Group, call collective.Call,
+	some []pregel.VertexID, of func(pregel.VertexID) uint64,
+) (map[uint64][]byte, error) {
+	names, wanted, line := make(map[uint64][]byte, len(some)), []uint64(nil), []byte(nil)
+	want := func(dst []byte, label uint64) []byte {
 		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() { // a vertex that was added has no name
 			names[label], wanted = nil, append(wanted, label)
 		}
+		return append(dst, '0')
 	}
 	for _, id := range some {
-		want(j.program.Label(id))
-	}
-	for _, label := range values.labels {
-		want(label)
+		line = j.program.AppendNamedAs(want(line[:0], j.program.Label(id)), id, of, want)
 	}
 	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
@@ -205,15 +206,17 @@ func (l namedLine) line(dst []byte, id pregel.VertexID) []byte {
 type labelled struct {
 	ids    []pregel.VertexID
 	labels []uint64
-	next   int                        // which is mostly asked for next
+	next   int                        // which is mostly asked for next, and after the last the first
 	byID   map[pregel.VertexID]uint64 // made when another is
 }
 
-// of returns the input id of a vertex. The second time a program's OutputLabels may ask for vertices in another order.
+// of returns the input id of a vertex. After the first time a program's OutputLabels may ask for
+// vertices in another order.
 func (l *labelled) of(id pregel.VertexID) uint64 {
 	if l.next < len(l.ids) && l.ids[l.next] == id {
-		l.next++
-		return l.labels[l.next-1]
+		label := l.labels[l.next]
+		l.next = (l.next + 1) % len(l.ids)
+		return label
 	}
 	if l.byID == nil {
 		l.byID = make(map[pregel.VertexID]uint64, len(l.ids))

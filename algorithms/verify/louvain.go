@@ -2,18 +2,23 @@ package verify
 
 import "math"
 
-// gainless is the gain of modularity that rounding may make of none.
-const gainless = 1e-12
+// gainless is the gain of modularity that rounding may make of none, and unlike how far apart two
+// sums of modularity may be for their order.
+const (
+	gainless = 1e-12
+	unlike   = 1e-9
+)
 
 // Louvain checks communities of high modularity, which no small change raises by more than the
-// tolerance, but for rounding. Communities are named by vertices, here those of the input; loops
-// and parallel edges count as they do for modularity:
+// tolerance, but for rounding, and the modularity that was reported. Communities are named by
+// vertices, here those of the input; loops and parallel edges count as they do for modularity:
 //
 //   - member: the vertex that names a community is its representative (see Graph.representatives);
 //   - connected: paths of edges of positive weight within a community join all its members;
 //   - move: no vertex gains by moving to another community, or to one of its own;
-//   - merge: no two communities gain by becoming one.
-func Louvain(g Graph, tolerance float64, community []uint64) error {
+//   - merge: no two communities gain by becoming one;
+//   - modularity: it is that of the communities.
+func Louvain(g Graph, tolerance, modularity float64, community []uint64) error {
 	if err := g.fits(len(community), "communities"); err != nil {
 		return err
 	}
@@ -29,7 +34,8 @@ func Louvain(g Graph, tolerance float64, community []uint64) error {
 	if err != nil {
 		return err
 	}
-	size, degree, sums, total := make([]int, len(community)), make([]float64, len(community)), make([]float64, len(community)), 0.0
+	size, total, found := make([]int, len(community)), 0.0, 0.0
+	degree, sums := make([]float64, len(community)), make([]float64, len(community))
 	parts := newUnion(len(community))
 	for v, c := range community {
 		for i, w := range all.weights(v) {
@@ -39,6 +45,10 @@ func Louvain(g Graph, tolerance float64, community []uint64) error {
 			}
 			if w > 0 && community[u] == c {
 				parts.join(u, v)
+				found += w
+				if u == v {
+					found += w
+				}
 			}
 		}
 		size[c]++
@@ -79,6 +89,17 @@ func Louvain(g Graph, tolerance float64, community []uint64) error {
 		if more := gain(w, sums[pair[0]], sums[pair[1]]); more > tolerance+gainless {
 			return violation("merge", "the communities of %d and %d gain %g by becoming one", g.name(int(pair[0])), g.name(int(pair[1])), more)
 		}
+	}
+	for _, sum := range sums {
+		if total > 0 {
+			found -= sum / total * sum
+		}
+	}
+	if total > 0 {
+		found /= total
+	}
+	if !(math.Abs(modularity-found) <= unlike) {
+		return violation("modularity", "the modularity is reported as %g, and is %g", modularity, found)
 	}
 	return nil
 }

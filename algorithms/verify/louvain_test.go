@@ -107,7 +107,7 @@ func TestLouvainAtRandom(t *testing.T) {
 		}
 		broken[want]++
 		list := edges.Pack(uint64(n), tuples, weights)
-		wantRule(t, Louvain(Graph{Edges: list, Vertices: n, Team: team}, 1e-12, community), want)
+		wantRule(t, Louvain(Graph{Edges: list, Vertices: n, Team: team}, 1e-12, q, community), want)
 		list.Close()
 	}
 	for _, rule := range []string{"", "member", "connected", "move"} {
@@ -121,14 +121,22 @@ func TestLouvainAtRandom(t *testing.T) {
 func TestLouvainOfGreatWeights(t *testing.T) {
 	for w, want := range map[float64]string{1e200: "", 1e308: "move"} {
 		g := graph(t, 4, false, [][2]uint64{{0, 1}, {2, 3}}, []float64{w, w})
-		wantRule(t, Louvain(g, 1e-12, []uint64{0, 0, 2, 2}), want)
+		wantRule(t, Louvain(g, 1e-12, 0.5, []uint64{0, 0, 2, 2}), want)
 	}
 }
 
 // TestLouvainOfPairs: none of four vertices gains by moving, and their two pairs gain by a merge.
 func TestLouvainOfPairs(t *testing.T) {
 	g := graph(t, 6, false, [][2]uint64{{0, 1}, {2, 3}, {1, 2}, {4, 5}}, []float64{10, 10, 1, 1000})
-	wantRule(t, Louvain(g, 1e-12, []uint64{1, 1, 2, 2, 4, 4}), "merge")
-	wantRule(t, Louvain(g, 1, []uint64{1, 1, 2, 2, 4, 4}), "")
-	wantRule(t, Louvain(g, 1e-12, []uint64{1, 1, 1, 1, 4, 4}), "")
+	q := func(inside float64, totals ...float64) (q float64) {
+		q = inside / 2042
+		for _, x := range totals {
+			q -= x / 2042 * x / 2042
+		}
+		return q
+	}
+	wantRule(t, Louvain(g, 1e-12, q(2040, 21, 21, 2000), []uint64{1, 1, 2, 2, 4, 4}), "merge")
+	wantRule(t, Louvain(g, 1, q(2040, 21, 21, 2000), []uint64{1, 1, 2, 2, 4, 4}), "")
+	wantRule(t, Louvain(g, 1e-12, q(2042, 42, 2000), []uint64{1, 1, 1, 1, 4, 4}), "")
+	wantRule(t, Louvain(g, 1e-12, q(2040, 42, 2000), []uint64{1, 1, 1, 1, 4, 4}), "modularity")
 }

@@ -13,14 +13,14 @@ type Branch struct {
 	Weight float64
 }
 
-// MSF checks a minimum spanning forest, of which each vertex has its tree, by one of its vertices, and its edges. It makes one by Kruskal's algorithm
-// (1956), whose weights are those of any other:
+// MSF checks a minimum spanning forest, of which each vertex has its tree, by its representative,
+// and its edges. It makes one by Kruskal's algorithm (1956), whose weights are those of any other:
 //
 //   - edge: each is an edge of the graph, with its weight, and both its ends have it;
 //   - cycle: edges make no cycle;
 //   - span: there are as many edges as in any spanning forest;
 //   - weight: as many of each weight as in the lightest;
-//   - tree: vertices have the same tree if edges join them, else others, which is a vertex of it.
+//   - tree: vertices have the same tree if edges join them, else others; it is named by its representative (see Graph.representatives).
 func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 	if err := g.fits(len(tree), "trees"); err != nil {
 		return err
@@ -73,17 +73,15 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 			return violation("weight", "by weight, edge %d of %d has %g, and in the lightest forest %g", i+1, len(weights), w, want[i])
 		}
 	}
-	name := map[int]uint64{}
 	for v, t := range tree {
 		if t >= uint64(g.Vertices) || forest.find(int(t)) != forest.find(v) {
 			return violation("tree", "vertex %d is in a tree named after another, of vertex %d", g.name(v), g.Labels.Of(t))
 		}
-		if first, ok := name[forest.find(v)]; ok && first != t {
+		if first := tree[forest.find(v)]; first != t {
 			return violation("tree", "vertex %d has the tree %d, and others of it %d", g.name(v), g.Labels.Of(t), g.Labels.Of(first))
 		}
-		name[forest.find(v)] = t
 	}
-	return nil
+	return g.representatives("tree", tree)
 }
 
 // edge is an edge by its weight and ends.

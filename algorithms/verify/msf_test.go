@@ -25,13 +25,10 @@ func TestMSFAgainstReference(t *testing.T) {
 			return r.Weights[i]
 		}
 		made := func(chosen []int) ([]uint64, [][]Branch) {
-			tree, branches := make([]uint64, r.N), make([][]Branch, r.N)
+			tree, branches := representativesOf(r, reference.WCC(r)), make([][]Branch, r.N)
 			for _, i := range chosen {
 				u, v := r.Arcs[i][0], r.Arcs[i][1]
 				branches[u], branches[v] = append(branches[u], Branch{int64(v), weight(i)}), append(branches[v], Branch{int64(u), weight(i)})
-			}
-			for v, c := range reference.WCC(r) {
-				tree[v] = uint64(c)
 			}
 			return tree, branches
 		}

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"maps"
 	"math"
 	"slices"
 )
@@ -14,9 +15,8 @@ import (
 //   - start: each starts at its vertex;
 //   - step: each step goes along an edge;
 //   - length: a walk has so many steps, or ends at a vertex without out-edges;
-//   - chance: steps are chosen with these probabilities, as far as tests can tell: by chi-square for all choices that came up often enough, and
-//     for steps back, to neighbours of the vertex before, and along the first half of a vertex's arcs. Of right walks
-//     less than one in a million is refused.
+//   - chance: steps are chosen with these probabilities, as far as a test of their counts can tell. Of
+//     right walks at most one in two million is refused, whatever the graph: see adjacency.ratio.
 func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error {
 	if err := g.fits(len(walks), "lists of walks"); err != nil {
 		return err
@@ -25,91 +25,120 @@ func Walks(g Graph, number, length int, p, q float64, walks [][][]uint64) error 
 	if err != nil {
 		return err
 	}
+	steps, err := out.steps(g, number, length, p != 1 || q != 1, walks)
+	if err != nil {
+		return err
+	}
+	if ratio, of := out.ratio(steps, number, length, p, q); !(ratio <= math.Log(mostRatio)) {
+		return violation("chance", "the steps %s are as they should be in one case of 10^%.0f at most",
+			of, ratio/math.Ln10)
+	}
+	return nil
+}
+
+// steps returns the steps of walks by where they start, in their order, with the vertex before if
+// before says so.
+func (a adjacency) steps(
+	g Graph, number, length int, before bool, walks [][][]uint64,
+) (map[state][]uint32, error) {
 	steps := map[state][]uint32{}
 	for v, all := range walks {
 		if len(all) != number {
-			return violation("number", "%d walks start at vertex %d, expected %d", len(all), g.name(v), number)
+			return nil, violation("number", "%d walks start at vertex %d, expected %d", len(all), g.name(v), number)
 		}
 		for _, walk := range all {
 			if len(walk) == 0 || walk[0] != uint64(v) {
-				return violation("start", "a walk of vertex %d starts elsewhere", g.name(v))
+				return nil, violation("start", "a walk of vertex %d starts elsewhere", g.name(v))
 			}
 			for i, to := range walk[1:] {
 				from := int(walk[i])
-				if to >= uint64(g.Vertices) || !out.has(from, uint32(to)) {
-					return violation("step", "a walk of vertex %d goes from %d to %d, where there is no edge", g.name(v), g.name(from), g.Labels.Of(to))
+				if to >= uint64(g.Vertices) || !a.has(from, uint32(to)) {
+					return nil, violation("step", "a walk of vertex %d goes from %d to %d, where there is no edge", g.name(v), g.name(from), g.Labels.Of(to))
 				}
 				s := state{from, -1}
-				if i > 0 && (p != 1 || q != 1) {
+				if i > 0 && before {
 					s.before = int(walk[i-1])
 				}
 				steps[s] = append(steps[s], uint32(to))
 			}
 			last := int(walk[len(walk)-1])
-			if steps := len(walk) - 1; steps > length || steps < length && len(out.of(last)) > 0 {
-				return violation("length", "a walk of vertex %d has %d steps, expected %d", g.name(v), steps, length)
+			if steps := len(walk) - 1; steps > length || steps < length && len(a.of(last)) > 0 {
+				return nil, violation("length", "a walk of vertex %d has %d steps, expected %d", g.name(v), steps, length)
 			}
 		}
 	}
-	return out.chances(steps, p, q)
+	return steps, nil
 }
 
 // state is where a step starts, and the vertex before, or -1 where that makes no difference.
 type state struct{ at, before int }
 
-// unlikely is how many nats less likely than sure a result is that a test refuses: four tests
-// refuse less than one right one in a million, for 4 * 2 * exp(-20) is 2e-8.
-const unlikely = 20
+// mostRatio is up to which ratio steps are taken for right ones: right ones are beyond it with a
+// probability of 1/mostRatio at most.
+const mostRatio = 2e6
 
-// chances tests whether steps are chosen as they should be.
-func (a adjacency) chances(steps map[state][]uint32, p, q float64) error {
-	// A count of steps of some kind is a sum of independent choices: by how much it is off, and its
-	// variance (Bernstein 1924).
-	type count struct{ off, variance float64 }
-	counts := map[string]*count{"back": {}, "to neighbours of the vertex before": {}, "along the first half of arcs": {}}
-	order := make([]state, 0, len(steps))
-	for s := range steps {
-		order = append(order, s)
+// tilts are the logarithms of the factors by which steps of a kind may be too likely.
+func tilts() (all []float64) {
+	for x := 2.0; x > 1e-3; x /= 2 {
+		all = append(all, x, -x)
 	}
-	slices.SortFunc(order, func(s, t state) int { return cmp.Or(cmp.Compare(s.at, t.at), cmp.Compare(s.before, t.before)) })
-	chi, mean, variance, jump := 0.0, 0.0, 0.0, 1.0
+	return all
+}
+
+// ratio returns the logarithm of how much likelier steps are if they are chosen in some wrong way
+// than if they are chosen as they should be, and of which steps that is said. It is the mean over
+// many ways, of three families:
+//
+//   - steps of a kind (along the first half of arcs, back, to neighbours of the vertex before) are
+//     likelier everywhere, or less, by a factor;
+//   - everywhere, or in one state alone, a step is chosen as steps before it in the same state were,
+//     which count as much as some number of imagined right ones. For many steps these are chi-square
+//     tests, of the counts of all choices and of those of each state.
+//
+// Given the steps before it, a right step multiplies the ratio of each way by a factor whose mean
+// is 1. So the mean of each ratio is 1, and so is that of their mean, by whatever states the walks
+// go. By Markov's inequality it is above mostRatio for one in mostRatio right results at most
+// (Ville 1939). The mean pays for the number of ways, as Bonferroni's correction does.
+func (a adjacency) ratio(
+	steps map[state][]uint32, number, length int, p, q float64,
+) (ratio float64, of string) {
+	order := slices.SortedFunc(maps.Keys(steps), func(s, t state) int {
+		return cmp.Or(cmp.Compare(s.at, t.at), cmp.Compare(s.before, t.before))
+	})
+	states, tilts := len(a.start)-1, tilts()
+	var imagined []float64
+	for x := 1.0; x <= max(1, float64(states)*float64(number)*float64(length)); x *= 2 {
+		imagined = append(imagined, x)
+	}
+	kinds := []string{"along the first half of arcs"}
+	if p != 1 || q != 1 {
+		kinds = append(kinds, "back", "to neighbours of the vertex before")
+		states += len(a.to)
+	}
+	ofKinds, alone := make([]float64, len(kinds)*len(tilts)), []float64{}
+	everywhere := make([]float64, len(imagined))
 	for _, s := range order {
-		took, list := steps[s], slices.Compact(slices.Clone(a.of(s.at)))
-		n, share, sum := float64(len(took)), make([]float64, len(list)), 0.0
-		for i, to := range list {
-			switch {
-			case s.before < 0:
-				share[i] = 1
-			case int(to) == s.before:
-				share[i] = 1 / p
-			case !a.has(int(to), uint32(s.before)):
-				share[i] = 1 / q
-			default:
-				share[i] = 1
-			}
-			first, _ := slices.BinarySearch(a.of(s.at), to)
-			end, _ := slices.BinarySearch(a.of(s.at), to+1)
-			share[i] *= float64(end - first)
-			sum += share[i]
-		}
-		found, least, inverse := make([]float64, len(list)), math.Inf(1), 0.0
-		for _, to := range took {
+		list, share := a.shares(s, p, q)
+		found, here := make([]float64, len(list)), make([]float64, len(imagined))
+		for n, to := range steps[s] {
 			i, _ := slices.BinarySearch(list, to)
+			for j, x := range imagined {
+				here[j] += math.Log((1 + found[i]/(x*share[i])) / (1 + float64(n)/x))
+			}
 			found[i]++
 		}
-		for i := range share {
-			share[i] /= sum
-			least = min(least, n*share[i])
-			inverse += 1 / share[i]
+		for j, r := range here {
+			everywhere[j] += r
 		}
-		for kind, c := range counts {
+		alone = append(alone, logMean(here, len(here)))
+		for k, kind := range kinds {
 			expected, got := 0.0, 0.0
 			for i, to := range list {
 				in := i < len(list)/2
-				switch {
-				case kind == "back":
-					in = s.before >= 0 && int(to) == s.before
-				case kind != "along the first half of arcs":
+				switch kind {
+				case "back":
+					in = int(to) == s.before
+				case "to neighbours of the vertex before":
 					in = s.before >= 0 && int(to) != s.before && a.has(int(to), uint32(s.before))
 				}
 				if in {
@@ -117,27 +146,59 @@ func (a adjacency) chances(steps map[state][]uint32, p, q float64) error {
 					got += found[i]
 				}
 			}
-			c.off += got - n*expected
-			c.variance += n * expected * (1 - expected)
-		}
-		if k := float64(len(list)); k > 1 && least >= 1 {
-			for i, x := range found {
-				chi += square(x-n*share[i]) / (n * share[i])
+			for j, x := range tilts {
+				ofKinds[k*len(tilts)+j] += got*x - float64(len(steps[s]))*math.Log1p(expected*math.Expm1(x))
 			}
-			mean += k - 1
-			variance += 2*(k-1) + (inverse-k*k-2*k+2)/n
-			jump = max(jump, 1/least)
 		}
 	}
-	for _, kind := range []string{"back", "to neighbours of the vertex before", "along the first half of arcs"} {
-		c := counts[kind]
-		if most := unlikely/1.5 + math.Sqrt(2*unlikely*c.variance); math.Abs(c.off) > most {
-			return violation("chance", "steps %s are %g too many, and by chance up to %g", kind, c.off, most)
+	ratios := []float64{
+		logMean(everywhere, len(everywhere)), logMean(alone, states), logMean(ofKinds, len(ofKinds)),
+	}
+	ratio = logMean(ratios, len(ratios))
+	switch slices.Max(ratios) {
+	case ratios[0]:
+		return ratio, "everywhere"
+	case ratios[1]:
+		return ratio, "from one vertex"
+	}
+	return ratio, kinds[slices.Index(ofKinds, slices.Max(ofKinds))/len(tilts)]
+}
+
+// shares returns the vertices to which a step may go, and the probability of each.
+func (a adjacency) shares(s state, p, q float64) (list []uint32, share []float64) {
+	list = slices.Compact(slices.Clone(a.of(s.at)))
+	share = make([]float64, len(list))
+	sum := 0.0
+	for i, to := range list {
+		switch {
+		case s.before < 0:
+			share[i] = 1
+		case int(to) == s.before:
+			share[i] = 1 / p
+		case !a.has(int(to), uint32(s.before)):
+			share[i] = 1 / q
+		default:
+			share[i] = 1
 		}
+		first, _ := slices.BinarySearch(a.of(s.at), to)
+		end, _ := slices.BinarySearch(a.of(s.at), to+1)
+		share[i] *= float64(end - first)
+		sum += share[i]
 	}
-	// The tail of a chi-square distribution (Laurent and Massart 2000).
-	if most := mean + 2*math.Sqrt(variance/2*unlikely) + 2*jump*unlikely; chi > most {
-		return violation("chance", "chi-square of the steps is %g, and by chance up to %g", chi, most)
+	for i := range share {
+		share[i] /= sum
 	}
-	return nil
+	return list, share
+}
+
+// logMean returns the logarithm of the mean of n numbers, those by their logarithms and else zeros.
+func logMean(logs []float64, n int) float64 {
+	if len(logs) == 0 {
+		return math.Inf(-1)
+	}
+	most, sum := slices.Max(logs), 0.0
+	for _, x := range logs {
+		sum += math.Exp(x - most)
+	}
+	return most + math.Log(sum/float64(n))
 }

@@ -22,6 +22,9 @@ type choice struct {
 	program         engine.Registered
 }
 
+// representative says how a group of vertices is named.
+const representative = "named by the member with most edges, of equals the first in the input"
+
 // table is the built-in programs by name, in alphabetical order. A new algorithm is an entry here, and one in the certificates of
 // internal/cli; go generate ./internal/reference documents it.
 func table() []entry {
@@ -37,7 +40,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("cdlp", pregel.Erase(pregel.List(algorithms.CDLP{}))),
-			help:    "communities by label propagation, as defined by LDBC Graphalytics",
+			help:    "communities by label propagation, as defined by LDBC Graphalytics; a label is a vertex",
 		},
 		{
 			program: engine.Register("cg", pregel.Erase(algorithms.CG{})),
@@ -77,7 +80,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("louvain", pregel.Erase(algorithms.Louvain{})), weights: true,
-			help: "communities of high modularity in an undirected graph",
+			help: "communities of high modularity in an undirected graph, each " + representative,
 		},
 		{
 			program: engine.Register("matching", pregel.Erase(pregel.List(algorithms.Matching{}))),
@@ -89,7 +92,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("msf", pregel.Erase(algorithms.MSF{})), weights: true,
-			help: "a minimum spanning forest of an undirected graph",
+			help: "a minimum spanning forest of an undirected graph, each tree " + representative,
 		},
 		{
 			program: engine.Register("pagerank", pregel.Erase(algorithms.PageRank{})),
@@ -97,7 +100,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("scc", pregel.Erase(algorithms.SCC{})),
-			help:    "strongly connected components",
+			help:    "strongly connected components, each " + representative,
 		},
 		{
 			program: engine.Register("sssp", pregel.Erase(algorithms.SSSP[float64]{})),
@@ -114,7 +117,7 @@ func table() []entry {
 		},
 		{
 			program: engine.Register("wcc", pregel.Erase(algorithms.WCC{})),
-			help:    "weakly connected components",
+			help:    "weakly connected components, each " + representative,
 		},
 	}
 }

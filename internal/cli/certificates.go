@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -35,7 +36,11 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.CDLP(c.Graph, p.Iterations, naturals(c))
+		labels := vertices(c)
+		for v, l := range labels {
+			labels[v] = c.Labels.Of(l)
+		}
+		return verify.CDLP(c.Graph, p.Iterations, labels)
 	}},
 	"cg": {check: func(c *claim) error {
 		var p algorithms.CG
@@ -104,7 +109,11 @@ var certificates = map[string]certificate{
 		if err := c.parameters(&p); err != nil {
 			return err
 		}
-		return verify.Louvain(c.Graph, p.EffectiveTolerance(), vertices(c))
+		var modularity float64
+		if err := json.Unmarshal(c.aggregates["modularity"], &modularity); err != nil {
+			return fmt.Errorf("the modularity that was reported: %w", err)
+		}
+		return verify.Louvain(c.Graph, p.Tolerance, modularity, vertices(c))
 	}},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
@@ -182,17 +191,12 @@ func integers(c *claim) []int64 {
 	return column(c, "a whole number", func(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) })
 }
 
-// naturals reads values that are whole numbers and not negative, such as labels.
-func naturals(c *claim) []uint64 {
-	return column(c, "a whole number, not negative", func(text string) (uint64, error) { return strconv.ParseUint(text, 10, 64) })
-}
-
 // twoNumbers reads values that are two floats.
 func twoNumbers(c *claim) (first, second []float64) {
 	first = make([]float64, c.Vertices)
 	second = make([]float64, c.Vertices)
 	all := column(c, "two numbers", func(text string) (pair [2]float64, err error) {
-		a, b, _ := strings.Cut(text, " ")
+		a, b, _ := strings.Cut(strings.Replace(text, "\t", " ", 1), " ")
 		pair[0], err = strconv.ParseFloat(a, 64)
 		if err == nil {
 			pair[1], err = strconv.ParseFloat(b, 64)
@@ -213,18 +217,12 @@ func forest(c *claim) (trees []uint64, branches [][]verify.Branch) {
 	}
 	trees, branches = make([]uint64, c.Vertices), make([][]verify.Branch, c.Vertices)
 	for v, x := range column(c, "the id of a vertex, and edges as id:weight", func(text string) (x value, err error) {
-		words := strings.Fields(text)
-		if len(words) == 0 {
-			return x, strconv.ErrSyntax
-		}
-		tree, err := c.vertex(words[0])
-		for _, word := range words[1:] {
-			id, weight, _ := strings.Cut(word, ":")
+		tree, rest, err := c.next(text)
+		for err == nil && rest != "" {
 			var e verify.Branch
-			if err == nil {
-				e.To, err = c.vertex(id)
-			}
-			if err == nil {
+			if e.To, rest, err = c.next(strings.TrimPrefix(rest, " ")); err == nil {
+				var weight string
+				weight, rest, _ = strings.Cut(strings.TrimPrefix(rest, ":"), " ")
 				e.Weight, err = strconv.ParseFloat(weight, 64)
 			}
 			x.edges = append(x.edges, e)
@@ -243,32 +241,52 @@ func verticesOrNone(c *claim) []int64 {
 		if text == "-1" {
 			return -1, nil
 		}
-		return c.vertex(text)
+		return c.called(text)
 	})
+}
+
+// next reads the vertex that a text begins with, where a backslash is before what would end it, and
+// returns what follows.
+func (c *claim) next(text string) (vertex int64, rest string, err error) {
+	var name []byte
+	i := 0
+	for ; i < len(text) && strings.IndexByte(" :;", text[i]) < 0; i++ {
+		if text[i] == '\\' && i+1 < len(text) {
+			i++
+		}
+		name = append(name, text[i])
+	}
+	vertex, err = c.called(string(name))
+	return vertex, text[i:], err
 }
 
 // walks reads values that are lists of vertices, as input vertices, with "; " between lists.
 func walks(c *claim) [][][]uint64 {
-	return column(c, "walks", func(text string) (all [][]uint64, err error) {
-		for part := range strings.SplitSeq(text, "; ") {
-			var walk []uint64
-			for id := range strings.SplitSeq(part, " ") {
-				v, err := c.vertex(id)
-				if err != nil {
-					return nil, err
-				}
-				walk = append(walk, uint64(v))
+	return column(c, "walks", func(text string) ([][]uint64, error) {
+		all := make([][]uint64, 1)
+		for {
+			v, rest, err := c.next(text)
+			if err != nil {
+				return nil, err
 			}
-			all = append(all, walk)
+			last := &all[len(all)-1]
+			if *last = append(*last, uint64(v)); rest == "" {
+				return all, nil
+			}
+			var more bool
+			if text, more = strings.CutPrefix(rest, "; "); more {
+				all = append(all, nil)
+			} else {
+				text = strings.TrimPrefix(rest, " ")
+			}
 		}
-		return all, nil
 	})
 }
 
 // vertices reads values that are ids of vertices, as input vertices.
 func vertices(c *claim) []uint64 {
 	return column(c, "the id of a vertex", func(text string) (uint64, error) {
-		v, err := c.vertex(text)
+		v, err := c.called(text)
 		return uint64(v), err
 	})
 }

@@ -151,7 +151,7 @@ func (r *localResult) finished() { r.done = r.outcome.Converged }
 func (r *localResult) verify(ctx context.Context) error {
 	defer r.in.Close() // which nobody needs any more
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
-	return r.certify(ctx, text, r.outcome.Supersteps, r.outcome.Converged)
+	return r.certify(ctx, text, false, r.outcome.Supersteps, r.outcome.Converged, r.bound.Final())
 }
 
 // writeEvery is after how many vertices progress is told.

@@ -164,9 +164,11 @@ func (r *remoteResult) verify(ctx context.Context) error {
 		return err
 	}
 	r.lines = lines.Bytes()
-	texts, err := l.texts(r.lines, r.form(r.app))
+	form := r.form(r.app)
+	texts, err := l.texts(r.lines, form)
 	if err == nil {
-		err = l.certify(ctx, func(dst []byte, v int) []byte { return append(dst, texts[v]...) }, int(r.job.Supersteps), r.job.Converged)
+		text := func(dst []byte, v int) []byte { return append(dst, texts[v]...) }
+		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), r.job.Converged, r.job.FinalAggregates())
 	}
 	if wrong := new(valueError); errors.As(err, &wrong) {
 		return fmt.Errorf("the result of job %s: %w", r.job.Id, wrong)

@@ -3,7 +3,6 @@ package cli
 import (
 	"bytes"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,7 +88,8 @@ func (l *loaded) vertexParameters() (map[string]string, error) {
 	return values, nil
 }
 
-// unnamed reads lines of a result with names: the input ids of the vertices, and the values, with input ids for names.
+// unnamed reads lines of a result with names: the input ids of the vertices, and the values, with
+// blanks between fields.
 func unnamed(lines []byte, form resultlines.Form, find func(name string) (uint64, bool)) (labels []uint64, values []string, err error) {
 	for line := range bytes.Lines(lines) {
 		vertex, value := form.Cut(line)
@@ -101,12 +101,7 @@ func unnamed(lines []byte, form resultlines.Form, find func(name string) (uint64
 		if err != nil {
 			return nil, nil, err
 		}
-		for i, f := range form.Fields {
-			if id, ok := find(parts[i]); f.Vertex && ok { // else it is none
-				parts[i] = strconv.FormatUint(id, 10)
-			}
-		}
-		labels, values = append(labels, label), append(values, strings.ReplaceAll(strings.Join(parts, " "), "\t", " "))
+		labels, values = append(labels, label), append(values, strings.Join(parts, " "))
 	}
 	return labels, values, nil
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/names"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // certificate checks results by what they must be, apart from the engine that made them.
@@ -32,6 +33,8 @@ type claim struct {
 	iterations int                            // supersteps but the first
 	columns    []columnFile                   // what columns of vertices began with
 	names      *names.Dictionary              // of the vertices, by input ids, or nil
+	named      bool                           // values have names
+	aggregates trace.Aggregates               // what reports say
 	converged  bool
 
 	wrong atomic.Pointer[valueError] // a value that is none
@@ -56,8 +59,12 @@ func certifiable(spec *control.JobSpec) error {
 	return nil
 }
 
-// certify checks a result of the job, whose values text appends, by the graph.
-func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byte, supersteps int, converged bool) error {
+// certify checks a result of the job, whose values text appends, by the graph. If they are named
+// they have names for vertices.
+func (l *loaded) certify(
+	ctx context.Context, text func(dst []byte, v int) []byte, named bool,
+	supersteps int, converged bool, aggregates trace.Aggregates,
+) error {
 	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
 	if !converged && !certificates[l.spec.Program].stopped {
 		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
@@ -79,7 +86,8 @@ func (l *loaded) certify(ctx context.Context, text func(dst []byte, v int) []byt
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged, columns: l.columns, names: g.Names,
+		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged,
+		columns: l.columns, names: g.Names, named: named, aggregates: aggregates,
 	}
 	err = certificates[l.spec.Program].check(c)
 	switch wrong := c.wrong.Load(); {
@@ -104,6 +112,17 @@ func (c *claim) vertex(id string) (int64, error) {
 		return 0, fmt.Errorf("the graph has no vertex %d", label)
 	}
 	return int64(v), nil
+}
+
+// called returns the input vertex that values call so: by its name where they have names, else by
+// its id.
+func (c *claim) called(text string) (int64, error) {
+	if c.named {
+		if label, ok := c.names.Find(text); ok {
+			text = strconv.FormatUint(label, 10)
+		}
+	}
+	return c.vertex(text)
 }
 
 // begins reads what a column of numbers began with, nil if nothing was given.

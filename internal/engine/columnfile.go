@@ -63,9 +63,11 @@ func readable(c kernel.Property) error {
 	return nil
 }
 
-// ReadFile sets the values that a file has, as results are written, in one of its columns. It returns how many these are. Vertices of a graph with names are called by their names there; ends of edges but those in a
-// table, and values that are vertices, by their input ids. The graph is in this process as a whole. A vertex that the file does not name keeps its zero, but all
-// edges have values; what is not in the graph is an error, and so is a vertex that is named twice.
+// ReadFile sets the values that a file has, as results are written, in one of its columns. It
+// returns how many these are. Vertices of a graph with names are called by their names there; ends
+// of edges but those in a table, by their input ids. The graph is in this process as a whole. A
+// vertex that the file does not name keeps its zero, but all edges have values; what is not in the
+// graph is an error, and so is a vertex that is named twice.
 func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, column graphio.Column) (values int, err error) {
 	vertex := func(v *graphio.Value, end int) (id pregel.VertexID, found, expected string) {
 		label, ok := [2]uint64{v.ID, v.To}[end], true
@@ -92,8 +94,13 @@ func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, c
 			id, found, expected := vertex(v, 0)
 			if v.OfID = found != "" || to.Has(id); found == "" && v.OfID {
 				return "vertex " + v.Vertex(0) + " again", "every vertex once"
-			} else if found == "" {
-				found, expected = to.Set(id, v.ID, v.Text, g.Find)
+			}
+			text := v.Text
+			if found == "" {
+				text, found, expected = p.byID(g, text)
+			}
+			if found == "" {
+				found, expected = to.Set(id, v.ID, text, g.Find)
 			}
 			return found, expected
 		})
@@ -110,6 +117,9 @@ func (p *Prefilled) ReadFile(ctx context.Context, g *graph.Graph, path string, c
 		}
 		other, found, expected := vertex(v, 1)
 		if v.OfID = found != ""; found == "" {
+			v.Text, found, expected = p.byID(g, v.Text)
+		}
+		if found == "" {
 			found, expected = to.Set(from, other, v, g.Find)
 		}
 		return found, expected

@@ -300,7 +300,7 @@ func (j *Job) Append(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendAs(dst, id, j.Label)
 }
 
-// AppendNamed is Append with vertices under their names, if the input has some. Where the program writes ids itself they stay ids.
+// AppendNamed is Append with vertices under their names, if the input has some.
 func (j *Job) AppendNamed(dst []byte, id pregel.VertexID) []byte {
 	return j.AppendNamedAs(dst, id, j.Label, j.graph.AppendName)
 }

@@ -23,6 +23,7 @@ func (e *erased) Fields() []Field {
 		return []Field{{Name: "value"}}
 	case t.Kind() != reflect.Struct || textual(t):
 		f := fieldOf("value", t)
+		f.Vertex = f.Vertex || e.methods.inputIDs
 		if f.Kind == reflect.Array && isPlain(t.Elem()) {
 			f.Kind, f.Vertices = reflect.Slice, t.Elem() == vertexType
 		}

@@ -27,9 +27,37 @@ func (p *Prefilled) readNamed(ctx context.Context, g *graph.Graph, path string, 
 		if !ok || !here {
 			return fmt.Sprintf("vertex %.80q", v.Name), "one of " + g.Name
 		}
-		return to.Set(id, label, v.Text, g.Find)
+		text, found, expected := p.byID(g, v.Text)
+		if found == "" {
+			found, expected = to.Set(id, label, text, g.Find)
+		}
+		return found, expected
 	})
 	return to.Count, err
+}
+
+// byID returns the text of a value, with the input id of a vertex that it names.
+func (p *Prefilled) byID(g *graph.Graph, text []byte) (byID []byte, found, expected string) {
+	name, ok := NameIn(p.Property, text)
+	if g.Names == nil || !ok {
+		return text, "", ""
+	}
+	label, ok := g.Names.Find(name)
+	if !ok {
+		return nil, fmt.Sprintf("vertex %.80q as a value", name), "one of the graph, or -1"
+	}
+	return strconv.AppendUint(nil, label, 10), "", ""
+}
+
+// NameIn returns the vertex that the text of a value of a property names, if it does.
+func NameIn(c kernel.Property, text []byte) (name string, ok bool) {
+	if c.Type != vertexType || string(text) == "-1" {
+		return "", false
+	}
+	if plain, err := strconv.Unquote(string(text)); err == nil && text[0] == '"' {
+		return plain, true
+	}
+	return string(text), true
 }
 
 // CopyNamedLines is CopyLines of a property of vertices that a file calls by their names, or may do so: it writes lines that ParseNamedLine parses.
@@ -45,7 +73,7 @@ func CopyNamedLines(ctx context.Context, w io.Writer, c *kernel.Property, path s
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
 	var broken error // of w
 	err = graphio.ReadNamedColumn(ctx, path, column, loose, func(v graphio.NamedValue) (found, expected string) {
-		if c != nil {
+		if c != nil && c.Type != vertexType {
 			if found, expected = misfitOf(setValue(scratch, v.Text, anyone)); found != "" {
 				return found, expected
 			}

@@ -1,14 +1,13 @@
 package engine_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// names keeps a vertex's neighbours, and writes their input ids.
+// names keeps a vertex's neighbours, and writes them.
 type names struct{}
 
 func (names) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
@@ -18,9 +17,9 @@ func (names) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
 	v.VoteToHalt()
 }
 
-func (names) OutputLabels(dst []byte, v []pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+func (names) OutputLabels(dst []byte, v []pregel.VertexID, label func(dst []byte, id pregel.VertexID) []byte) []byte {
 	for _, id := range v {
-		dst = fmt.Appendf(dst, "<%d>", label(id))
+		dst = append(label(append(dst, '<'), id), '>')
 	}
 	return dst
 }
@@ -33,7 +32,12 @@ type misnamed struct{ names }
 
 func (misnamed) OutputLabels(dst []byte, _ []pregel.VertexID) []byte { return dst }
 
-func TestOutputLabelsWritesInputIDs(t *testing.T) {
+// unequal says of values that are no whole numbers that they are input ids.
+type unequal struct{ names }
+
+func (unequal) InputIDs() {}
+
+func TestOutputLabelsWritesWhatTheInputHas(t *testing.T) {
 	w := on(t, "0>3 3>1 3>2 3>3 2>0")
 	for _, parts := range []int{1, 3} {
 		j, err := engine.NewJob(t.Context(), w.load(t, parts, 0), pregel.Erase(pregel.List(names{})), engine.Options{})
@@ -49,11 +53,18 @@ func TestOutputLabelsWritesInputIDs(t *testing.T) {
 				t.Errorf("%d partitions: vertex %d is written %q, expected %q", parts, label, got, want)
 			}
 		}
+		name := func(dst []byte, label uint64) []byte {
+			return append(dst, []string{"a b", `;c\\`, "d:", "e"}[label]...)
+		}
+		if got, want := string(j.AppendNamedAs(nil, w.id(3), w.label, name)), `<e><d\:><\;c\\\\>`; got != want {
+			t.Errorf("%d partitions: with names %s is written, expected %s", parts, got, want)
+		}
 	}
 	for want, p := range map[string]pregel.ListProgram[[]pregel.VertexID, bool]{
 		"both: Output and OutputLabels do the same: a program has one of them": both{},
 		"misnamed: method OutputLabels is func([]uint8, []pregel.VertexID) []uint8, " +
-			"want func([]uint8, []pregel.VertexID, func(pregel.VertexID) uint64) []uint8": misnamed{},
+			"want func([]uint8, []pregel.VertexID, func([]uint8, pregel.VertexID) []uint8) []uint8": misnamed{},
+		"unequal: InputIDs is for values of type uint64": unequal{},
 	} {
 		if _, err := engine.NewProgram(pregel.Erase(pregel.List(p))); err == nil || err.Error() != want {
 			t.Errorf("the error is %v, expected %s", err, want)

@@ -42,6 +42,7 @@ type (
 	Mutating     interface{ Mutations() pregel.Mutations }
 	ScoreNaming  interface{ ScoreName() string }
 	Helpful      interface{ Help() string }
+	OfInputIDs   interface{ InputIDs() }
 )
 
 // untyped are these as types.
@@ -50,6 +51,7 @@ var untyped = []reflect.Type{
 	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
 	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
 	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](), reflect.TypeFor[Helpful](),
+	reflect.TypeFor[OfInputIDs](),
 }
 
 // methods are a program's optional methods, found once per job.
@@ -67,6 +69,7 @@ type methods struct {
 	monotone     bool
 	nonNegative  bool
 	asynchronous bool
+	inputIDs     bool
 	direction    pregel.Direction
 	aggregates   []kernel.Aggregate
 	properties   []kernel.Property
@@ -122,6 +125,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	monotonic, _ := value.(Monotonic)
 	nonNegative, _ := value.(NonNegative)
 	asynchronous, _ := value.(Asynchronous)
+	_, m.inputIDs = value.(OfInputIDs)
 	m.monotone, m.nonNegative, m.asynchronous = monotonic != nil, nonNegative != nil, asynchronous != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -138,6 +142,8 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
+	case m.inputIDs && p.Value.Kind() != reflect.Uint64:
+		return nil, fmt.Errorf("%s: InputIDs is for values of type uint64", name)
 	case m.mutations != nil && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
 	case m.mutations != nil && m.Has("Resend"):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -73,8 +74,8 @@ func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexI
 	return j.AppendNamedAs(dst, id, label, nil)
 }
 
-// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids, unless it is nil. Where the program writes ids itself
-// they stay ids.
+// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids,
+// unless it is nil.
 func (j *Job) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
 	start := len(dst)
 	return quote(j.text(dst, id, label, name), start)
@@ -109,14 +110,37 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) u
 	}
 	if j.methods.Has("OutputLabels") {
 		method = "OutputLabels"
-		return r.instance.Output(dst, local, func(id pregel.VertexID) uint64 {
+		return r.instance.Output(dst, local, func(dst []byte, id pregel.VertexID) []byte {
 			if uint64(id) >= j.IDs() {
 				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, int64(j.IDs())-1))
 			}
-			return label(id)
+			if name == nil {
+				return strconv.AppendUint(dst, label(id), 10)
+			}
+			return escape(name(dst, label(id)), len(dst))
 		})
 	}
+	if id, ok := r.instance.Any(local).(uint64); ok && j.methods.inputIDs && name != nil {
+		return name(dst, id)
+	}
 	return appender{j.IDs(), label, name}.value(dst, r.instance.Any(local))
+}
+
+// escape puts a backslash before the bytes from start on that OutputLabels may write between
+// vertices.
+func escape(dst []byte, start int) []byte {
+	if !bytes.ContainsAny(dst[start:], ` :;\`) {
+		return dst
+	}
+	text := bytes.Clone(dst[start:])
+	dst = dst[:start]
+	for _, c := range text {
+		if strings.IndexByte(` :;\`, c) >= 0 {
+			dst = append(dst, '\\')
+		}
+		dst = append(dst, c)
+	}
+	return dst
 }
 
 // appender writes values of a graph of n vertices as result files have them.

@@ -55,3 +55,17 @@ func (Circles) Compute(v *pregel.Vertex[circle, int64], _ int64) {
 	v.Set(circle{[]pregel.VertexID{v.ID()}, [2]float32{1.5, 2}, 7, v.ID()})
 	v.VoteToHalt()
 }
+
+// Leads has the leader of each vertex, as a file calls it.
+type Leads struct{}
+
+var leader = pregel.NewVertexColumn[pregel.VertexID]("leader")
+
+func (Leads) Columns() []pregel.Column                { return []pregel.Column{leader} }
+func (Leads) Combiner() pregel.Combiner[bool]         { return combiners.Or() }
+func (Leads) Group(l pregel.VertexID) pregel.VertexID { return l }
+
+func (Leads) Compute(v *pregel.Vertex[pregel.VertexID, bool], _ bool) {
+	v.Set(leader.Of(v))
+	v.VoteToHalt()
+}

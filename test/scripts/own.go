@@ -1,9 +1,8 @@
 package scripts
 
 import (
-	"cmp"
+	"bytes"
 	"errors"
-	"fmt"
 	"math"
 	"os"
 	"runtime"
@@ -27,6 +26,7 @@ func own() []pregel.Registered {
 		pregel.Register("tolls", Tolls{}), pregel.Register("churn", Churn{}), pregel.Register("ages", Ages{}),
 		pregel.Register("hungry", pregel.List(Hungry{})), pregel.Register("everywhere", pregel.List(Everywhere{})),
 		pregel.Register("clusters", Clusters{}), pregel.Register("paths", Paths{}), pregel.Register("circles", Circles{}),
+		pregel.Register("leads", Leads{}),
 	}
 }
 
@@ -240,7 +240,7 @@ func (p Marks) Compute(v *vertex, _ int64) {
 	v.VoteToHalt()
 }
 
-// Ends has the neighbours of a vertex, which it writes in the order of their input ids.
+// Ends has the neighbours of a vertex, which it writes in the order of their names.
 type Ends struct {
 	Wrong bool `param:"wrong" help:"asks for the label of no vertex"`
 }
@@ -255,12 +255,12 @@ func (p Ends) Compute(v *pregel.Vertex[[]pregel.VertexID, bool], _ []bool) {
 	v.VoteToHalt()
 }
 
-func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
+func (Ends) OutputLabels(dst []byte, ends []pregel.VertexID, label func(dst []byte, id pregel.VertexID) []byte) []byte {
 	ends = slices.Clone(ends)
-	slices.SortFunc(ends, func(a, b pregel.VertexID) int { return cmp.Compare(label(a), label(b)) })
+	slices.SortFunc(ends, func(a, b pregel.VertexID) int { return bytes.Compare(label(nil, a), label(nil, b)) })
 	dst = append(dst, "to"...)
 	for _, id := range ends {
-		dst = fmt.Appendf(dst, " %d", label(id))
+		dst = label(append(dst, ' '), id)
 	}
 	return dst
 }
