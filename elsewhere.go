@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -109,7 +110,8 @@ func runElsewhere[V any](ctx context.Context, g *Graph, p pregel.Erased, o Optio
 		return nil, err
 	}
 	r := &Result[V]{
-		graph: g, job: out.Job, values: column.Values, Supersteps: out.Supersteps, Converged: out.Converged, Messages: out.Messages,
+		graph: g, job: out.Job, values: column.Values, Supersteps: out.Supersteps, Ended: out.Ended,
+		Converged: out.Ended == string(trace.Converged), Messages: out.Messages,
 		MessagesSent: out.MessagesSent, BytesSent: out.BytesSent, Seconds: out.Seconds, Trace: sink.records,
 	}
 	if size := out.Left; size != nil { // which is closed with g

@@ -50,10 +50,10 @@ func Example() {
 	}
 	opposite, _ := res.At(11)
 	fmt.Println("edges to the opposite corner:", opposite)
-	fmt.Println("converged:", res.Converged, "after", res.Supersteps, "supersteps")
+	fmt.Println(res.Ended, "after", res.Supersteps, "supersteps")
 	// Output:
 	// edges to the opposite corner: 5
-	// converged: true after 7 supersteps
+	// halted after 7 supersteps
 }
 
 func ExampleFromEdges() {

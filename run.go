@@ -45,7 +45,7 @@ type Options struct {
 	Seed uint64
 	// Zero names the program's parameters whose zero is meant: a field that is zero has the parameter's default otherwise.
 	Zero []string
-	// MaxSupersteps ends the run, unconverged, after so many; 0 is no limit.
+	// MaxSupersteps ends the run after so many; 0 is no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer; 0 is no limit. A Compute that
 	// does not return is waited for.
@@ -97,8 +97,11 @@ type Result[V any] struct {
 	job     string // on a cluster
 	changed bool   // on a cluster, by a program that changes the graph
 
-	// Supersteps is how many ran; Converged is false if the limit ended the run, or the program by Coordinator.Stop.
+	// Supersteps is how many ran. Ended says how the run ended: "converged", the program's own criterion held; "iterations", it made all that it
+	// was asked for; "halted", all vertices slept and no message was left, in a program without a criterion (pregel: Converges); "limit", of
+	// supersteps; "stopped", by Coordinator.Stop. Converged is true of the first alone.
 	Supersteps int
+	Ended      string
 	Converged  bool
 	// Messages counts the messages sent, a message to all neighbours once for each edge, before combining; MessagesSent
 	// the values that crossed between partitions, and BytesSent their bytes.
@@ -184,8 +187,8 @@ func (o *Options) run(
 	if err != nil {
 		return err
 	}
-	converged := false
-	defer func() { err = errors.Join(err, keeping.end(converged)) }()
+	complete := false
+	defer func() { err = errors.Join(err, keeping.end(complete)) }()
 	job, err := engine.NewJob(ctx, g.g, p, eo)
 	if err != nil {
 		return err
@@ -198,14 +201,15 @@ func (o *Options) run(
 	if err != nil {
 		return err
 	}
-	converged = outcome.Converged
+	complete = outcome.Ended.Complete()
 	done(job, outcome, sink.records)
 	return nil
 }
 
 func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
 	r := &Result[V]{
-		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Converged: o.Converged, Messages: o.Messages,
+		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Ended: string(o.Ended),
+		Converged: o.Ended == trace.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
 	r.aggregates(job.Aggregates(), job.Totals())

@@ -230,30 +230,30 @@ func TestPersonalisedPageRank(t *testing.T) {
 // iterations and 1e-6 where there are none.
 func TestPageRankStops(t *testing.T) {
 	g := pregeltest.Graph(t, "0>1 1>2 2>0 2>1 3>0")
-	run := func(p algorithms.PageRank) (supersteps int, converged bool) {
+	run := func(p algorithms.PageRank) (supersteps int, ended string) {
 		res, err := superstep.Run(t.Context(), g, p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return res.Supersteps, res.Converged
+		return res.Supersteps, res.Ended
 	}
 	for _, test := range []struct {
-		p         algorithms.PageRank
-		want      int
-		converged bool
+		p     algorithms.PageRank
+		want  int
+		ended string
 	}{
-		{algorithms.PageRank{Iterations: 50}, 51, true}, // it had no tolerance to reach
-		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51, true},
-		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8, false},
-		{algorithms.PageRank{Iterations: 1, Tolerance: 3}, 2, true},
-		{algorithms.PageRank{Tolerance: 3}, 2, true},
+		{algorithms.PageRank{Iterations: 50}, 51, "iterations"}, // it had no tolerance to reach
+		{algorithms.PageRank{Iterations: 50, Damping: 0.85}, 51, "iterations"},
+		{algorithms.PageRank{Iterations: 7, Tolerance: 1e-300}, 8, "iterations"},
+		{algorithms.PageRank{Iterations: 1, Tolerance: 3}, 2, "converged"},
+		{algorithms.PageRank{Tolerance: 3}, 2, "converged"},
 	} {
-		if got, converged := run(test.p); got != test.want || converged != test.converged {
-			t.Errorf("%+v: %d supersteps, converged %t, want %d, %t", test.p, got, converged, test.want, test.converged)
+		if got, ended := run(test.p); got != test.want || ended != test.ended {
+			t.Errorf("%+v: %d supersteps, ended %s, want %d, %s", test.p, got, ended, test.want, test.ended)
 		}
 	}
 	swings, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1 0-2"), algorithms.PageRank{Damping: 1})
-	if err != nil || swings.Supersteps != 101 || swings.Converged {
+	if err != nil || swings.Supersteps != 101 || swings.Ended != "iterations" || swings.Converged {
 		t.Errorf("ranks that swing: %+v, %v", swings, err)
 	}
 	supersteps := func(p algorithms.PageRank) int {

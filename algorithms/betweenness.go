@@ -40,6 +40,9 @@ func (p Betweenness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
+// Converges: without messages no value changes any more.
+func (Betweenness) Converges() {}
+
 // Columns are the sums.
 func (Betweenness) Columns() []pregel.Column { return []pregel.Column{centrality} }
 

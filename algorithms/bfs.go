@@ -19,6 +19,9 @@ type BFS struct {
 // Combiner keeps any one sender: a vertex needs one parent.
 func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
 
+// Converges: without messages no value changes any more.
+func (BFS) Converges() {}
+
 // Initial is the parent of vertices not reached.
 func (BFS) Initial() ID { return pregel.None }
 
@@ -53,6 +56,9 @@ type BFSLevels struct {
 
 // Combiner keeps any one message: all messages of a superstep are equal.
 func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
+
+// Converges: without messages no value changes any more.
+func (BFSLevels) Converges() {}
 
 // Initial is the level of vertices not reached.
 func (BFSLevels) Initial() int64 { return math.MaxInt64 }

@@ -50,9 +50,7 @@ func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.Iterations, 1, 1) }
 
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {
-	if c.Superstep > p.Iterations || c.Superstep > 1 && relabelled.Value(c) == 0 {
-		c.Halt()
-	}
+	endRun(c, c.Superstep > 1 && relabelled.Value(c) == 0, c.Superstep > p.Iterations, false)
 }
 
 // Compute takes the label that most neighbours have, and sends it to them.

@@ -64,7 +64,9 @@ func (p CG) judge(c *pregel.Coordinator, s *cgScalars) {
 		c.Fail(fmt.Errorf("after %d iterations |b-Ax|/|b| is %g: numbers are too great, or too different, for 64 bits", s.Iteration, now))
 	case now <= tolerance:
 		c.Halt()
-	case s.Iteration >= limit, s.Iteration > 0 && !(now < s.Started/2):
+	case s.Iteration >= limit:
+		endRun(c, false, true, true)
+	case s.Iteration > 0 && !(now < s.Started/2):
 		c.Stop()
 	}
 	s.Started, s.RZ = now, 0

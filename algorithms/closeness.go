@@ -47,6 +47,9 @@ func (p Closeness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 
+// Converges: without messages no value changes any more.
+func (Closeness) Converges() {}
+
 // Columns are the sums.
 func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
 

@@ -26,6 +26,9 @@ var (
 // Direction is both: neighbours are those of either direction.
 func (Coloring) Direction() pregel.Direction { return pregel.Both }
 
+// Converges: without messages no value changes any more.
+func (Coloring) Converges() {}
+
 // Columns are what a vertex knows before it has a color.
 func (Coloring) Columns() []pregel.Column { return []pregel.Column{waiting, taken} }
 

@@ -90,5 +90,5 @@ func (p Eigenvector) Coordinate(c *pregel.Coordinator) {
 	}
 	eigenvalue.Replace(c, length(c)-1)
 	limit, tolerance := p.Iterations, p.Tolerance
-	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, p.Tolerance > 0)
+	endRun(c, stepLength(c) < tolerance, c.Superstep > limit+1, tolerance > 0)
 }

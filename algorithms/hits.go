@@ -91,7 +91,7 @@ func (p HITS) Coordinate(c *pregel.Coordinator) {
 	limit, tolerance := p.Iterations, p.Tolerance
 	switch {
 	case c.Phase == last:
-		endRun(c, step.Value(c) < tolerance, true, p.Tolerance > 0)
+		endRun(c, step.Value(c) < tolerance, true, tolerance > 0)
 	case c.Superstep < 3 || c.Superstep%2 == 0:
 	case stepLength(c) < tolerance || c.Superstep > 2*limit:
 		c.SetPhase(last)

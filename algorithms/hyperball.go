@@ -37,6 +37,9 @@ func (HyperBall) Combiner() pregel.Combiner[Counter] { return combiners.Func(Cou
 // Direction is in: counters go to those from whom a vertex is reached.
 func (HyperBall) Direction() pregel.Direction { return pregel.In }
 
+// Converges: without messages no value changes any more.
+func (HyperBall) Converges() {}
+
 // Aggregators are the estimated number of pairs that are joined by a path.
 func (HyperBall) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{pairs} }
 

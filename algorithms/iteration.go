@@ -24,13 +24,15 @@ func checkLimits(iterations int, tolerance float64, want string) error {
 	return errors.Join(errs...)
 }
 
-// endRun ends a run that is done, or has come to its limit of iterations, which it was to stop short of if it is watched.
-func endRun(c *pregel.Coordinator, done, atLimit, watched bool) {
+// endRun ends a run that has converged, or has come to its limit of iterations; the log says so if it was to converge before.
+func endRun(c *pregel.Coordinator, converged, atLimit, watched bool) {
 	switch {
-	case done || atLimit && !watched:
+	case converged:
 		c.Halt()
 	case atLimit:
-		c.Stop()
+		if c.HaltAtIterations(); watched {
+			c.Logf("the iterations ended before the tolerance was reached")
+		}
 	}
 }
 

@@ -57,6 +57,9 @@ func (KCore) ScoreName() string { return "core number" }
 // Direction is both: neighbours are those of either direction.
 func (KCore) Direction() pregel.Direction { return pregel.Both }
 
+// Converges: without messages no value changes any more.
+func (KCore) Converges() {}
+
 // Aggregators are the degeneracy, which is the greatest core number; or with K the number of vertices in the core.
 func (p KCore) Aggregators() []pregel.Aggregate {
 	if p.K > 0 {

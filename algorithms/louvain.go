@@ -129,6 +129,9 @@ func (Louvain) Aggregators() []pregel.Aggregate {
 // Combiner is that of no messages.
 func (Louvain) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
+// Converges: without messages no value changes any more.
+func (Louvain) Converges() {}
+
 // Group is the community.
 func (Louvain) Group(community ID) ID { return community }
 

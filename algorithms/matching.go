@@ -24,6 +24,9 @@ var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
 // Direction is both: neighbours are those of either direction.
 func (Matching) Direction() pregel.Direction { return pregel.Both }
 
+// Converges: without messages no value changes any more.
+func (Matching) Converges() {}
+
 // Aggregators are the number of pairs.
 func (Matching) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{matched} }
 

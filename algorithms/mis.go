@@ -27,6 +27,9 @@ func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 // Direction is both: neighbours are those of either direction.
 func (MIS) Direction() pregel.Direction { return pregel.Both }
 
+// Converges: without messages no value changes any more.
+func (MIS) Converges() {}
+
 // Aggregators are the size of the set.
 func (MIS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{members} }
 

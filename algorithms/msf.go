@@ -72,6 +72,9 @@ func (MSF) Plan() pregel.Plan {
 // Combiner is that of no messages.
 func (MSF) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
+// Converges: without messages no value changes any more.
+func (MSF) Converges() {}
+
 // Columns are what the rounds have found.
 func (MSF) Columns() []pregel.Column { return []pregel.Column{msfRoot, msfEdges} }
 

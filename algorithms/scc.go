@@ -38,6 +38,9 @@ func (SCC) Columns() []pregel.Column { return []pregel.Column{componentOf} }
 // Combiner is that of no messages.
 func (SCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
+// Converges: without messages no value changes any more.
+func (SCC) Converges() {}
+
 // Group is the component.
 func (SCC) Group(component ID) ID { return component }
 

@@ -25,6 +25,9 @@ func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSP[W]) Monotone() {}
 
+// Converges: without messages no value changes any more.
+func (SSSP[W]) Converges() {}
+
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSP[W]) NonNegative() {}
 
@@ -123,6 +126,9 @@ func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlus
 
 // Monotone says that a distance which is no shorter changes nothing.
 func (SSSPTree[W]) Monotone() {}
+
+// Converges: without messages no value changes any more.
+func (SSSPTree[W]) Converges() {}
 
 // NonNegative says that no weight may be negative, on which the window relies.
 func (SSSPTree[W]) NonNegative() {}

@@ -35,6 +35,9 @@ func (WCC) Direction() pregel.Direction { return pregel.Both }
 // Monotone says that an id which is no less changes nothing.
 func (WCC) Monotone() {}
 
+// Converges: without messages no value changes any more.
+func (WCC) Converges() {}
+
 // Group is a vertex's component, of which reports name the largest.
 func (WCC) Group(component ID) ID { return component }
 

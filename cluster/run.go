@@ -106,7 +106,7 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
-		Job: job.Id, Supersteps: int(job.Supersteps), Converged: job.Converged, Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
+		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy, Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
 		BytesSent: int(job.BytesSent), Seconds: w.times(int(job.Supersteps)),
 	}
 	if out.Left, err = r.fetch(ctx, job, to); err != nil {

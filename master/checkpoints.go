@@ -184,10 +184,10 @@ func (r *run) say(line string) {
 	}}})
 }
 
-// converged reports whether the run of a job that is done came to its end, and not to its limit of supersteps. The lock is held.
-func (s *Server) converged(id string) bool {
+// complete reports whether the run of a job that is done came to an end of its own. The lock is held.
+func (s *Server) complete(id string) bool {
 	r := s.runs[id]
-	return r == nil || r.figures().Converged
+	return r == nil || r.figures().Complete()
 }
 
 // forget removes the checkpoints of a job that is done, or no longer remembered: one that failed or was cancelled can be gone on with until then.

@@ -125,7 +125,7 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 func (r *run) heard(d *control.DriveReport, search string) {
 	if o := d.Outcome; o != nil {
 		r.set(func(a *control.Job) {
-			a.Converged, a.Supersteps = o.Converged, o.Supersteps
+			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
 			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
 			a.GraphLeft = o.GraphLeft
 		})

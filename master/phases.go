@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // perform runs the phases of the program's plan, if it has one, and then the program itself.
@@ -30,14 +31,14 @@ func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*cont
 	if err != nil {
 		return err
 	}
-	before := bsp.Outcome{Converged: true}
+	before := bsp.Outcome{Ended: trace.Converged}
 	if program.Plan() != nil {
 		w := walked{run: r, prepare: prepare, from: from, goOn: goOn}
 		if before, goOn, err = w.plan(ctx, p, program); err != nil {
 			return err
 		}
 	}
-	if !before.Converged { // at the limit of supersteps: the values are those at the beginning
+	if !before.Ended.Complete() { // at the limit of supersteps: the values are those at the beginning
 		_, err := r.prepare(ctx, prepare, nil)
 		return err
 	}
@@ -89,7 +90,7 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 	})
 	w.prepare.Phase = 0
 	switch {
-	case err != nil || w.from == nil || !before.Converged:
+	case err != nil || w.from == nil || !before.Ended.Complete():
 	case w.ended < len(w.from.Plan.Ran):
 		err = fmt.Errorf("%s: the checkpoint before superstep %d was made after %d phases, and here the plan has %d: it has taken another way",
 			program.Name(), w.from.Superstep, len(w.from.Plan.Ran), w.ended)

@@ -269,7 +269,7 @@ func (s *Server) effect(e effect) {
 		if e.state.Ended() {
 			s.columns.release(e.job.spec, true)
 		}
-		if place := e.job.spec.Checkpoints; place != "" && e.state == control.JobState_JOB_STATE_DONE && s.converged(e.job.id) {
+		if place := e.job.spec.Checkpoints; place != "" && e.state == control.JobState_JOB_STATE_DONE && s.complete(e.job.id) {
 			s.spawn(func() { s.forget(place) })
 		}
 	case placeForgotten:

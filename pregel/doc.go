@@ -62,6 +62,8 @@
 //	                                 runs call Compute
 //	InitBlock(b *Block[V, M])        does the work of Init likewise
 //	MaxSupersteps() int              returns a bound, for estimates of the time left only; 0 is unknown
+//	Converges()                      says that a run in which all vertices sleep and no message is
+//	                                 left has converged; without it reports say that it has halted
 //	Plan() Plan                      returns programs that run first (package plan)
 //	Mutations() Mutations            allows the program to change the graph
 //	Resolve(r Resolution[V]) (V, bool)
@@ -93,7 +95,8 @@
 // Every vertex is active in superstep 0. Messages sent in superstep s are read in s+1. A vertex
 // that voted to halt sleeps until a message wakes it. A vertex that called Finish never runs again.
 // The run ends when no vertex is active and no message reached an unfinished one, when Coordinate
-// halts or stops it, or at the limit of supersteps.
+// halts or stops it, or at the limit of supersteps; reports say which. Where Coordinate halts it,
+// it has converged.
 //
 // One program value serves all vertices from several goroutines: its fields are read-only while it
 // runs. A [Vertex] is valid during the call only. Random numbers ([Vertex.Rand]) depend on the

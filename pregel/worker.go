@@ -54,20 +54,22 @@ type Coordinator struct {
 	// messages the last superstep sent, before combining.
 	NumVertices, NumEdges, Active, Messages uint64
 
-	// Halted, Stopped and Phase are what Coordinate decided.
-	Halted, Stopped bool
-	Phase           int
+	// Halted, AtIterations, Stopped and Phase are what Coordinate decided.
+	Halted, AtIterations, Stopped bool
+	Phase                         int
 
 	cells []kernel.Cell // the aggregators' totals
 	log   func(line string)
 }
 
-// Halt ends the run before the vertices of this superstep run. Changes of the graph that the last superstep asked for are made, as at
+// Halt ends the run, which has converged: the program's own criterion holds. The vertices of this superstep do not run. Changes of the graph that the last superstep asked for are made, as at
 // every end of a run; messages that it sent are dropped.
 func (c *Coordinator) Halt() { c.Halted = true }
 
-// Stop is Halt of a run that is not done, such as one that has come to a limit of its own before its tolerance: it ends as at the
-// limit of supersteps, and reports say that it has not converged.
+// HaltAtIterations is Halt of a run that has made all iterations that it was asked for: reports say iterations, and not converged.
+func (c *Coordinator) HaltAtIterations() { c.AtIterations = true }
+
+// Stop is Halt of a run that gives up before its criterion holds. As at the limit of supersteps, what a plan has after it does not run.
 func (c *Coordinator) Stop() { c.Stopped = true }
 
 // Fail fails the run with an error that is not the program's fault, such as of a graph that it cannot work on: reports show it without a

@@ -92,7 +92,7 @@ func TestNewsOfARun(t *testing.T) {
 		return nil
 	})
 	h.must(err)
-	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetConverged() || last.End.GetOwn().GetSupersteps() != 1 || last.End.Seconds <= 0 {
+	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetEnded() != "limit" || last.End.GetOwn().GetSupersteps() != 1 || last.End.Seconds <= 0 {
 		t.Errorf("found %d records, %d observed, %v", seen, observed, last)
 	}
 }

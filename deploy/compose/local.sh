@@ -102,7 +102,7 @@ fi
 
 if [ -n "$check" ]; then
   "$binary" run wcc --master "$master" --graph kronecker:scale=12
-  until_so "the job" is 'sum(superstep_jobs_total{outcome="converged"})' 1
+  until_so "the job" is 'sum(superstep_jobs_total{state="done"})' 1
   until_so "the workers' part of it" is "count(superstep_edges_walked_total > 0)" "$workers"
   echo "ok: Prometheus sees the job, and that $workers workers did it"
   exit 0

@@ -80,7 +80,7 @@ type Progress struct {
 type Outcome struct {
 	Job                               string
 	Supersteps                        int
-	Converged                         bool
+	Ended                             string
 	Messages, MessagesSent, BytesSent int
 	Seconds                           []float64 // NaN of supersteps that were not heard of
 	Totals                            []kernel.Cell

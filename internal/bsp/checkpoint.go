@@ -127,7 +127,7 @@ func (d *Driver) stored(reports []*Report) error {
 // RanOf is what a checkpoint says of a phase that has ended.
 func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoint.Ran {
 	r := checkpoint.Ran{
-		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes, Converged: o.Converged, IDs: o.IDs, Totals: totals,
+		Program: program, Supersteps: o.Supersteps, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes, Ended: string(o.Ended), IDs: o.IDs, Totals: totals,
 		Seconds: seconds,
 	}
 	if o.Left != nil {
@@ -139,7 +139,7 @@ func RanOf(program string, o Outcome, totals []byte, seconds []float64) checkpoi
 // OutcomeOf is the outcome that RanOf was given.
 func OutcomeOf(r *checkpoint.Ran) Outcome {
 	o := Outcome{
-		Done: true, Converged: r.Converged, Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent, Bytes: r.Bytes, IDs: r.IDs,
+		Ended: trace.Ended(r.Ended), Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent, Bytes: r.Bytes, IDs: r.IDs,
 	}
 	if r.IDs > 0 {
 		o.Left = &trace.GraphSize{Vertices: r.Vertices, Arcs: r.Arcs}

@@ -116,21 +116,21 @@ func (o Outcome) Then(next Outcome) Outcome {
 	next.Messages += o.Messages
 	next.Sent += o.Sent
 	next.Bytes += o.Bytes
+	if o.Ended != "" && !o.Ended.Complete() { // what followed did not run
+		next.Ended = o.Ended
+	}
 	if next.Left == nil {
 		next.Left, next.IDs = o.Left, o.IDs
 	}
 	return next
 }
 
-// Outcome says why a run ended.
+// Outcome is how far a run is, or how it ended.
 type Outcome struct {
-	Done bool
-	// Converged: no vertex was awake and no message in flight, or Coordinate halted; false at the limit of supersteps, or
-	// where Coordinate stopped.
-	Converged  bool
-	Supersteps int // that ran
-	Messages   int // sent, before combining
-	Sent       int // values that crossed partitions
+	Ended      trace.Ended // empty until it has
+	Supersteps int         // that ran
+	Messages   int         // sent, before combining
+	Sent       int         // values that crossed partitions
 	Bytes      int
 	Phase      int // of a plan: the number of the one that runs next, from 1, which is the program itself at last; 0 if there is no plan
 	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other

@@ -39,6 +39,7 @@ type coordinator struct {
 	list    bool // of all messages: its time in a pull is measured
 	sized   bool // messages vary in size: loads have the mean of those sent
 	outcome Outcome
+	asleep  trace.Ended // how a run ends in which all vertices sleep and no message is left
 }
 
 // coordinating is a program with a Coordinate.
@@ -50,7 +51,7 @@ func (c *coordinator) forget() {
 	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
 	c.policy.Begin()
-	c.view.Halted, c.view.Stopped, c.view.Phase = false, false, 0
+	c.view.Halted, c.view.AtIterations, c.view.Stopped, c.view.Phase = false, false, false, 0
 	c.aggregates.Reset(c.totals)
 }
 
@@ -62,9 +63,9 @@ func (c *coordinator) begin() (*Command, *Outcome) {
 		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
 	}
 	if c.vertices == 0 {
-		c.outcome.Done, c.outcome.Converged = true, true
+		c.outcome.Ended = c.asleep
 	} else if c.limit > 0 && c.first >= c.limit {
-		c.outcome.Done = true
+		c.outcome.Ended = trace.Limit
 	} else {
 		c.callCoordinate()
 	}
@@ -89,7 +90,7 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own, m.State.Messages, m.State.Sent, m.State.Bytes
 	c.command.Superstep = own - 1
 	if c.limit > 0 && c.first+own >= c.limit {
-		c.outcome.Done = true
+		c.outcome.Ended = trace.Limit
 		return &c.command, &c.outcome, nil
 	}
 	c.advance()
@@ -116,7 +117,7 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	}
 	if c.sum.Computed == 0 {
 		// No message reached an unfinished vertex, or there is no source: an empty superstep does not count.
-		o.Done, o.Converged = true, true
+		o.Ended = c.asleep
 		return &c.command, o
 	}
 	o.Supersteps = c.command.Superstep + 1
@@ -124,11 +125,11 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	c.aggregate(reports)
 	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0 || c.requests > 0
 	if !waiting && c.sum.Active == 0 {
-		o.Done, o.Converged = true, true
+		o.Ended = c.asleep
 		return &c.command, o
 	}
 	if c.limit > 0 && c.first+o.Supersteps >= c.limit {
-		o.Done = true
+		o.Ended = trace.Limit
 		return &c.command, o
 	}
 	c.advance()
@@ -316,7 +317,12 @@ func (c *coordinator) callCoordinate() {
 		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
-	if m.Halted || m.Stopped {
-		c.outcome.Done, c.outcome.Converged = true, !m.Stopped
+	switch {
+	case m.AtIterations:
+		c.outcome.Ended = trace.Iterations
+	case m.Stopped:
+		c.outcome.Ended = trace.Stopped
+	case m.Halted:
+		c.outcome.Ended = trace.Converged
 	}
 }

@@ -59,7 +59,7 @@ func play(t *testing.T, script string) string {
 		case "begin":
 			v := fields(t, rest)
 			c = &coordinator{
-				view: new(pregel.Coordinator), limit: v["limit"], vertices: uint64(v["vertices"]),
+				view: new(pregel.Coordinator), asleep: trace.Halted, limit: v["limit"], vertices: uint64(v["vertices"]),
 				loads:  []delivery.Load{{Vertices: v["vertices"], Arcs: v["arcs"], Partitions: max(v["partitions"], 1), Grid: graph.Of(max(v["partitions"], 1)), Threads: 1}},
 				policy: delivery.Policy{Rates: delivery.Rates{Row: 1e-9, Probe: 1e-9, EdgeFew: 1e-9, Edge: 1e-9, EdgePresent: 1e-9, EdgeAll: 1e-9, Push: 4e-9}},
 			}
@@ -68,6 +68,8 @@ func play(t *testing.T, script string) string {
 				c.program = endsAt{at, (*pregel.Coordinator).Halt}
 			} else if at, ok := v["stop"]; ok {
 				c.program = endsAt{at, (*pregel.Coordinator).Stop}
+			} else if at, ok := v["iterations"]; ok {
+				c.program = endsAt{at, (*pregel.Coordinator).HaltAtIterations}
 			}
 			command, outcome := c.begin()
 			answer(&out, c, command, outcome)
@@ -88,8 +90,8 @@ func play(t *testing.T, script string) string {
 }
 
 func answer(out *strings.Builder, c *coordinator, command *Command, o *Outcome) {
-	if o.Done {
-		fmt.Fprintf(out, "> done converged=%v supersteps=%d messages=%d sent=%d\n", o.Converged, o.Supersteps, o.Messages, o.Sent)
+	if o.Ended != "" {
+		fmt.Fprintf(out, "> done ended=%v supersteps=%d messages=%d sent=%d\n", o.Ended, o.Supersteps, o.Messages, o.Sent)
 		return
 	}
 	fmt.Fprintf(out, "> superstep %d scheme=%v sends=%v\n", command.Superstep, command.Scheme, command.Sends)

@@ -37,6 +37,7 @@ type Program struct {
 	List       bool     // it gets every message, and has no combiner
 	Sized      bool     // messages are of different sizes
 	Mutates    bool     // it changes the graph
+	Converges  bool     // it has converged when all vertices sleep and no message is left
 	Coordinate coordinating
 	// MaxSupersteps is how many the program says that it runs at most, for who estimates the time left; 0 if it does not say so.
 	MaxSupersteps int
@@ -50,7 +51,7 @@ type Options struct {
 	delivery.Experiment
 	// Deterministic makes results independent of partitions, threads and delivery, floats included.
 	Deterministic bool
-	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
+	// MaxSupersteps ends the run when so many have run; 0 is no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run with a TimeoutError when a superstep takes longer; 0 is no limit. Late, if not nil, is called
 	// then: a Compute that does not return holds the run.
@@ -70,8 +71,8 @@ type Options struct {
 	Name func(label uint64) (string, bool)
 	// Trusted says that the program never calls runtime.Goexit.
 	Trusted bool
-	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. If it did
-	// not converge, the program does not run.
+	// Before, if not nil, runs what comes before the program in the same run, and returns how that ended and its supersteps' seconds. Unless
+	// that came to an end of its own, the program does not run.
 	Before func(ctx context.Context) (Outcome, []float64, error)
 	// Checkpoints, if not nil, says when the state is saved, and makes the checkpoints of what partitions have stored.
 	Checkpoints *checkpoint.Keeper
@@ -145,7 +146,11 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
 		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
+		asleep: trace.Halted,
 	}}
+	if p.Converges {
+		d.c.asleep = trace.Converged
+	}
 	d.loadedVertices, d.loadedArcs = first.LoadedVertices, first.LoadedArcs
 	if p.List {
 		d.c.policy.Room = o.Room
@@ -248,7 +253,7 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 	if d.options.Before != nil {
 		before, times, err := d.options.Before(ctx)
 		d.Follow(before)
-		if d.times = times; err != nil || !before.Converged {
+		if d.times = times; err != nil || !before.Ended.Complete() {
 			return err
 		}
 	}
@@ -265,7 +270,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		return err
 	}
 	next := outcome.Supersteps // also counts a last superstep that turns out to be empty
-	for !outcome.Done {
+	for outcome.Ended == "" {
 		if err := d.save(command); err != nil {
 			return err
 		}
@@ -381,17 +386,14 @@ func (d *Driver) beginning(at time.Time) *trace.Job {
 }
 
 func (d *Driver) ending(err error, took time.Duration) *trace.End {
-	e := &trace.End{Job: d.options.Job, Supersteps: len(d.times), Seconds: took.Seconds(), Outcome: trace.Converged}
+	e := &trace.End{Job: d.options.Job, Supersteps: len(d.times), Seconds: took.Seconds()}
 	switch {
 	case errors.Is(err, context.Canceled):
-		e.Outcome = trace.Cancelled
+		e.State = trace.Cancelled
 	case err != nil:
-		e.Outcome, e.Error = trace.Failed, err.Error()
-	case !d.Outcome().Converged:
-		e.Outcome = trace.Limit
-	}
-	if err == nil {
-		e.Aggregators, e.GraphLeft = d.Final(), d.Outcome().Left
+		e.State, e.Error = trace.Failed, err.Error()
+	default:
+		e.State, e.Ended, e.Aggregators, e.GraphLeft = trace.Done, d.Outcome().Ended, d.Final(), d.Outcome().Left
 	}
 	return e
 }

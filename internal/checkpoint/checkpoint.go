@@ -169,7 +169,7 @@ type Ran struct {
 	Messages   int       `json:"messages"`
 	Sent       int       `json:"sent"`
 	Bytes      int       `json:"bytes"`
-	Converged  bool      `json:"converged"`
+	Ended      string    `json:"ended"`
 	Vertices   uint64    `json:"vertices,omitempty"`
 	Arcs       uint64    `json:"arcs,omitempty"`
 	IDs        uint64    `json:"ids,omitempty"` // 0 if the phase changes no graph

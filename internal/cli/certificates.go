@@ -42,7 +42,7 @@ var certificates = map[string]certificate{
 		}
 		return verify.CDLP(c.Graph, p.Iterations, labels)
 	}},
-	"cg": {check: func(c *claim) error {
+	"cg": {tolerance: true, check: func(c *claim) error {
 		var p algorithms.CG
 		if err := c.parameters(&p); err != nil {
 			return err
@@ -148,9 +148,9 @@ var certificates = map[string]certificate{
 }
 
 // most returns the number of iterations of a run that ends for no other reason: its limit or, if it
-// was stopped, those that it has done.
+// was stopped before, those that it has done.
 func (c *claim) most(limit, done int) int {
-	if c.converged {
+	if c.ended.Complete() {
 		return limit
 	}
 	return max(min(limit, done), 0)

@@ -63,14 +63,14 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 		"":                              "<title>superstep</title>",
 		"api/v1/about":                  `"kind":"run","name":"superstep run wcc -g g.el`,
 		"api/v1/jobs":                   `"job":"wcc","program":"wcc","graph":"g.el"`,
-		"api/v1/jobs/1":                 `"state":"converged"`,
+		"api/v1/jobs/1":                 `"state":"done"`,
 		"api/v1/jobs/1/steps/0":         `"rows":[{"partition":0`,
 		"api/v1/graphs":                 `"name":"g.el","state":"loaded","vertices":3`,
 		"api/v1/workers":                `"threads":`,
 		"api/v1/stages":                 `"stage":"reading g.el"`,
 		"api/v1/jobs/1/result":          "\n20 ",
 		"api/v1/jobs/1/value?vertex=20": `"vertex":"20","values":["`,
-		"metrics":                       `superstep_jobs_total{outcome="converged",program="wcc"} 1`,
+		"metrics":                       `superstep_jobs_total{ended="converged",program="wcc",state="done"} 1`,
 	} {
 		if body := get(t, url+path); !strings.Contains(body, want) {
 			t.Errorf("/%s: found %.300s, expected %s", path, body, want)
@@ -83,7 +83,7 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	ui := start(t, map[string]string{"t.jsonl": string(trace), "cut.jsonl": string(trace[:len(trace)-5])}, "superstep", "ui", "t.jsonl", "cut.jsonl")
 	lines = bufio.NewReader(ui.stderr)
 	url = ui.saysAddress(lines, "the page is at")
-	if jobs := get(t, url+"api/v1/jobs"); strings.Count(jobs, `"state":"converged"`) != 2 {
+	if jobs := get(t, url+"api/v1/jobs"); strings.Count(jobs, `"state":"done"`) != 2 {
 		t.Errorf("found %s", jobs)
 	}
 	stages := get(t, url+"api/v1/stages")

@@ -146,12 +146,12 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	return r, err
 }
 
-func (r *localResult) finished() { r.done = r.outcome.Converged }
+func (r *localResult) finished() { r.done = r.outcome.Ended.Complete() }
 
 func (r *localResult) verify(ctx context.Context) error {
 	defer r.in.Close() // which nobody needs any more
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
-	return r.certify(ctx, text, false, r.outcome.Supersteps, r.outcome.Converged, r.bound.Final())
+	return r.certify(ctx, text, false, r.outcome.Supersteps, r.outcome.Ended, r.bound.Final())
 }
 
 // writeEvery is after how many vertices progress is told.
@@ -214,7 +214,8 @@ func (c cancellable) Write(p []byte) (int, error) {
 
 func (r *localResult) figures(p *runReport) {
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
-	p.Supersteps, p.Converged, p.SuperstepTime = r.outcome.Supersteps, r.outcome.Converged, r.bound.Times()
+	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
+	p.Ended, p.Converged = r.outcome.Ended, r.outcome.Ended == trace.Converged
 	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
 	p.Aggregators = r.bound.Final()
 	p.leftOut(r.in.Skipped)

@@ -168,7 +168,7 @@ func (r *remoteResult) verify(ctx context.Context) error {
 	texts, err := l.texts(r.lines, form)
 	if err == nil {
 		text := func(dst []byte, v int) []byte { return append(dst, texts[v]...) }
-		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), r.job.Converged, r.job.FinalAggregates())
+		err = l.certify(ctx, text, form.Named, int(r.job.Supersteps), trace.Ended(r.job.EndedBy), r.job.FinalAggregates())
 	}
 	if wrong := new(valueError); errors.As(err, &wrong) {
 		return fmt.Errorf("the result of job %s: %w", r.job.Id, wrong)
@@ -236,7 +236,9 @@ func (c *counting) Write(p []byte) (int, error) {
 func (r *remoteResult) figures(p *runReport) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
-	p.Supersteps, p.Converged, p.SuperstepTime = int(j.Supersteps), j.Converged, r.times
+	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.times
+	p.Ended = trace.Ended(j.EndedBy)
+	p.Converged = p.Ended == trace.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)
 	p.Aggregators = j.FinalAggregates()

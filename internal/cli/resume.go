@@ -146,7 +146,7 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 		return fmt.Errorf("job %s kept no checkpoints: superstep master --checkpoints says where jobs keep them", id)
 	case !job.State.Ended():
 		return fmt.Errorf("job %s has not ended: superstep watch %[1]s shows it", id)
-	case job.State == control.JobState_JOB_STATE_DONE && job.Converged:
+	case job.State == control.JobState_JOB_STATE_DONE && job.Complete():
 		return fmt.Errorf("job %s is done, and its checkpoints are removed", id)
 	}
 	spec := proto.CloneOf(job.Spec)

@@ -283,7 +283,8 @@ type runReport struct {
 	Edges         int               `json:"edges"` // of the input: duplicates and loops count
 	Directed      bool              `json:"directed"`
 	Supersteps    int               `json:"supersteps"`
-	Converged     bool              `json:"converged"` // false if a limit ended it
+	Ended         trace.Ended       `json:"ended"`     // converged, iterations, limit, halted or stopped
+	Converged     bool              `json:"converged"` // the program's own criterion held
 	LoadTime      float64           `json:"load_time"` // seconds, as all times
 	RunTime       float64           `json:"run_time"`
 	WriteTime     float64           `json:"write_time"`
@@ -313,7 +314,7 @@ func (p *runReport) leftOut(lines []string) { p.skipped, p.SkippedLines = lines,
 
 // reported prints the report of a run, and lines that sum it up.
 func (a *app) reported(w io.Writer, report *runReport, lines []string) {
-	if !report.Converged {
+	if !report.Ended.Complete() {
 		a.notices().say(slog.LevelWarn,
 			fmt.Sprintf("%s did not converge in %s", report.Algorithm, things(report.Supersteps, "superstep", "supersteps")))
 	}
@@ -330,9 +331,12 @@ func (p *runReport) text(w io.Writer) {
 	}
 	fmt.Fprintf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
 		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"), kind)
-	how := "converged"
-	if !p.Converged {
-		how = "stopped"
+	how := string(p.Ended)
+	switch p.Ended {
+	case trace.Iterations:
+		how = "ended by its iterations"
+	case trace.Limit:
+		how = "stopped at the limit"
 	}
 	fmt.Fprintf(w, "%s after %s, %s", how, things(p.Supersteps, "superstep", "supersteps"), things(p.Messages, "message", "messages"))
 	if p.Partitions > 1 {

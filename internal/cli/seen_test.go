@@ -17,7 +17,7 @@ func TestInterruptedRunsAreSummedUp(t *testing.T) {
 		if e := errors.Join(
 			w.meter.Begin(&trace.Job{Job: "bfs", Partitions: 1}),
 			w.meter.Record(&trace.Superstep{Job: "bfs", Partitions: []trace.Partition{{Computed: 1, Times: trace.Seconds{Compute: 1, Total: 1}}}}),
-			w.meter.End(&trace.End{Job: "bfs", Outcome: trace.Cancelled}),
+			w.meter.End(&trace.End{Job: "bfs", State: trace.Cancelled}),
 		); e != nil {
 			t.Fatal(e)
 		}

@@ -21,8 +21,8 @@ import (
 // certificate checks results by what they must be, apart from the engine that made them.
 type certificate struct {
 	check func(c *claim) error
-	// stopped says that a result is one after any number of supersteps, and need not be final.
-	stopped bool
+	// stopped says that a result is one after any number of supersteps, and need not be final; tolerance that a final one has converged.
+	stopped, tolerance bool
 }
 
 // claim is a result that a certificate checks. Its values are by input vertex, as package verify has them.
@@ -35,7 +35,7 @@ type claim struct {
 	names      *names.Dictionary              // of the vertices, by input ids, or nil
 	named      bool                           // values have names
 	aggregates trace.Aggregates               // what reports say
-	converged  bool
+	ended      trace.Ended
 
 	wrong atomic.Pointer[valueError] // a value that is none
 }
@@ -63,10 +63,11 @@ func certifiable(spec *control.JobSpec) error {
 // they have names for vertices.
 func (l *loaded) certify(
 	ctx context.Context, text func(dst []byte, v int) []byte, named bool,
-	supersteps int, converged bool, aggregates trace.Aggregates,
+	supersteps int, ended trace.Ended, aggregates trace.Aggregates,
 ) error {
 	name := fmt.Sprintf("%s on %s", l.spec.Program, l.name)
-	if !converged && !certificates[l.spec.Program].stopped {
+	check := certificates[l.spec.Program]
+	if final := ended.Complete() && (ended != trace.Iterations || !check.tolerance); !final && !check.stopped {
 		return fmt.Errorf("%s: there is no final result to verify: the run was stopped after %d supersteps", name, supersteps)
 	}
 	in, g, unit := l.in, l.graph, l.graph.Options.UnitWeights
@@ -86,10 +87,10 @@ func (l *loaded) certify(
 			Edges: in.Edges, Vertices: g.N, Directed: g.Directed, UnitWeights: unit, Labels: g.Labels,
 			Team: l.team, Stop: ctx.Err, Progress: func(done, all int64) { l.progress.stage("verifying", done, all) },
 		},
-		text: text, values: parameters, iterations: max(supersteps-1, 0), converged: converged,
+		text: text, values: parameters, iterations: max(supersteps-1, 0), ended: ended,
 		columns: l.columns, names: g.Names, named: named, aggregates: aggregates,
 	}
-	err = certificates[l.spec.Program].check(c)
+	err = check.check(c)
 	switch wrong := c.wrong.Load(); {
 	case wrong != nil:
 		return wrong

@@ -77,6 +77,7 @@ func (Priority) EnumDescriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{0}
 }
 
+// JobState is the state of a job. People and scripts see LOADING and WRITING as steps of running.
 type JobState int32
 
 const (
@@ -4597,7 +4598,7 @@ func (x *Drive) GetTotals() bool {
 // Outcome is how far a run is, or how it ended.
 type Outcome struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Converged     bool                   `protobuf:"varint,1,opt,name=converged,proto3" json:"converged,omitempty"`
+	Ended         string                 `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"` // how: converged, iterations, limit, halted or stopped; empty until it has
 	Supersteps    uint32                 `protobuf:"varint,2,opt,name=supersteps,proto3" json:"supersteps,omitempty"`
 	Messages      uint64                 `protobuf:"varint,3,opt,name=messages,proto3" json:"messages,omitempty"`
 	Sent          uint64                 `protobuf:"varint,4,opt,name=sent,proto3" json:"sent,omitempty"` // values that crossed partitions
@@ -4638,11 +4639,11 @@ func (*Outcome) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
-func (x *Outcome) GetConverged() bool {
+func (x *Outcome) GetEnded() string {
 	if x != nil {
-		return x.Converged
+		return x.Ended
 	}
-	return false
+	return ""
 }
 
 func (x *Outcome) GetSupersteps() uint32 {
@@ -7441,7 +7442,7 @@ type Job struct {
 	Ended         *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=ended,proto3" json:"ended,omitempty"`
 	Workers       []string               `protobuf:"bytes,9,rep,name=workers,proto3" json:"workers,omitempty"`
 	Supersteps    uint32                 `protobuf:"varint,10,opt,name=supersteps,proto3" json:"supersteps,omitempty"`
-	Converged     bool                   `protobuf:"varint,11,opt,name=converged,proto3" json:"converged,omitempty"`
+	EndedBy       string                 `protobuf:"bytes,41,opt,name=ended_by,json=endedBy,proto3" json:"ended_by,omitempty"` // how its run ended: converged, iterations, limit, halted or stopped; empty of benchmarks, and until then
 	Messages      uint64                 `protobuf:"varint,12,opt,name=messages,proto3" json:"messages,omitempty"`
 	MessagesSent  uint64                 `protobuf:"varint,13,opt,name=messages_sent,json=messagesSent,proto3" json:"messages_sent,omitempty"`
 	BytesSent     uint64                 `protobuf:"varint,14,opt,name=bytes_sent,json=bytesSent,proto3" json:"bytes_sent,omitempty"`
@@ -7572,11 +7573,11 @@ func (x *Job) GetSupersteps() uint32 {
 	return 0
 }
 
-func (x *Job) GetConverged() bool {
+func (x *Job) GetEndedBy() string {
 	if x != nil {
-		return x.Converged
+		return x.EndedBy
 	}
-	return false
+	return ""
 }
 
 func (x *Job) GetMessages() uint64 {
@@ -10698,9 +10699,9 @@ const file_control_proto_rawDesc = "" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
 	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xe3\x01\n" +
-	"\aOutcome\x12\x1c\n" +
-	"\tconverged\x18\x01 \x01(\bR\tconverged\x12\x1e\n" +
+	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xe1\x01\n" +
+	"\aOutcome\x12\x14\n" +
+	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
 	"supersteps\x18\x02 \x01(\rR\n" +
 	"supersteps\x12\x1a\n" +
@@ -10709,7 +10710,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
-	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\"\x98\x02\n" +
+	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeftJ\x04\b\x01\x10\x02\"\x98\x02\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
 	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
@@ -10957,7 +10958,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb5\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb8\n" +
 	"\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
@@ -10972,8 +10973,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"supersteps\x18\n" +
 	" \x01(\rR\n" +
-	"supersteps\x12\x1c\n" +
-	"\tconverged\x18\v \x01(\bR\tconverged\x12\x1a\n" +
+	"supersteps\x12\x19\n" +
+	"\bended_by\x18) \x01(\tR\aendedBy\x12\x1a\n" +
 	"\bmessages\x18\f \x01(\x04R\bmessages\x12#\n" +
 	"\rmessages_sent\x18\r \x01(\x04R\fmessagesSent\x12\x1d\n" +
 	"\n" +
@@ -11005,7 +11006,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05named\x18# \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18$ \x03(\tR\askipped\x12%\n" +
 	"\x0emax_supersteps\x18% \x01(\x04R\rmaxSupersteps\x12@\n" +
-	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\"J\n" +
+	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500J\x04\b\v\x10\f\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +

@@ -6,13 +6,31 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // word is the last part of an enumeration's name, in lower case: JOB_STATE_DONE is done.
 func word(name string) string { return strings.ToLower(name[strings.LastIndexByte(name, '_')+1:]) }
 
-// Word names a job's state as people read it.
-func (s JobState) Word() string { return word(s.String()) }
+// Word names a job's state as people read it: queued, running, done, failed or cancelled.
+func (s JobState) Word() string {
+	if s == JobState_JOB_STATE_LOADING || s == JobState_JOB_STATE_WRITING {
+		s = JobState_JOB_STATE_RUNNING
+	}
+	return word(s.String())
+}
+
+// StateText is a job's state, and the step that it is at before and after its supersteps.
+func (j *Job) StateText() string {
+	if step := word(j.State.String()); step != j.State.Word() {
+		return j.State.Word() + ", " + step
+	}
+	return j.State.Word()
+}
+
+// Complete reports whether the run of a job that is done came to an end of its own, as that of a benchmark does.
+func (j *Job) Complete() bool { return j.EndedBy == "" || trace.Ended(j.EndedBy).Complete() }
 
 // Word names a worker's state as people read it.
 func (s WorkerState) Word() string { return word(s.String()) }

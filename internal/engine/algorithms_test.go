@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	_ "github.com/superstep-go/superstep/internal/laxgc"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -191,7 +192,7 @@ func TestPageRankAgainstTwin(t *testing.T) {
 				continue
 			}
 			got, o := run(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 7}, s)
-			if o.Supersteps != 8 || !o.Converged {
+			if o.Supersteps != 8 || o.Ended != trace.Converged {
 				t.Fatalf("%s, %v: %+v", shape.name, s, o)
 			}
 			for v := range want {

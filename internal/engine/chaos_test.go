@@ -323,7 +323,7 @@ func compareWithToy[M any](
 				t.Fatalf("%s: vertex %d is %x, want %x", where, v, got[v], w)
 			}
 		}
-		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages || !o.Converged {
+		if o.Supersteps != want.outcome.Supersteps || o.Messages != want.outcome.Messages || o.Ended != want.outcome.Ended {
 			t.Fatalf("%s: %+v, want %+v", where, o, want.outcome)
 		}
 		if s.parts > 1 {

@@ -234,6 +234,7 @@ func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: m.name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
 		Mutates: m.mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.maxSupersteps,
+		Converges: m.converges,
 	}
 	if m.own != nil {
 		p.Own = m.own

@@ -243,7 +243,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
-		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages || o.Converged != toy.outcome.Converged {
+		if o.Supersteps != toy.outcome.Supersteps || o.Messages != toy.outcome.Messages || o.Ended != toy.outcome.Ended {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, toy.outcome)
 		}
 		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
@@ -251,7 +251,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 		if *o.Left != left || o.IDs != uint64(toy.n) {
 			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where, run, *o.Left, o.IDs, left, toy.n)
 		}
-		if way.o.Trace != nil && (told.requests != toy.changes.asked || o.Converged && told.graph != nil && *told.graph != left) {
+		if way.o.Trace != nil && (told.requests != toy.changes.asked || o.Ended.Complete() && told.graph != nil && *told.graph != left) {
 			t.Fatalf("%s, run %d: the records tell of %d requests and at last %+v, want %d, %+v", where, run, told.requests, told.graph, toy.changes.asked, left)
 		}
 	}

@@ -30,7 +30,7 @@ type Options struct {
 	// Alpha, Beta and Gap are what a frame costs to a partition of another process: the seconds of a byte, until it is there, and until
 	// the next one can be sent. They are 0 where there is one process.
 	Alpha, Beta, Gap float64
-	// MaxSupersteps ends the run, unconverged, when so many have run; 0 is no limit.
+	// MaxSupersteps ends the run when so many have run; 0 is no limit.
 	MaxSupersteps int
 	// SuperstepTimeout ends the run when a superstep takes longer; 0 is no limit. Late, if not nil, is called then: a Compute that
 	// does not return holds the run.

@@ -100,7 +100,7 @@ func (j *Job) before(ctx context.Context) (bsp.Outcome, []float64, error) {
 		j.Prepare()
 		j.fresh = false
 	}
-	if from == nil || !sum.Converged || w.phases > len(from.Plan.Ran) {
+	if from == nil || !sum.Ended.Complete() || w.phases > len(from.Plan.Ran) {
 		return sum, w.times, nil
 	}
 	if w.phases < len(from.Plan.Ran) {

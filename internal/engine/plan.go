@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/plans"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -58,10 +59,11 @@ type Ran struct {
 	Totals  []kernel.Cell
 }
 
-// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until one ends at the limit of supersteps. It
+// Walk runs the phases of a program's plan in the plan's order, by their places in Phases, until one ends at the limit of supersteps, or
+// is stopped. It
 // returns the sum of their outcomes.
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
-	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Converged: true}}
+	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Ended: trace.Converged}}
 	w.last.Totals = pregel.Engine{}.Totals(nil)
 	w.sum.Phase = 1
 	err := w.plan(p, 0)
@@ -102,7 +104,7 @@ func (w *walk) plan(p *Plan, first int) error {
 func (w *walk) repeat(p *Plan, first int) error {
 	for number := 0; ; number++ {
 		before := w.phases
-		if err := w.sequence(p.plans, first); err != nil || !w.sum.Converged {
+		if err := w.sequence(p.plans, first); err != nil || !w.sum.Ended.Complete() {
 			return err
 		}
 		w.last.Number = number
@@ -131,7 +133,7 @@ func (w *walk) holds(p *Plan, of string) (holds bool, err error) {
 
 func (w *walk) sequence(plans []Plan, first int) error {
 	for i := range plans {
-		if !w.sum.Converged {
+		if !w.sum.Ended.Complete() {
 			return nil
 		}
 		if err := w.plan(&plans[i], first); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -92,7 +93,7 @@ func (p phases) Plan() pregel.Plan {
 // toyOf runs the phases and the program by toys, one after the other, to a limit of supersteps, and returns the last that ran.
 func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(pregel.Program[uint64, uint64]) *toy[uint64, uint64]) (*toy[uint64, uint64], bsp.Outcome) {
 	all := slices.Concat(p.once, p.twice, p.twice, []pregel.Program[uint64, uint64]{last})
-	sum := bsp.Outcome{Converged: true}
+	sum := bsp.Outcome{Ended: trace.Converged}
 	var before *toy[uint64, uint64]
 	for i, program := range all {
 		t := make(program)
@@ -102,7 +103,7 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(
 		if limit > 0 {
 			if t.limit = limit - sum.Supersteps; t.limit == 0 && t.n > len(t.changes.absent) {
 				t.state.Properties = t.shared
-				sum.Converged = false
+				sum.Ended = trace.Limit
 				clear(t.values)
 				return t, sum
 			}
@@ -111,8 +112,8 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(
 		before = t
 		sum.Supersteps += t.outcome.Supersteps
 		sum.Messages += t.outcome.Messages
-		if !t.outcome.Converged {
-			if sum.Converged = false; i < len(all)-1 {
+		if sum.Ended = t.outcome.Ended; !sum.Ended.Complete() {
+			if i < len(all)-1 {
 				clear(t.values) // they are as they were at the beginning
 			}
 			break
@@ -215,7 +216,7 @@ func comparePhases(
 		if err != nil {
 			t.Fatalf("%s: %v", where, err)
 		}
-		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
+		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Ended != want.Ended {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
 		}
 		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)

@@ -39,6 +39,7 @@ type (
 	Coordinating interface{ Coordinate(c *pregel.Coordinator) }
 	Planned      interface{ Plan() pregel.Plan }
 	Bounded      interface{ MaxSupersteps() int }
+	Converging   interface{ Converges() }
 	Mutating     interface{ Mutations() pregel.Mutations }
 	ScoreNaming  interface{ ScoreName() string }
 	Helpful      interface{ Help() string }
@@ -51,7 +52,7 @@ var untyped = []reflect.Type{
 	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
 	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
 	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](), reflect.TypeFor[Helpful](),
-	reflect.TypeFor[OfInputIDs](),
+	reflect.TypeFor[OfInputIDs](), reflect.TypeFor[Converging](),
 }
 
 // methods are a program's optional methods, found once per job.
@@ -67,6 +68,7 @@ type methods struct {
 	judging      Judging
 	bounded      Bounded
 	monotone     bool
+	converges    bool
 	nonNegative  bool
 	asynchronous bool
 	inputIDs     bool
@@ -123,6 +125,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	aggregating, _ := value.(Aggregating)
 	columnar, _ := value.(Columnar)
 	monotonic, _ := value.(Monotonic)
+	_, m.converges = value.(Converging)
 	nonNegative, _ := value.(NonNegative)
 	asynchronous, _ := value.(Asynchronous)
 	_, m.inputIDs = value.(OfInputIDs)

@@ -62,7 +62,7 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 		if b := j.begun[0]; b.Job != "mine" || b.Program != "BFS" || b.Partitions != partitions || b.Vertices != uint64(g.N) || b.Arcs != g.Arcs || b.Began.IsZero() {
 			t.Errorf("began %+v", b)
 		}
-		if e := j.ended[0]; e.Job != "mine" || e.Outcome != trace.Converged || e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
+		if e := j.ended[0]; e.Job != "mine" || e.State != trace.Done || e.Ended != o.Ended || e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
 			t.Errorf("ended %+v", e)
 		}
 		messages, sent, bytes := 0, 0, 0
@@ -104,18 +104,18 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 func TestTheEndSaysWhy(t *testing.T) {
 	broken := errors.New("the disk is full")
 	for _, c := range []struct {
-		outcome string
-		limit   int
-		at      func(superstep int) error
+		state string
+		limit int
+		at    func(superstep int) error
 	}{
-		{outcome: trace.Limit, limit: 2},
-		{outcome: trace.Failed, at: func(int) error { return broken }},
-		{outcome: trace.Cancelled},
+		{state: trace.Done, limit: 2},
+		{state: trace.Failed, at: func(int) error { return broken }},
+		{state: trace.Cancelled},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		o := engine.Options{MaxSupersteps: c.limit}
-		if c.outcome == trace.Cancelled {
+		if c.state == trace.Cancelled {
 			o.Progress = func(bsp.Progress) { cancel() }
 		}
 		j := journal{at: c.at}
@@ -124,11 +124,11 @@ func TestTheEndSaysWhy(t *testing.T) {
 		check(t, err)
 		defer job.Close()
 		_, err = job.Run(ctx)
-		if (err == nil) != (c.outcome == trace.Limit) {
-			t.Errorf("%s: error %v", c.outcome, err)
+		if (err == nil) != (c.state == trace.Done) {
+			t.Errorf("%s: error %v", c.state, err)
 		}
-		if len(j.ended) != 1 || j.ended[0].Outcome != c.outcome || (j.ended[0].Error != "") != (c.outcome == trace.Failed) {
-			t.Errorf("%s: ended %+v", c.outcome, j.ended)
+		if len(j.ended) != 1 || j.ended[0].State != c.state || (j.ended[0].Ended == trace.Limit) != (c.limit > 0) || (j.ended[0].Error != "") != (c.state == trace.Failed) {
+			t.Errorf("%s: ended %+v", c.state, j.ended)
 		}
 	}
 }

@@ -135,7 +135,7 @@ func sameInShares[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M]
 	want, err := job.Run(t.Context())
 	check(t, err)
 	values, outcome := runApart(t, g, p, o, owners)
-	if outcome.Supersteps != want.Supersteps || outcome.Messages != want.Messages || outcome.Converged != want.Converged {
+	if outcome.Supersteps != want.Supersteps || outcome.Messages != want.Messages || outcome.Ended != want.Ended {
 		t.Errorf("%T: %+v, want %+v", p, outcome, want)
 	}
 	for v, text := range values {

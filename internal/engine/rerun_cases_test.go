@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -133,7 +134,7 @@ func TestARunThatReachedItsLimitLeavesNothingToTheNext(t *testing.T) {
 		for range 3 {
 			o, err := j.Run(t.Context())
 			check(t, err)
-			if o.Supersteps != s.o.MaxSupersteps || o.Converged {
+			if o.Supersteps != s.o.MaxSupersteps || o.Ended != trace.Limit {
 				t.Fatalf("%v: %+v", s, o)
 			}
 			var got []uint64

@@ -58,7 +58,7 @@ func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights,
 	place, values, o := keeping(t, g, program(), s)
 	same := func(what string, got []V, o *bsp.Outcome) {
 		t.Helper()
-		if o.Supersteps != ended.Supersteps || o.Messages != ended.Messages || o.Converged != ended.Converged {
+		if o.Supersteps != ended.Supersteps || o.Messages != ended.Messages || o.Ended != ended.Ended {
 			t.Fatalf("%s, %v, %s: %d supersteps, %d messages, expected %d and %d", shape.name, s, what, o.Supersteps, o.Messages, ended.Supersteps, ended.Messages)
 		}
 		for v := range want {

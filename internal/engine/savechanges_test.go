@@ -44,7 +44,7 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	toy := newToy(s, g.IDs, p)
 	toy.seed, toy.unweighted, toy.spread = seed, kind == edges.Unweighted, c.spread
 	toy.run()
-	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Converged: true, Left: &trace.GraphSize{}}
+	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Ended: toy.outcome.Ended, Left: &trace.GraphSize{}}
 	way.o.Seed = seed
 	place, _, _ := keeping(t, g, p, way)
 	found, err := checkpoint.List(t.Context(), place)
@@ -86,7 +86,7 @@ func goesOnAsToy(
 		if err != nil {
 			t.Fatalf("%s, run %d: %v", where, run, err)
 		}
-		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Converged != want.Converged {
+		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Ended != want.Ended {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
 		}
 		left := &trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}

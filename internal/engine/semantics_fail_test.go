@@ -318,7 +318,7 @@ func TestAFailedJobCanRunAgain(t *testing.T) {
 		check(t, j.Restart(pregel.Erase(failing{in: "nowhere"})))
 		o, err := j.Run(t.Context())
 		check(t, err)
-		if o.Supersteps != 4 || !o.Converged {
+		if o.Supersteps != 4 || !o.Ended.Complete() {
 			t.Fatalf("%+v", o)
 		}
 		j.Close()

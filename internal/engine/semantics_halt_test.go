@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -177,7 +178,7 @@ func TestTheRunEndsAtTheLimitOfSupersteps(t *testing.T) {
 	w := on(t, "0>1 1>0")
 	limit := func(s *setting) { s.o.MaxSupersteps = 3 }
 	o := w.expectWith(t, script{func(v talker, _ int64) { say(v, "%d", v.Superstep()) }}, limit, "0 1 2", "0 1 2")
-	if o.Converged || o.Supersteps != 3 {
+	if o.Ended != trace.Limit || o.Supersteps != 3 {
 		t.Fatalf("%+v", o)
 	}
 	o = w.expectWith(t, script{func(v talker, _ int64) {

@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -26,7 +27,7 @@ func TestAnEmptyGraphHasNoSupersteps(t *testing.T) {
 			sums{script: script{}, coordinate: func(*pregel.Coordinator) { panic("there is no superstep") }},
 		} {
 			got, o := run(t, g, p, setting{parts: parts, threads: 3})
-			if len(got) != 0 || o.Supersteps != 0 || !o.Converged || !o.Done {
+			if len(got) != 0 || o.Supersteps != 0 || o.Ended != trace.Halted {
 				t.Fatalf("%d partitions: %+v", parts, o)
 			}
 		}

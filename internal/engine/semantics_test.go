@@ -103,7 +103,7 @@ func (w *world) expectWith(t *testing.T, p pregel.Program[string, int64], tune f
 
 func (w *world) expectSupersteps(t *testing.T, o *bsp.Outcome, supersteps, messages int) {
 	t.Helper()
-	if o.Supersteps != supersteps || o.Messages != messages || !o.Converged || !o.Done {
+	if o.Supersteps != supersteps || o.Messages != messages || !o.Ended.Complete() {
 		t.Fatalf("%s: %+v, want %d supersteps and %d messages", w.name, *o, supersteps, messages)
 	}
 }

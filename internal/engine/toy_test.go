@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -250,7 +251,7 @@ func (t *toy[V, M]) run() {
 		t.lane.Worker().Superstep = s
 		t.coordinate(s)
 		if t.coordinator.Halted {
-			t.outcome.Converged = true
+			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return
 		}
@@ -266,12 +267,16 @@ func (t *toy[V, M]) run() {
 			}
 		}
 		if ran == 0 {
-			t.outcome.Converged = true
+			t.outcome.Ended = trace.Halted
+			if _, ok := t.inner.(engine.Converging); ok {
+				t.outcome.Ended = trace.Converged
+			}
 			return
 		}
 		t.outcome.Supersteps = s + 1
 		t.aggregate()
 		if t.limit > 0 && s+1 == t.limit && t.awaits() {
+			t.outcome.Ended = trace.Limit
 			t.change(t.inbox)
 			return
 		}

@@ -14,7 +14,7 @@ func TestBounds(t *testing.T) {
 	for i := range maxJobs + 10 {
 		must(t, s.Begin(&trace.Job{Job: fmt.Sprint(i)}))
 		must(t, s.Record(active(fmt.Sprint(i), 0, 1)))
-		must(t, s.End(&trace.End{Job: fmt.Sprint(i), Outcome: trace.Converged}))
+		must(t, s.End(&trace.End{Job: fmt.Sprint(i), State: trace.Done, Ended: trace.Converged}))
 	}
 	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
 		t.Errorf("%d jobs from %s, %d rows, %d names", len(jobs), jobs[0].ID, s.rows, len(s.last))
@@ -48,7 +48,7 @@ func TestOldRunsAreLetGo(t *testing.T) {
 		name := strconv.Itoa(i)
 		must(t, s.Begin(&trace.Job{Job: name, Partitions: 500}))
 		must(t, s.Record(active(name, 0, 500)))
-		must(t, s.End(&trace.End{Job: name, Outcome: trace.Converged}))
+		must(t, s.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged}))
 	}
 	bytes := 0
 	for _, j := range s.jobs {

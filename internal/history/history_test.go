@@ -110,12 +110,12 @@ func TestJobGoesFromBeginToEnd(t *testing.T) {
 	idle := superstep(3, .1)
 	idle.Partitions[0].Computed = 0
 	must(t, s.Record(idle))
-	must(t, s.End(&trace.End{Job: "j", Outcome: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
+	must(t, s.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
 		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
 	}}))
 	j, err := s.Job("1")
 	must(t, err)
-	if j.State != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 42 {
+	if j.State != trace.Done || j.Ended != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 42 {
 		t.Errorf("found %+v", j)
 	}
 	if a := j.Aggregators; a["most"] != "9223372036854775807" || a["long"] != strings.Repeat("é", 40)+"..." {
@@ -140,7 +140,7 @@ func TestARunWithoutBeginOrEnd(t *testing.T) {
 	must(t, s.Record(superstep(1, 1)))
 	must(t, s.Begin(&trace.Job{Job: "j"}))
 	jobs := s.Jobs()
-	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != Running {
+	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != trace.Running {
 		t.Errorf("found %+v", jobs)
 	}
 }
@@ -292,7 +292,7 @@ func TestReadersAndWriters(t *testing.T) {
 				_ = s.Record(r)
 				_ = s.Stage(&trace.Stage{Stage: "work", Done: int64(i)})
 			}
-			_ = s.End(&trace.End{Job: name, Outcome: trace.Converged})
+			_ = s.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged})
 		})
 	}
 	readers.Go(func() {

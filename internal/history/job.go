@@ -8,20 +8,15 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
-// States of a job that has not ended; one that has is in the state of its outcome.
-const (
-	Queued  = "queued"
-	Running = "running"
-)
-
 // Job is a run as lists show it.
 type Job struct {
 	ID string `json:"id"`
 	trace.Job
-	State      string  `json:"state"` // queued, running, converged, limit, failed, cancelled
-	Error      string  `json:"error,omitempty"`
-	Supersteps int     `json:"supersteps"`
-	Seconds    float64 `json:"seconds"`
+	State      string      `json:"state"`           // queued, running, done, failed, cancelled
+	Ended      trace.Ended `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted, stopped
+	Error      string      `json:"error,omitempty"`
+	Supersteps int         `json:"supersteps"`
+	Seconds    float64     `json:"seconds"`
 	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it seems; 0 if there is nothing to tell it by.
 	Left float64 `json:"left_seconds,omitempty"`
 	// Result says that what it has computed can be asked for in this process.

@@ -20,12 +20,12 @@ func TestNamedStore(t *testing.T) {
 			t.Errorf("found %+v of %d jobs", j, len(s.Jobs()))
 		}
 	}
-	is(Queued, "waits for a worker", 0)
+	is(trace.Queued, "waits for a worker", 0)
 	must(t, s.Begin(&trace.Job{Job: "a 1", Partitions: 1}))
-	is(Running, "", 0)
+	is(trace.Running, "", 0)
 	must(t, s.Describe(&trace.Job{Job: "a 1", Partitions: 1, Vertices: 7}))
 	must(t, s.Describe(&trace.Job{Job: "b", Vertices: 8})) // of nobody
-	is(Running, "", 7)
+	is(trace.Running, "", 7)
 	must(t, s.Record(active("a 1", 0, 1)))
 	must(t, s.Stage(&trace.Stage{Job: "a 1", Stage: "loading", Done: 1, Total: 2}))
 	must(t, s.Stage(&trace.Stage{Job: "b", Stage: "loading", Seconds: 3}))
@@ -33,10 +33,10 @@ func TestNamedStore(t *testing.T) {
 	if g := s.Stages(); len(g) != 2 || g[0].Job != "a 1" || g[0].Seconds != 2 || g[1].Job != "b" {
 		t.Errorf("stages %+v", g)
 	}
-	must(t, s.End(&trace.End{Job: "a 1", Outcome: trace.Converged}))
-	is(trace.Converged, "", 7)
+	must(t, s.End(&trace.End{Job: "a 1", State: trace.Done, Ended: trace.Converged}))
+	is(trace.Done, "", 7)
 	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost") // the job begins again, in place of what was
-	is(Queued, "a worker was lost", 0)
+	is(trace.Queued, "a worker was lost", 0)
 	for range maxLog + 5 {
 		must(t, s.Stage(&trace.Stage{Stage: "x", Seconds: 1}))
 	}

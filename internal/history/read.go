@@ -27,7 +27,7 @@ func (s *Store) Jobs() []Job {
 // describe returns the job as lists show it.
 func (s *Store) describe(j *job) Job {
 	d := j.Job.worded()
-	if j.State == Running && !s.past {
+	if j.State == trace.Running && !s.past {
 		d.Left = j.timeLeft.Seconds(j.MaxSupersteps, time.Now())
 	}
 	return d

@@ -93,8 +93,8 @@ func (s *Store) Queue(b *trace.Job, reason string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.last[b.Job]
-	if j == nil || j.State != Queued {
-		j = s.add(b, Queued)
+	if j == nil || j.State != trace.Queued {
+		j = s.add(b, trace.Queued)
 	}
 	j.Error = reason
 	s.ring.put("job", j.ID, j.Job)
@@ -111,15 +111,15 @@ func (s *Store) Begin(b *trace.Job) error {
 func (s *Store) begin(b *trace.Job) *job {
 	j := s.last[b.Job]
 	switch {
-	case j != nil && j.State == Queued:
-		j.Job.Job, j.State, j.Error = *b, Running, ""
+	case j != nil && j.State == trace.Queued:
+		j.Job.Job, j.State, j.Error = *b, trace.Running, ""
 		j.matrix.grow(b.Partitions)
 		s.ring.put("job", j.ID, j.Job)
 		return j
-	case j != nil && j.State == Running:
-		s.end(j, &trace.End{Outcome: trace.Failed, Error: "the trace does not say how the run ended"})
+	case j != nil && j.State == trace.Running:
+		s.end(j, &trace.End{State: trace.Failed, Error: "the trace does not say how the run ended"})
 	}
-	j = s.add(b, Running)
+	j = s.add(b, trace.Running)
 	s.ring.put("job", j.ID, j.Job)
 	return j
 }
@@ -128,7 +128,7 @@ func (s *Store) begin(b *trace.Job) *job {
 func (s *Store) Describe(b *trace.Job) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if j := s.last[b.Job]; j != nil && j.State == Running {
+	if j := s.last[b.Job]; j != nil && j.State == trace.Running {
 		j.Job.Job = *b
 		s.ring.put("job", j.ID, j.Job)
 	}
@@ -163,7 +163,7 @@ func (s *Store) trim() {
 // forget lets the oldest run go that has ended, if there is one.
 func (s *Store) forget() bool {
 	for i, j := range s.jobs {
-		if j.State == Running || j.State == Queued {
+		if j.State == trace.Running || j.State == trace.Queued {
 			continue
 		}
 		s.remove(i)
@@ -207,7 +207,7 @@ func (s *Store) Record(step *trace.Superstep) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.last[step.Job]
-	if j == nil || j.State != Running {
+	if j == nil || j.State != trace.Running {
 		j = s.begin(&trace.Job{Job: step.Job})
 	}
 	s.addDetail(j, j.record(step))
@@ -261,7 +261,7 @@ func (s *Store) End(e *trace.End) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.last[e.Job]
-	if j == nil || j.State != Running {
+	if j == nil || j.State != trace.Running {
 		j = s.begin(&trace.Job{Job: e.Job})
 	}
 	s.end(j, e)
@@ -269,7 +269,7 @@ func (s *Store) End(e *trace.End) error {
 }
 
 func (s *Store) end(j *job, e *trace.End) {
-	j.State, j.Error = e.Outcome, e.Error
+	j.State, j.Ended, j.Error = e.State, e.Ended, e.Error
 	if e.Seconds > 0 {
 		j.Seconds = e.Seconds
 	}

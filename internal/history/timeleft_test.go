@@ -72,11 +72,11 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 			t.Errorf("job %s with %g s left is %s", id, left, text)
 		}
 	}
-	expect("1", Running, 12)
-	expect("2", Running, 0)
+	expect("1", trace.Running, 12)
+	expect("2", trace.Running, 0)
 	s.Past()
-	expect("1", Running, 0) // its trace was cut short
+	expect("1", trace.Running, 0) // its trace was cut short
 	s.past = false
-	must(t, s.End(&trace.End{Job: "bounded", Outcome: trace.Converged}))
-	expect("1", trace.Converged, 0)
+	must(t, s.End(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged}))
+	expect("1", trace.Done, 0)
 }

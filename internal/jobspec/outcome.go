@@ -9,7 +9,7 @@ import (
 // Outcome is how far a run is, or how it ended, as it is sent.
 func Outcome(o bsp.Outcome) *control.Outcome {
 	sent := &control.Outcome{
-		Converged: o.Converged, Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
+		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
 		Phase: uint32(o.Phase), GraphLeft: control.NewGraphSize(o.Left),
 	}
 	if sent.GraphLeft != nil {
@@ -21,7 +21,7 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 // OutcomeOf is the outcome that was sent.
 func OutcomeOf(o *control.Outcome) bsp.Outcome {
 	got := bsp.Outcome{
-		Converged: o.GetConverged(), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
+		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
 		Phase: int(o.GetPhase()), IDs: o.GetGraphLeft().GetIds(),
 	}
 	if left := o.GetGraphLeft(); left != nil {

@@ -129,7 +129,7 @@ func (j *job) update(now *control.Job) {
 func (j *job) lost(now *control.Job) {
 	j.enter(now.Id, "")
 	e := end(now)
-	e.Outcome, e.Again = trace.Failed, true
+	e.State, e.Again = trace.Failed, true
 	_ = j.to.End(e)
 }
 
@@ -158,16 +158,14 @@ func begin(now *control.Job) *trace.Job {
 }
 
 func end(now *control.Job) *trace.End {
-	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds, Outcome: trace.Limit}
+	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds}
 	switch {
 	case now.State == control.JobState_JOB_STATE_CANCELLED:
-		e.Outcome = trace.Cancelled
+		e.State = trace.Cancelled
 	case now.State == control.JobState_JOB_STATE_FAILED:
-		e.Outcome = trace.Failed
-	case now.Converged:
-		e.Outcome = trace.Converged
-	}
-	if now.State == control.JobState_JOB_STATE_DONE {
+		e.State = trace.Failed
+	default:
+		e.State, e.Ended = trace.Done, trace.Ended(now.EndedBy)
 		e.Aggregators, e.GraphLeft = now.FinalAggregates(), now.GraphLeft.Trace()
 	}
 	return e

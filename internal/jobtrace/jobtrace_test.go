@@ -1,6 +1,7 @@
 package jobtrace
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,7 +39,7 @@ func (t transcript) End(e *trace.End) error {
 	for name, value := range e.Aggregators {
 		text += fmt.Sprintf(", %s %s", name, value)
 	}
-	return t.add("end %s %s after %d in %g: %s%s", e.Job, e.Outcome, e.Supersteps, e.Seconds, e.Error, text)
+	return t.add("end %s %s after %d in %g: %s%s", e.Job, cmp.Or(string(e.Ended), e.State), e.Supersteps, e.Seconds, e.Error, text)
 }
 
 func (t transcript) Stage(s *trace.Stage) error {
@@ -95,7 +96,7 @@ func TestObserver(t *testing.T) {
 				changed(control.JobState_JOB_STATE_WRITING, &control.Job{}),
 				progress,
 				changed(control.JobState_JOB_STATE_DONE, &control.Job{
-					RunSeconds: 2, WriteSeconds: .25, Converged: true, Supersteps: 5,
+					RunSeconds: 2, WriteSeconds: .25, EndedBy: string(trace.Converged), Supersteps: 5,
 					Aggregators: []*control.Aggregator{{Name: "sum", Json: "[1]"}, {Name: "long"}},
 				}),
 				record, log, // too late
@@ -117,7 +118,7 @@ func TestObserver(t *testing.T) {
 		"limit": {
 			[]*control.JobEvent{
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{Supersteps: 7, RunSeconds: 1.5}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{EndedBy: string(trace.Limit), Supersteps: 7, RunSeconds: 1.5}),
 			},
 			[]string{begun, "end j1 limit after 7 in 1.5: "},
 		},
@@ -126,7 +127,7 @@ func TestObserver(t *testing.T) {
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
 				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "a loss", Supersteps: 3}),
 				changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1}),
-				changed(control.JobState_JOB_STATE_DONE, &control.Job{Converged: true, Supersteps: 7}),
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{EndedBy: string(trace.Converged), Supersteps: 7}),
 			},
 			[]string{begun, "end j1 failed after 3 in 0: a loss", "waits: a loss", begun, "end j1 converged after 7 in 0: "},
 		},
@@ -172,7 +173,7 @@ func TestSearches(t *testing.T) {
 			t.Errorf("the record was changed to one of %s", r.Job)
 		}
 	}
-	_ = s.End(&trace.End{Job: "j1", Outcome: trace.Cancelled, Error: "enough"})
+	_ = s.End(&trace.End{Job: "j1", State: trace.Cancelled, Error: "enough"})
 	var got []string
 	for _, l := range lines {
 		l, _, _ = strings.Cut(l, ", at ")

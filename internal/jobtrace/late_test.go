@@ -29,7 +29,7 @@ func TestLate(t *testing.T) {
 				loading, changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: .5, Vertices: 9, Edges: 8, Arcs: 15}), record,
 				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
 			},
-			[]string{"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "end j1 limit after 0 in 2:"},
+			[]string{"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "end j1 done after 0 in 2:"},
 		},
 		"failed": {
 			[]*control.JobEvent{loading, changed(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},

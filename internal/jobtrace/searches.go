@@ -42,7 +42,7 @@ func (s *Searches) Record(r *trace.Superstep) error {
 	}
 	search, name := r.Job, s.job.Job+" "+r.Job
 	if search != s.search {
-		s.over(trace.Converged, "")
+		s.over(&trace.End{State: trace.Done, Ended: trace.Converged})
 		b := s.job
 		b.Job, b.Began = name, time.Now()
 		b.Program, _, _ = strings.Cut(search, " ")
@@ -56,20 +56,21 @@ func (s *Searches) Record(r *trace.Superstep) error {
 }
 
 // over ends the search that runs, if one does.
-func (s *Searches) over(outcome, reason string) {
+func (s *Searches) over(e *trace.End) {
 	if s.search != "" {
-		_ = s.To.End(&trace.End{Job: s.job.Job + " " + s.search, Outcome: outcome, Error: reason})
+		e.Job = s.job.Job + " " + s.search
+		_ = s.To.End(e)
 		s.search = ""
 	}
 }
 
-// End ends the job, and a search that it cuts off with the job's outcome.
+// End ends the job, and a search that it cuts off with the job's state.
 func (s *Searches) End(e *trace.End) error {
-	outcome := e.Outcome
-	if outcome == trace.Limit {
-		outcome = trace.Converged // of a benchmark that is done
+	last := &trace.End{State: e.State, Error: e.Error}
+	if e.State == trace.Done {
+		last.Ended = trace.Converged
 	}
-	s.over(outcome, e.Error)
+	s.over(last)
 	return s.To.End(e)
 }
 

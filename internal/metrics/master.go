@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // maxWorkers bounds the workers that have series of their own, the first by name; all are counted by state.
@@ -98,12 +99,12 @@ func (m master) Collect(to chan<- prometheus.Metric) {
 	counter(refusedDesc, s.Refused-s.RefusedTokens, "worker")
 	counter(refusedDesc, s.RefusedTokens, "token")
 	counter(staleDesc, s.Stale)
-	jobs := map[control.JobState]int{}
+	jobs := map[string]int{}
 	for _, j := range s.Jobs {
-		jobs[j.State]++
+		jobs[j.State.Word()]++
 	}
-	for state := control.JobState_JOB_STATE_QUEUED; state <= control.JobState_JOB_STATE_WRITING; state++ {
-		gauge(jobsDesc, float64(jobs[state]), state.Word())
+	for _, state := range []string{trace.Queued, trace.Running} {
+		gauge(jobsDesc, float64(jobs[state]), state)
 	}
 	graphs, bytes := map[control.GraphState]int{}, uint64(0)
 	for _, g := range s.Graphs {

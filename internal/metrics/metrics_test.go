@@ -49,7 +49,11 @@ func expect(t *testing.T, got map[string]string, want map[string]string) {
 }
 
 // tell tells a journal of a run of three supersteps on two partitions.
-func tell(j trace.Journal, name, program, outcome string) {
+func tell(j trace.Journal, name, program, state string) {
+	end := &trace.End{Job: name, State: state, Supersteps: 3, Seconds: 12}
+	if state == trace.Done {
+		end.Ended = trace.Converged
+	}
 	_ = j.Begin(&trace.Job{Job: name, Program: program, Partitions: 2})
 	for step := range 3 {
 		s := &trace.Superstep{
@@ -63,7 +67,7 @@ func tell(j trace.Journal, name, program, outcome string) {
 		}
 		_ = j.Record(s)
 	}
-	_ = j.End(&trace.End{Job: name, Outcome: outcome, Supersteps: 3, Seconds: 12})
+	_ = j.End(end)
 }
 
 func TestRuns(t *testing.T) {
@@ -71,21 +75,21 @@ func TestRuns(t *testing.T) {
 	runs := s.NewRuns("wcc")
 	runs.now = func() time.Time { return time.Unix(1000, 5e8) }
 	j := runs.Journal(s.NewWork())
-	tell(j, "one", "bfs", trace.Converged)
-	tell(j, "one"+trace.WarmUp, "bfs", trace.Converged) // does not count
+	tell(j, "one", "bfs", trace.Done)
+	tell(j, "one"+trace.WarmUp, "bfs", trace.Done) // does not count
 	tell(j, "two", "bfs", trace.Failed)
 	_ = j.Begin(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
-	_ = j.End(&trace.End{Job: "two", Outcome: trace.Failed, Again: true})
+	_ = j.End(&trace.End{Job: "two", State: trace.Failed, Again: true})
 	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
 	_ = j.Record(&trace.Superstep{
 		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
 		Partitions: []trace.Partition{{Computed: 9, Delivered: 8, Times: trace.Seconds{Total: .25}}},
 	})
 	expect(t, scrape(t, s), map[string]string{
-		`superstep_jobs_total{outcome="converged",program="bfs"}`:               "1",
-		`superstep_jobs_total{outcome="failed",program="bfs"}`:                  "1",
-		`superstep_jobs_total{outcome="again",program="bfs"}`:                   "1",
-		`superstep_jobs_total{outcome="converged",program="wcc"}`:               "0",
+		`superstep_jobs_total{ended="converged",program="bfs",state="done"}`:    "1",
+		`superstep_jobs_total{ended="",program="bfs",state="failed"}`:           "1",
+		`superstep_jobs_total{ended="",program="bfs",state="again"}`:            "1",
+		`superstep_jobs_total{ended="converged",program="wcc",state="done"}`:    "0",
 		`superstep_job_duration_seconds_sum`:                                    "24",
 		`superstep_supersteps_total{scheme="pull"}`:                             "6",
 		`superstep_supersteps_total{scheme="naive"}`:                            "1",
@@ -129,7 +133,7 @@ func TestSeriesAreBounded(t *testing.T) {
 	})
 	j := runs.Journal(s.NewWork())
 	for i := range 10000 {
-		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), outcomes[i%4])
+		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), []string{trace.Done, trace.Failed, trace.Cancelled}[i%3])
 	}
 	for i := range 200 { // and some that do not end
 		_ = runs.Journal(nil).Begin(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
@@ -188,7 +192,6 @@ func TestMaster(t *testing.T) {
 		`superstep_refusals_total{what="token"}`:          "3",
 		`superstep_stale_messages_total`:                  "1",
 		`superstep_jobs{state="queued"}`:                  "2",
-		`superstep_jobs{state="loading"}`:                 "0",
 		`superstep_jobs{state="running"}`:                 "1",
 		`superstep_graphs{state="ready"}`:                 "1",
 		`superstep_graphs_memory_bytes`:                   "11",
@@ -257,7 +260,7 @@ func TestNamesAndHelp(t *testing.T) {
 // TestBadText: a name that is no UTF-8 is shown as well as it can be.
 func TestBadText(t *testing.T) {
 	s := New("v1")
-	tell(s.NewRuns().Journal(nil), "job\xff", "program\xff", trace.Converged)
+	tell(s.NewRuns().Journal(nil), "job\xff", "program\xff", trace.Done)
 	all := scrape(t, s)
 	if all["superstep_job_running{job_id=\"job\uFFFD\",program=\"program\uFFFD\"}"] != "0" {
 		t.Error("no series of the job")
@@ -273,7 +276,7 @@ func TestManyAtOnce(t *testing.T) {
 		done.Go(func() {
 			j := runs.Journal(work)
 			for k := range 50 {
-				tell(j, fmt.Sprint(i, k), "bfs", trace.Converged)
+				tell(j, fmt.Sprint(i, k), "bfs", trace.Done)
 			}
 		})
 		done.Go(func() {
@@ -283,7 +286,7 @@ func TestManyAtOnce(t *testing.T) {
 		})
 	}
 	done.Wait()
-	expect(t, scrape(t, s), map[string]string{`superstep_jobs_total{outcome="converged",program="bfs"}`: "200"})
+	expect(t, scrape(t, s), map[string]string{`superstep_jobs_total{ended="converged",program="bfs",state="done"}`: "200"})
 }
 
 // TestJournalAllocatesNothing: a superstep is counted without garbage.

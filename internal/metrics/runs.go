@@ -25,16 +25,24 @@ type Runs struct {
 	now      func() time.Time
 }
 
-// outcomes are how a run can end.
-var outcomes = []string{trace.Converged, trace.Limit, trace.Failed, trace.Cancelled}
+// ends are how a run can end: its state, and how one that is done did.
+var ends = [][2]string{
+	{trace.Done, string(trace.Converged)},
+	{trace.Done, string(trace.Iterations)},
+	{trace.Done, string(trace.Limit)},
+	{trace.Done, string(trace.Halted)},
+	{trace.Done, string(trace.Stopped)},
+	{trace.Failed},
+	{trace.Cancelled},
+}
 
 // NewRuns adds the metrics of runs to the set. Programs that are named have their counters from the start, so that
 // increase() sees the first run of each.
 func (s *Set) NewRuns(names ...string) *Runs {
 	r := &Runs{
 		runs: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "superstep_jobs_total", Help: "Jobs that have ended, by how: converged, limit, failed, cancelled; and attempts after which another one began: again.",
-		}, []string{"program", "outcome"}),
+			Name: "superstep_jobs_total", Help: "Jobs that have ended, by state: done, failed, cancelled; and attempts after which another one began: again. ended says how a run that is done did: converged, iterations, limit, halted, stopped.",
+		}, []string{"program", "state", "ended"}),
 		runSeconds: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "superstep_job_duration_seconds", Help: "How long the runs of jobs took, without loading and writing.", Buckets: exponential(1e-3, 14),
 		}),
@@ -61,8 +69,8 @@ func (s *Set) NewRuns(names ...string) *Runs {
 		now: time.Now,
 	}
 	for _, name := range names {
-		for _, outcome := range outcomes {
-			r.runs.WithLabelValues(r.programs.bounded(name), outcome)
+		for _, end := range ends {
+			r.runs.WithLabelValues(r.programs.bounded(name), end[0], end[1])
 		}
 	}
 	for _, scheme := range []string{"none", "naive", "mirrored", "pull"} {
@@ -116,7 +124,7 @@ func (j *journal) Record(s *trace.Superstep) error {
 	return nil
 }
 
-// again is the outcome of an attempt of a job that goes on by another one.
+// again is the state of an attempt of a job that goes on by another one.
 const again = "again"
 
 func (j *journal) End(e *trace.End) error {
@@ -124,11 +132,11 @@ func (j *journal) End(e *trace.End) error {
 		j.skip = false
 		return nil
 	}
-	outcome := e.Outcome
+	state := e.State
 	if e.Again {
-		outcome = again
+		state = again
 	}
-	j.runs.runs.WithLabelValues(j.program, outcome).Inc()
+	j.runs.runs.WithLabelValues(j.program, state, string(e.Ended)).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
 	j.runs.end(e.Job)
 	return nil

@@ -73,9 +73,9 @@ func (j *journal) End(e *trace.End) error {
 	if j.job == nil {
 		return nil
 	}
-	j.span.SetAttributes(attribute.String("superstep.outcome", e.Outcome), attribute.Int("superstep.supersteps", e.Supersteps),
+	j.span.SetAttributes(attribute.String("superstep.state", e.State), attribute.String("superstep.ended", string(e.Ended)), attribute.Int("superstep.supersteps", e.Supersteps),
 		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
-	if e.Outcome == trace.Failed {
+	if e.State == trace.Failed {
 		j.span.SetStatus(codes.Error, text(e.Error))
 	}
 	j.span.End(oteltrace.WithTimestamp(j.now()))

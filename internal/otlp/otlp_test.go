@@ -92,7 +92,7 @@ func newExporter(t *testing.T, o trace.ExportOptions) *Exporter {
 }
 
 // tell tells a journal of a run of two partitions.
-func tell(j trace.Journal, name string, supersteps int, outcome string) {
+func tell(j trace.Journal, name string, supersteps int, state string) {
 	_ = j.Stage(&trace.Stage{Stage: "reading", Seconds: .5})
 	_ = j.Begin(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
 	for s := range supersteps {
@@ -104,7 +104,7 @@ func tell(j trace.Journal, name string, supersteps int, outcome string) {
 		}
 		_ = j.Record(step)
 	}
-	_ = j.End(&trace.End{Job: name, Outcome: outcome, Error: "why", Supersteps: supersteps})
+	_ = j.End(&trace.End{Job: name, State: state, Error: "why", Supersteps: supersteps})
 }
 
 // tree writes spans as a tree, children by start.
@@ -144,8 +144,8 @@ func TestSpans(t *testing.T) {
 	t.Setenv("TRACEPARENT", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")
 	e := newExporter(t, trace.ExportOptions{Root: "superstep run"})
 	j := e.Journal()
-	tell(j, "bfs", 2, trace.Converged)
-	tell(j, "bfs"+trace.WarmUp, 2, trace.Converged)
+	tell(j, "bfs", 2, trace.Done)
+	tell(j, "bfs"+trace.WarmUp, 2, trace.Done)
 	tell(j, "two", 0, trace.Failed)
 	e.Close()
 	want := `superstep run
@@ -199,7 +199,7 @@ func TestSpans(t *testing.T) {
 func TestManySupersteps(t *testing.T) {
 	c := newCollector(t)
 	e := newExporter(t, trace.ExportOptions{})
-	tell(e.Journal(), "long", maxSupersteps+7, trace.Limit)
+	tell(e.Journal(), "long", maxSupersteps+7, trace.Done)
 	e.Close()
 	supersteps := 0
 	for _, s := range c.spans {
@@ -251,7 +251,7 @@ func TestCollectorInTrouble(t *testing.T) {
 			c.answers = k.answers
 			var log bytes.Buffer
 			e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
-			tell(e.Journal(), "one", 1, trace.Converged)
+			tell(e.Journal(), "one", 1, trace.Done)
 			e.Close()
 			if c.posts != k.posts || (len(c.spans) > 0) != k.spans || !strings.Contains(log.String(), k.log) || (k.log == "") != (log.Len() == 0) {
 				t.Errorf("%d posts, %d spans, log %q", c.posts, len(c.spans), &log)
@@ -262,7 +262,7 @@ func TestCollectorInTrouble(t *testing.T) {
 		t.Setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1")
 		var log bytes.Buffer
 		e := newExporter(t, trace.ExportOptions{Log: slog.New(slog.NewTextHandler(&log, nil))})
-		tell(e.Journal(), "one", 1, trace.Converged)
+		tell(e.Journal(), "one", 1, trace.Done)
 		e.Close()
 		if strings.Count(log.String(), "\n") != 1 || !strings.Contains(log.String(), "spans were lost") {
 			t.Errorf("log %q", &log)
@@ -321,7 +321,7 @@ func TestRunDoesNotWait(t *testing.T) {
 	t.Setenv("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
 	e := newExporter(t, trace.ExportOptions{})
 	for i := range 20 {
-		tell(e.Journal(), fmt.Sprint(i), maxSupersteps, trace.Converged)
+		tell(e.Journal(), fmt.Sprint(i), maxSupersteps, trace.Done)
 	}
 	ended := make(chan struct{})
 	go func() { defer close(ended); e.Close() }()
@@ -338,7 +338,7 @@ func TestSpansOfWhatIsNoText(t *testing.T) {
 	e := newExporter(t, trace.ExportOptions{})
 	j := e.Journal()
 	_ = j.Begin(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
-	_ = j.End(&trace.End{Job: "bfs", Outcome: trace.Failed, Error: "no \xff"})
+	_ = j.End(&trace.End{Job: "bfs", State: trace.Failed, Error: "no \xff"})
 	e.Close()
 	if len(c.spans) != 1 || c.spans[0].Status.Message != "no \ufffd" || !strings.Contains(valueOf(c.spans[0], "superstep.graph"), "\ufffd.el") {
 		t.Errorf("found %v", c.spans)

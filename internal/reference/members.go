@@ -108,10 +108,10 @@ func kindOf(t ast.Expr) string {
 		if t.Sel.Name == "Time" {
 			return "time, RFC 3339"
 		}
-		return "object"
+		return kindOf(t.Sel)
 	case *ast.Ident:
 		switch name := t.Name; {
-		case name == "string":
+		case name == "string", name == "Ended":
 			return "text"
 		case name == "bool":
 			return "bool"

@@ -98,8 +98,8 @@ func TestMetricsOfACluster(t *testing.T) {
 		t.Fatal(status, page)
 	}
 	holds(t, page,
-		`superstep_jobs_total{outcome="converged",program="wcc"} 1`,
-		`superstep_jobs_total{outcome="failed",program="broken"} 1`,
+		`superstep_jobs_total{ended="converged",program="wcc",state="done"} 1`,
+		`superstep_jobs_total{ended="",program="broken",state="failed"} 1`,
 		`superstep_job_running{job_id="`+wcc.Id+`",program="wcc"} 0`,
 		`superstep_workers{state="registered"} 2`, `superstep_workers_attached 2`, `superstep_worker_losses_total 0`,
 		`superstep_jobs{state="running"} 0`,

@@ -130,7 +130,7 @@ func TestPageOfAMaster(t *testing.T) {
 	})); connect.CodeOf(err) != connect.CodeAlreadyExists {
 		t.Errorf("by a call: %v", err)
 	}
-	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Converged })
+	c.Until("the job's end", func() bool { return s.job(j.ID).State == trace.Done })
 	if j = s.job(j.ID); j.Program != "bfs" || j.Graph != "web" || j.Partitions != 2 || j.Supersteps < 50 || j.Vertices != 900 || j.Arcs != 3480 || len(j.Said) != 3 {
 		t.Errorf("found %+v", j)
 	}
@@ -147,7 +147,7 @@ func TestPageOfAMaster(t *testing.T) {
 
 	// One whose program says how many supersteps there are at most, and less than the user allows.
 	bounded := s.submit(`{"program": "pagerank", "graph": "catalog:web", "parameters": {"iterations": "3"}, "max_supersteps": 50}`)
-	c.Until("its end", func() bool { return s.job(bounded.ID).State == trace.Converged })
+	c.Until("its end", func() bool { return s.job(bounded.ID).State == trace.Done })
 	if j := s.job(bounded.ID); j.MaxSupersteps != 4 || j.Supersteps != 4 || j.Left != 0 {
 		t.Errorf("found %+v", j)
 	}
@@ -156,10 +156,10 @@ func TestPageOfAMaster(t *testing.T) {
 	runs := s.submit(`{"program": "forever", "graph": "star:vertices=9", "max_supersteps": 4000000000}`)
 	c.Until("it says how long it takes", func() bool {
 		j := s.job(runs.ID)
-		return j.State == history.Running && j.MaxSupersteps == 4000000000 && j.Left > 0
+		return j.State == trace.Running && j.MaxSupersteps == 4000000000 && j.Left > 0
 	})
 	waits := s.submit(`{"program": "forever", "graph": "star:vertices=9"}`)
-	if waits.State != history.Queued {
+	if waits.State != trace.Queued {
 		t.Errorf("found %+v", waits)
 	}
 	for _, id := range []string{waits.ID, runs.ID} {
@@ -198,14 +198,14 @@ func TestPageOfGraph500(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := r.Msg.Id
-	c.Until("the job's end", func() bool { j := s.job(id); return j.State != history.Running && j.State != history.Queued })
+	c.Until("the job's end", func() bool { j := s.job(id); return j.State != trace.Running && j.State != trace.Queued })
 	var jobs struct{ Items []history.Job }
 	s.call("GET", "jobs", "", 200, &jobs)
 	if len(jobs.Items) != 5 { // the job, a warm-up, three searches
 		t.Fatalf("found %+v", jobs)
 	}
 	for _, j := range jobs.Items[1:] {
-		if !strings.HasPrefix(j.ID, id+"-bfs-root-") || j.State != trace.Converged || j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
+		if !strings.HasPrefix(j.ID, id+"-bfs-root-") || j.State != trace.Done || j.Supersteps == 0 || j.Partitions != 2 || j.Vertices != 256 || j.Program != "bfs" {
 			t.Errorf("found %+v", j)
 		}
 	}
@@ -325,7 +325,7 @@ func TestEventsOfAMaster(t *testing.T) {
 	job := fmt.Sprintf(`"job":%q`, j.ID)
 	until("job", job, `"state":"running"`)
 	until("step", job, `"superstep":0`)
-	until("job", job, `"state":"converged"`)
+	until("job", job, `"state":"done"`)
 	c.StopMaster()
 	until("bye")
 }

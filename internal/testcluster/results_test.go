@@ -268,8 +268,8 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 					t.Fatalf("%v: %s", j.State.Word(), j.Reason)
 				}
 				o := want.outcome
-				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.Converged != o.Converged {
-					t.Errorf("found %d supersteps, %d messages, converged %v; expected %+v", j.Supersteps, j.Messages, j.Converged, o)
+				if int(j.Supersteps) != o.Supersteps || int(j.Messages) != o.Messages || j.EndedBy != string(o.Ended) {
+					t.Errorf("found %d supersteps, %d messages, ended by %v; expected %+v", j.Supersteps, j.Messages, j.EndedBy, o)
 				}
 				if !reflect.DeepEqual(j.GraphLeft.Trace(), o.Left) || j.GraphLeft.GetIds() != o.IDs {
 					t.Errorf("the graph that is left is %v, expected %+v, ids to %d", j.GraphLeft, o.Left, o.IDs)

@@ -187,10 +187,19 @@ func (j *Job) check() error {
 }
 
 func (e *End) check() error {
-	switch e.Outcome {
-	case Converged, Limit, Failed, Cancelled:
+	if e.State == "" {
+		if e.State = e.Outcome; e.State == string(Converged) || e.State == string(Limit) {
+			e.State, e.Ended = Done, Ended(e.State)
+		}
+		e.Outcome = ""
+	}
+	switch e.State {
+	case Done, Failed, Cancelled:
 	default:
-		return fmt.Errorf("found outcome %s, expected %s, %s, %s or %s", excerpt([]byte(e.Outcome)), Converged, Limit, Failed, Cancelled)
+		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt([]byte(e.State)), Done, Failed, Cancelled)
+	}
+	if !e.Ended.valid() {
+		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt([]byte(e.Ended)), Converged, Iterations, Limit, Halted, Stopped)
 	}
 	if e.Supersteps < 0 || e.Seconds < 0 {
 		return fmt.Errorf("found %d supersteps in %g seconds", e.Supersteps, e.Seconds)

@@ -161,19 +161,40 @@ type Job struct {
 	Began         time.Time `json:"began"`
 }
 
-// Outcomes of a run.
+// States of a job. Loading its graph and writing its result are part of running.
 const (
-	Converged = "converged" // nobody was awake and nothing under way, or the program halted
-	Limit     = "limit"     // of supersteps
+	Queued    = "queued"
+	Running   = "running"
+	Done      = "done"
 	Failed    = "failed"
 	Cancelled = "cancelled"
 )
 
+// Ended is how a run that is done came to its end; empty of a job that has no single run, such as a benchmark.
+type Ended string
+
+// How a run came to its end.
+const (
+	Converged  Ended = "converged"  // the program's own criterion held
+	Iterations Ended = "iterations" // the program made all iterations that it was asked for
+	Limit      Ended = "limit"      // the limit of supersteps
+	Halted     Ended = "halted"     // all vertices slept and no message was left, in a program without a criterion
+	Stopped    Ended = "stopped"    // the program gave up before its criterion held
+)
+
+// Complete reports whether the program came to an end of its own: what follows a phase that ended so may run.
+func (e Ended) Complete() bool { return e == Converged || e == Iterations || e == Halted }
+
+// valid reports whether e is one of these, or empty.
+func (e Ended) valid() bool { return e == "" || e.Complete() || e == Limit || e == Stopped }
+
 // End ends a run.
 type End struct {
 	Job        string  `json:"job"`
-	Outcome    string  `json:"outcome"` // converged, limit, failed or cancelled
+	State      string  `json:"state"`           // done, failed or cancelled
+	Ended      Ended   `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted or stopped
 	Error      string  `json:"error,omitempty"`
+	Outcome    string  `json:"outcome,omitempty"` // both, in traces of before: converged, limit, failed or cancelled
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
 	// Aggregators are what the program's aggregators ended with; those of a run that failed are not told.

@@ -74,7 +74,7 @@ func sample() []any {
 			},
 		},
 		&Log{Time: at, Level: "info", Text: "a line\nof two", Job: "bfs", Worker: "w1"},
-		&End{Job: "bfs", Outcome: Failed, Error: "why", Supersteps: 4, Seconds: 1.5, GraphLeft: &GraphSize{}},
+		&End{Job: "bfs", State: Failed, Error: "why", Supersteps: 4, Seconds: 1.5, GraphLeft: &GraphSize{}},
 	}
 }
 
@@ -102,7 +102,10 @@ func TestUnknownKeysAndKindsAreSkipped(t *testing.T) {
 	var k kept
 	err := k.play(`{"v":1,"kind":"weather","rain":true}` + "\n" + `{"v":1,"kind":"end","job":"a","outcome":"limit","colour":"red"}`)
 	if err != nil || len(k.all) != 1 {
-		t.Errorf("found %d lines, error %v", len(k.all), err)
+		t.Fatalf("found %d lines, error %v", len(k.all), err)
+	}
+	if e := k.all[0].(*End); e.State != Done || e.Ended != Limit { // which is how versions before said it
+		t.Errorf("found %+v", e)
 	}
 }
 
@@ -124,7 +127,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 		{"peer", `{"v":1,"kind":"superstep","job":"a","peers":[{"partition":-1}]}`, "found a peer -1"},
 		{"partitions", `{"v":1,"kind":"job","job":"a","partitions":1000000}`, "found 1000000 partitions"},
 		{"limit", `{"v":1,"kind":"job","job":"a","max_supersteps":-1}`, "found max_supersteps -1, expected 0 or more"},
-		{"outcome", `{"v":1,"kind":"end","job":"a","outcome":"lost"}`, `found outcome "lost", expected converged`},
+		{"state", `{"v":1,"kind":"end","job":"a","outcome":"lost"}`, `found state "lost", expected done`},
+		{"ended", `{"v":1,"kind":"end","job":"a","state":"done","ended":"lost"}`, `found ended "lost", expected converged`},
 		{"stage", `{"v":1,"kind":"stage","done":-1}`, `found stage ""`},
 		{"cut", `{"v":1,"kind":"superstep","job":"a","super`, ErrCut.Error()},
 		{"long", strings.Repeat("x", maxLine+1), "found a line of more than"},

@@ -134,7 +134,7 @@ func TestSubmission(t *testing.T) {
 		}
 		var j history.Job
 		check(t, json.Unmarshal(w.Body.Bytes(), &j))
-		if j.ID != "m-1" || j.State != history.Queued || j.Error != "waits for a worker" {
+		if j.ID != "m-1" || j.State != trace.Queued || j.Error != "waits for a worker" {
 			t.Errorf("found %+v", j)
 		}
 	}

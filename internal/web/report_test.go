@@ -23,7 +23,7 @@ func recordedRun(t *testing.T, name string, supersteps int) *Local {
 		}
 		check(t, l.Record(s))
 	}
-	check(t, l.End(&trace.End{Job: name, Outcome: trace.Converged, Error: name}))
+	check(t, l.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged, Error: name}))
 	return l
 }
 

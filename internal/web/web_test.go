@@ -110,7 +110,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	check(t, json.Unmarshal(openapi, &doc))
 	l := source(t)
 	begin(t, l, "prune")
-	check(t, l.End(&trace.End{Job: "prune", Outcome: trace.Converged, GraphLeft: &trace.GraphSize{Vertices: 3}}))
+	check(t, l.End(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &trace.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
 	s := New(l, Options{})
 	for path := range doc["paths"].(map[string]any) {
@@ -390,7 +390,7 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	if e := read(t, s.URL, "other-5").next(); e.kind != "reset" {
 		t.Errorf("of another process: %+v", e)
 	}
-	check(t, l.End(&trace.End{Job: "bfs", Outcome: trace.Converged}))
+	check(t, l.End(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
 	s.Close()
 	kinds := ""
 	for e := again.next(); ; e = again.next() {

@@ -165,7 +165,7 @@ func (m *matrix[V, M]) compare(want *superstep.Result[V], plain way, got *supers
 	if !m.counts {
 		return nil
 	}
-	if want.Supersteps != got.Supersteps || want.Converged != got.Converged {
+	if want.Supersteps != got.Supersteps || want.Ended != got.Ended {
 		return fmt.Errorf("there are %d supersteps with %v, and %d with %v", want.Supersteps, plain, got.Supersteps, w)
 	}
 	if want.Messages != got.Messages {

@@ -46,7 +46,7 @@ func TestAMaster(t *testing.T) {
 	b.picture(t, "submit")
 	fill("Submit a job", "parameters.source", "5")
 	b.until(t, "the job's page", `location.hash.startsWith("#/job/")`)
-	b.until(t, "the job's end", `document.querySelector(".state.converged")`)
+	b.until(t, "the job's end", `document.querySelector(".state.done")`)
 	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
 	b.until(t, "who has the slowest partition", `/ of (east|west): worked/.test(document.querySelector("[aria-label=Partitions] .readout").innerText)`)
 	b.until(t, "the load", `document.querySelector(".stages")?.innerText.includes("loading")`)
@@ -63,7 +63,7 @@ func TestAMaster(t *testing.T) {
 
 	visit("#/jobs")
 	fill("Submit a job", "program", "hits", "graph", "catalog:web")
-	b.until(t, "the job's page", `location.hash.startsWith("#/job/") && document.querySelector(".state.converged, .state.limit")`)
+	b.until(t, "the job's page", `location.hash.startsWith("#/job/") && document.querySelector(".state.done")`)
 	b.until(t, "the results", `document.querySelector(".result")`)
 	b.do(t, chromedp.Evaluate(`document.querySelector(".result").open = true`, nil))
 	b.until(t, "two fields", `document.querySelectorAll(".values th").length === 4 && document.querySelector(".result select").options.length === 2`)
@@ -84,7 +84,7 @@ func TestAMaster(t *testing.T) {
 	fill("Run Graph500", "graph500.scale", "0")
 	b.until(t, "the refusal", `document.querySelector(".submit[open] .bad")`)
 	fill("Run Graph500", "graph500.scale", "10", "graph500.roots", "4")
-	b.until(t, "the searches", `document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.converged")`)
+	b.until(t, "the searches", `document.querySelectorAll("[aria-label=Searches] li").length >= 4 && document.querySelector(".state.done")`)
 
 	visit("#/graphs")
 	b.until(t, "the graph again", `document.querySelector("tbody .cancel button")`)

@@ -117,7 +117,7 @@ func TestFromARunToThePicture(t *testing.T) {
 	url := superstep(t, "", "run", "bfs", "--graph", "kronecker:scale=18", "-p", "source=5", "--partitions", "4", "--http", "127.0.0.1:0", "--http-linger")
 	b := open(t, url, 1280, 1120)
 	b.do(t, dark(false))
-	b.until(t, "the run's end", "document.querySelector('.state.converged')")
+	b.until(t, "the run's end", "document.querySelector('.state.done')")
 	b.until(t, "the charts", "document.querySelectorAll('.u-wrap canvas').length >= 3 && document.querySelector('.matrix canvas')")
 
 	// The figures are those of the API.
@@ -270,7 +270,7 @@ func TestLive(t *testing.T) {
 	b.until(t, "the time left", `/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
 	must(t, l.Log(&trace.Log{Time: time.Now(), Level: "warn", Text: "mind the gap"}))
 	must(t, l.Begin(&trace.Job{Job: "second", Began: time.Now()}))
-	must(t, l.End(&trace.End{Job: "long", Outcome: trace.Failed, Error: "the disk is full"}))
+	must(t, l.End(&trace.End{Job: "long", State: trace.Failed, Error: "the disk is full"}))
 	b.until(t, "the failure", `document.querySelector(".state.failed") && document.querySelector("main").innerText.includes("the disk is full")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
@@ -322,7 +322,7 @@ func TestHostileNamesAreText(t *testing.T) {
 	}
 	must(t, l.Stage(&trace.Stage{Stage: evil, Seconds: 1}))
 	must(t, l.Log(&trace.Log{Level: evil, Text: evil}))
-	must(t, l.End(&trace.End{Job: evil, Outcome: trace.Failed, Error: evil}))
+	must(t, l.End(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "the job", "document.querySelector('.decision')")
 	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))

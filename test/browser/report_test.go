@@ -95,7 +95,7 @@ func TestAReportOfHostileNames(t *testing.T) {
 		must(t, w.Record(s))
 	}
 	must(t, w.Log(&trace.Log{Level: "info", Text: evil}))
-	must(t, w.End(&trace.End{Job: evil, Outcome: trace.Failed, Error: evil}))
+	must(t, w.End(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
 	must(t, f.Close())
 	url := report(t, dir, "evil.jsonl")
 	b := open(t, url, 1280, 900)

@@ -61,7 +61,7 @@ func TestOneAmongMany(t *testing.T) {
 		}
 		must(t, l.Record(&r))
 	}
-	must(t, l.End(&trace.End{Job: "j", Outcome: trace.Converged, Supersteps: 5000, Seconds: 5}))
+	must(t, l.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Converged, Supersteps: 5000, Seconds: 5}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "all supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4999"`)
 	b.until(t, "the push", `(() => {

@@ -209,7 +209,7 @@ func startRun(t testing.TB) string {
 	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--partitions", "2", "--http", at, "--http-linger")
 	until(t, "a run to end", func() bool {
 		_, text := page(t, "http://"+at+"/metrics")
-		return strings.Contains(text, "\nsuperstep_job_running{") && strings.Contains(text, `outcome="converged"`)
+		return strings.Contains(text, "\nsuperstep_job_running{") && strings.Contains(text, `state="done"`)
 	})
 	return at
 }

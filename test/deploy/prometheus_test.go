@@ -110,7 +110,7 @@ func TestPrometheus(t *testing.T) {
 		what string
 		want func(float64) bool
 	}{
-		{`superstep_jobs_total{job="superstep-master",program="pagerank",outcome="limit"}`, func(x float64) bool { return x == 1 }},
+		{`superstep_jobs_total{job="superstep-master",program="pagerank",state="done",ended="iterations"}`, func(x float64) bool { return x == 1 }},
 		{`sum(superstep_supersteps_total{job="superstep-master"})`, func(x float64) bool { return x >= 1500 }},
 		{`count(superstep_edges_walked_total{job="superstep-worker"} > 0)`, func(x float64) bool { return x == 2 }},
 		{`sum(superstep_mesh_bytes_total{direction="out"}) > 0`, func(x float64) bool { return x > 0 }},

@@ -59,7 +59,10 @@ export interface Job {
   /** how many it runs at most */
   max_supersteps?: number;
   began: string;
+  /** queued, running, done, failed, cancelled */
   state: string;
+  /** of one that is done: converged, iterations, limit, halted, stopped */
+  ended?: string;
   error?: string;
   supersteps: number;
   seconds: number;

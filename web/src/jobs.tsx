@@ -12,13 +12,14 @@ import { go, link } from "./route";
 import { Submit } from "./submit";
 import { Timeline } from "./timeline";
 
-const words = new Map([["queued", "waits"], ["limit", "stopped at the limit"]]);
+const words = new Map([["queued", "waits"], ["iterations", "ended by its iterations"], ["limit", "stopped at the limit"]]);
 
 /** called is a job's name, with its program's where that is not in it. */
 export const called = (j: Job): string => (!j.program || j.job.includes(j.program) ? j.job : `${j.job} ${j.program}`);
 
-export function State({ state }: { state: string }) {
-  return <span class={`state ${state}`}>{words.get(state) ?? state}</span>;
+export function State({ state, ended }: Pick<Job, "state" | "ended">) {
+  const text = ended ?? state;
+  return <span class={`state ${state}`}>{words.get(text) ?? text}</span>;
 }
 
 export function Jobs() {
@@ -54,7 +55,7 @@ export function Jobs() {
                     </td>
                     <td class="clip">{j.graph ?? "-"}</td>
                     <td>
-                      <State state={j.state} />
+                      <State {...j} />
                     </td>
                     <td class="n">{format.exact(j.supersteps)}</td>
                     <td class="n">{format.seconds(j.seconds)}</td>
@@ -138,7 +139,7 @@ export function JobPage({ id }: { id: string }) {
       <section class="panel">
         <div class="row">
           <h2>
-            {called(job)} <State state={job.state} />
+            {called(job)} <State {...job} />
           </h2>
           {live.about.programs && (job.state === "running" || job.state === "queued") && <Cancel job={job} />}
           <nav class="near" aria-label="Other jobs">
@@ -184,7 +185,7 @@ function Bound({ job }: { job: Job }) {
 
 /** hasResult says whether what a job has computed may be asked for. Of a master's jobs that one was asked to keep it is only known when it is asked. */
 function hasResult(job: Job, about: About): boolean {
-  if (job.state !== "converged" && job.state !== "limit") return false;
+  if (job.state !== "done") return false;
   return !!job.result || (!!about.programs?.includes(job.program ?? "") && !job.job.includes(" "));
 }
 
