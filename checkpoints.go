@@ -46,7 +46,7 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 	place := o.Checkpoints
 	switch {
 	case place != "":
-	case o.checkpointPolicy() != checkpoint.Policy{} || o.KeepCheckpoints || o.Resume:
+	case o.checkpointPolicy() != checkpoint.Policy{} || o.KeepCheckpoints || o.Resume || o.Fork:
 		return nil, errors.New("superstep: Options.Checkpoints: the place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
@@ -79,6 +79,7 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 		objects.Close(k.store)
 		return nil, fmt.Errorf("checkpoints: %s: another run is about to store its first checkpoint there, or has ended just then: name another place", place)
 	case err == nil && o.Resume:
+		to.Fork = o.Fork
 		to.From = &checkpoint.Reader{Store: k.store, Manifest: newest}
 	case err == nil:
 		err = fmt.Errorf("%s has checkpoints of %s, the newest before superstep %d: set Resume to go on from that, or name another place", place, newest.Name(), newest.Superstep)

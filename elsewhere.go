@@ -27,7 +27,7 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 	switch {
 	case o.Threads != 0:
 		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
-	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume:
+	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume || o.Fork:
 		return nil, errors.New("superstep: Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
 		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))

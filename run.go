@@ -68,9 +68,9 @@ type Options struct {
 	CheckpointEvery                   int
 	CheckpointInterval, MTBF          time.Duration
 	CheckpointStrict, KeepCheckpoints bool
-	// Resume has the run go on from the newest checkpoint there that is in order, and begin at the start where there is none. Program and graph must be those of the run before, the program with the
-	// same parameters, which are not compared; threads, partitions and Delivery may be others. Without Resume a place that has checkpoints is refused.
-	Resume bool
+	// Resume has the run go on from the newest checkpoint there that is in order, and begin at the start where there is none. Program, parameters, graph, Seed and Deterministic must be those of the run
+	// before, unless Fork is set: then it is another run, and Log gets a line that says so. Threads, partitions and Delivery may be others. Without Resume a place that has checkpoints is refused.
+	Resume, Fork bool
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
 	// Log gets the lines that the program logs; several goroutines may call it at once.

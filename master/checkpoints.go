@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/store"
@@ -131,7 +132,7 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 			return nil, nil, err
 		}
 		prepare.Keep = &control.Keep{
-			Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(jobspec.When(r.spec.KeepWhen, checkpoint.Policy{
+			Began: r.server.stamp(r.job.started), Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(jobspec.When(r.spec.KeepWhen, checkpoint.Policy{
 				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
 			})),
 		}
@@ -155,6 +156,8 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 	if planned := program.Plan() != nil; planned != (from.Plan != nil) || planned && from.Plan.Program != program.Name() {
 		return nil, nil, fmt.Errorf("the checkpoint before superstep %d is not of the plan of %s", from.Superstep, program.Name())
 	}
+	before, _ := history.Before(from.Account)
+	r.set(func(a *control.Job) { a.Before, a.RunSeconds = from.Account, before.Times.Total })
 	text := "goes on from " + goOn.Manifest
 	if from.Plan != nil {
 		text += ", before " + from.Where()

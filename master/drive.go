@@ -127,7 +127,7 @@ func (r *run) heard(d *control.DriveReport, search string) {
 		r.set(func(a *control.Job) {
 			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
 			a.Messages, a.MessagesSent, a.BytesSent = o.Messages, o.Sent, o.Bytes
-			a.GraphLeft = o.GraphLeft
+			a.GraphLeft, a.Forked = o.GraphLeft, o.Forked
 		})
 	}
 	if d.Checkpoint > 0 {

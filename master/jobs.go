@@ -206,7 +206,10 @@ func (c *cluster) start(now time.Duration, j *job, at site) {
 		j.load = at.load
 	}
 	j.epoch, j.lost = j.epoch+1, false
-	j.started, j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, now, "", false, false, false, false
+	if j.epoch == 1 {
+		j.started = now
+	}
+	j.began, j.reason, j.ending, j.driving, j.takenUp, j.moving = now, "", false, false, false, false
 	j.threads, j.team, j.starved = 0, nil, nil
 	for _, name := range j.workers() {
 		if w := c.workers[name]; w != nil {

@@ -53,7 +53,7 @@ const (
 func (c *cluster) spread(now time.Duration) {
 	for _, id := range c.order {
 		j := c.jobs[id]
-		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 || now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.started)) {
+		if !j.movable() || j.spec.Graph != "" || j.spec.Rows != 0 || now-j.driven < max(spreadAfter, spreadTimes*(j.driven-j.began)) {
 			continue
 		}
 		joined := ""

@@ -245,6 +245,9 @@ func (c *crew) Record(s *trace.Superstep) error {
 	size := proto.Size(record)
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.kept != nil {
+		_ = c.kept.meter.Record(s)
+	}
 	if c.size+size > mostNews {
 		if err := c.flush(); err != nil {
 			return err

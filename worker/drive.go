@@ -101,12 +101,14 @@ func (j *job) newCrew(d *control.Drive) (*crew, error) {
 		o.SuperstepTimeout = limit
 	}
 	o.Trace, o.Progress, o.Log, o.Label, o.Name, o.Late = c, c.progress, c.log, c.label, c.name, c.late
+	o.Decides = j.decides
 	j.running.Lock()
 	c.kept = j.kept
 	from := j.from
 	j.running.Unlock()
 	if k := c.kept; k != nil {
 		o.Checkpoints, o.Spec, o.Plan = k.keeperOf(c), k.keep.Spec, k.plan
+		o.Account = func() json.RawMessage { return k.meter.Account(k.began) }
 	}
 	if c.driver, err = j.of.Driver(o, facts); err != nil {
 		return nil, err

@@ -54,6 +54,8 @@ type job struct {
 type attempt struct {
 	shared *engine.Shared // nil if there is no plan
 	kept   *kept          // nil if no checkpoints are kept
+	// decides is what the run's values depend on, for checkpoints.
+	decides map[string]string
 }
 
 // close is idempotent.
@@ -79,6 +81,13 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	}
 	if a.kept == nil {
 		a.kept = x.newKept(p.Keep)
+	}
+	if a.decides == nil {
+		o, err := jobspec.Options(p.Options)
+		if err != nil {
+			return nil, err
+		}
+		a.decides = program.Decides(o, g.Weights)
 	}
 	name := t.job
 	if plan := program.Plan(); plan != nil {
@@ -135,6 +144,7 @@ func (x *executor) begin(
 		}
 	}()
 	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, a.shared, summary
+	o.Decides = a.decides
 	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if run.GetTrace() {

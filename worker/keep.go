@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	objects "github.com/superstep-go/superstep/internal/store"
 )
@@ -22,6 +23,8 @@ type kept struct {
 	store  objects.Store
 	writer *checkpoint.Writer
 	closed sync.Once
+	meter  history.Meter // what the run has come to, where it is driven
+	began  time.Time
 
 	// Of the first worker, where the run is driven.
 	plan   *checkpoint.Plan // how far it is; nil if there is none
@@ -35,7 +38,7 @@ func (x *executor) newKept(k *control.Keep) *kept {
 	if k == nil {
 		return nil
 	}
-	to := &kept{keep: k, store: objects.Later(k.Place, x.options.Stores)}
+	to := &kept{keep: k, store: objects.Later(k.Place, x.options.Stores), began: k.Began.AsTime()}
 	to.writer = checkpoint.NewWriter(to.store, k.Run)
 	return to
 }
@@ -124,6 +127,9 @@ func (x *executor) goOn(ctx context.Context, t task, g *control.GoOn) (*control.
 	}
 	j.running.Lock()
 	j.from = m
+	if before, began := history.Before(m.Account); j.kept != nil && !began.IsZero() {
+		j.kept.meter.Summary, j.kept.began = before, began
+	}
 	if j.kept != nil && j.kept.plan != nil && m.Plan != nil {
 		j.kept.plan.Ran = slices.Clone(m.Plan.Ran)
 	}

@@ -17,7 +17,17 @@ type Own interface {
 
 // GoOn readies the next run to go on from a checkpoint, whose state the partitions have taken up, as the facts of all processes say.
 func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
-	all := &Standing{}
+	all := &Standing{forked: m.Forked}
+	if differs := m.Differs(d.options.Decides); differs != "" {
+		all.forked = fmt.Sprintf("from the checkpoint before superstep %d of another run: %s", m.Superstep, differs)
+		if !d.options.Fork {
+			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; --fork, in Go Options.Fork, goes on all the same",
+				d.name, m.Superstep, differs)
+		}
+		if d.options.Log != nil {
+			d.options.Log("the run is forked " + all.forked)
+		}
+	}
 	for _, f := range facts {
 		if f.Standing == nil || f.Standing.Superstep != m.Superstep {
 			return fmt.Errorf("%s: a process has not taken up the checkpoint before superstep %d", d.name, m.Superstep)
@@ -94,7 +104,11 @@ func (d *Driver) manifest(c *Command) (*checkpoint.Manifest, error) {
 			Phase: c.Phase, Messages: o.Messages, Sent: o.Sent, Bytes: o.Bytes,
 			Seconds: d.times[max(len(d.times)-c.Superstep, len(d.times)-checkpoint.MaxSeconds):],
 		},
-		Job: d.options.Spec,
+		Decides: d.options.Decides, Forked: d.Outcome().Forked, Job: d.options.Spec,
+	}
+	if account := d.options.Account; account != nil && d.recorder != nil {
+		d.recorder.sync()
+		m.Account = account()
 	}
 	if p := d.options.Plan; p != nil {
 		m.Plan = &checkpoint.Plan{Program: p.Program, Ran: p.Ran} // more are added behind these

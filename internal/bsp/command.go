@@ -1,6 +1,8 @@
 package bsp
 
 import (
+	"cmp"
+
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -35,6 +37,7 @@ type Standing struct {
 	Sends, Requests                              int
 	Print                                        uint64 // of the graph: checkpoint.Graph
 	Vertices                                     uint64 // of the whole graph, as the program sees it
+	forked                                       string // as Outcome has it
 }
 
 // Add adds what other partitions counted.
@@ -119,6 +122,7 @@ func (o Outcome) Then(next Outcome) Outcome {
 	if o.Ended != "" && !o.Ended.Complete() { // what followed did not run
 		next.Ended = o.Ended
 	}
+	next.Forked = cmp.Or(next.Forked, o.Forked)
 	if next.Left == nil {
 		next.Left, next.IDs = o.Left, o.IDs
 	}
@@ -133,6 +137,8 @@ type Outcome struct {
 	Sent       int         // values that crossed partitions
 	Bytes      int
 	Phase      int // of a plan: the number of the one that runs next, from 1, which is the program itself at last; 0 if there is no plan
+	// Forked says from which other run's checkpoint the run went on, and in what the two differ; "" if from none.
+	Forked string
 	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other
 	// programs.
 	Left *trace.GraphSize

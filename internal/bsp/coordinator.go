@@ -88,6 +88,7 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	}
 	own := m.Own()
 	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own, m.State.Messages, m.State.Sent, m.State.Bytes
+	c.outcome.Forked = at.forked
 	c.command.Superstep = own - 1
 	if c.limit > 0 && c.first+own >= c.limit {
 		c.outcome.Ended = trace.Limit

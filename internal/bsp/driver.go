@@ -6,6 +6,7 @@ package bsp
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -82,6 +83,12 @@ type Options struct {
 	Plan *checkpoint.Plan
 	// Spec is what the run was asked to do, for whoever goes on from a checkpoint.
 	Spec []byte
+	// Decides is what the values depend on beside the graph, for checkpoints (checkpoint.Manifest). Fork allows the run to go on from one in
+	// which that differs.
+	Decides map[string]string
+	Fork    bool
+	// Account returns what the run has come to with all supersteps that were recorded, for checkpoints; nil if nobody sums it up.
+	Account func() json.RawMessage
 }
 
 // Progress is how far a run is.
@@ -395,5 +402,6 @@ func (d *Driver) ending(err error, took time.Duration) *trace.End {
 	default:
 		e.State, e.Ended, e.Aggregators, e.GraphLeft = trace.Done, d.Outcome().Ended, d.Final(), d.Outcome().Left
 	}
+	e.Forked = d.Outcome().Forked
 	return e
 }

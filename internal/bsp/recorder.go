@@ -91,6 +91,13 @@ func (k *recorder) flushLate() {
 	k.flush()
 }
 
+// sync makes the records of all supersteps that have ended.
+func (k *recorder) sync() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.flush()
+}
+
 // end makes the last records of a run, and returns the error of the first that the sink refused.
 func (k *recorder) end() error {
 	k.mu.Lock()

@@ -9,8 +9,12 @@
 package checkpoint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -111,6 +115,12 @@ type Manifest struct {
 	Graph   Graph    `json:"graph"`
 	State   State    `json:"state"`
 	Parts   []Stored `json:"parts"` // by partition
+	// Decides is what the values depend on beside the graph and the program's type: parameters and options, in words, by name.
+	Decides map[string]string `json:"decides"`
+	// Forked says from which other run's checkpoint this run went on, and in what the two differ; "" if from none.
+	Forked string `json:"forked,omitempty"`
+	// Account is what the run has come to so far, as who shows it reads it: package history.
+	Account json.RawMessage `json:"account,omitempty"`
 	// Job is what the run was asked to do, as who asked for it reads it.
 	Job json.RawMessage `json:"job,omitempty"`
 }
@@ -213,12 +223,22 @@ type State struct {
 	Seconds    []float64 `json:"seconds"`              // of the supersteps before, the last MaxSeconds of them
 }
 
-// Format is the version of manifests and parts that this version writes; it reads all from 1. From 2 on there are plans, and columns of edges have
-// their direction in their names.
-const Format = 2
+// Format is the version of manifests and parts that this version writes and reads.
+const Format = 3
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000
+
+// Differs returns in words how what decides values differs from that of the run of a checkpoint, or "".
+func (m *Manifest) Differs(now map[string]string) string {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(now)) {
+		if was := m.Decides[name]; was != now[name] {
+			all = append(all, fmt.Sprintf("%s is %.60s, and was %.60s", name, now[name], cmp.Or(was, "not there")))
+		}
+	}
+	return strings.Join(all, ", ")
+}
 
 // Differs returns in words how a program differs from the one that wrote a checkpoint, or "".
 func (p *Program) Differs(now *Program) string {

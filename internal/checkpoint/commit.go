@@ -1,12 +1,11 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/faults"
@@ -70,30 +69,15 @@ func inspect(ctx context.Context, s store.Store, all []Listed, enough int, reads
 // otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or nothing.
 func (m *Manifest) otherRun(other *Manifest) string {
 	a, b := &m.Graph, &other.Graph
-	switch differs := m.Program.Differs(&other.Program); {
+	switch differs := cmp.Or(m.Program.Differs(&other.Program), m.Differs(other.Decides)); {
 	case m.Name() != other.Name():
 		return fmt.Sprintf("it is of %s", m.Name())
 	case differs != "":
 		return differs
 	case a.Print != b.Print || a.Vertices != b.Vertices || a.Arcs != b.Arcs:
 		return "it is on another graph"
-	case !sameParameters(m.Job, other.Job):
-		return "it has other parameters"
 	}
 	return ""
-}
-
-// sameParameters reports whether two jobs, as manifests have them, give a program the same parameters.
-func sameParameters(a, b json.RawMessage) bool {
-	var parameters [2]struct {
-		Parameters map[string]string `json:"parameters"`
-	}
-	for i, job := range []json.RawMessage{a, b} {
-		if len(job) > 0 && json.Unmarshal(job, &parameters[i]) != nil {
-			return false
-		}
-	}
-	return maps.Equal(parameters[0].Parameters, parameters[1].Parameters)
 }
 
 // Prune removes all checkpoints but the newest keep that are in order, each manifest before its parts, and parts that belong to none and come

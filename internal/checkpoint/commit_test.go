@@ -18,7 +18,7 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 		"the same": {func(m *Manifest) {
 			m.Job = json.RawMessage(`{"options":{"threads":2}, "parameters": {"damping":"0.85"}}`)
 		}, ""},
-		"other parameters": {func(m *Manifest) { m.Job = json.RawMessage(`{"parameters":{"damping":"0.5"}}`) }, "it has other parameters"},
+		"other parameters": {func(m *Manifest) { m.Decides = map[string]string{"seed": "5"} }, "seed is 5, and was 0"},
 		"another graph":    {func(m *Manifest) { m.Graph.Arcs++ }, "it is on another graph"},
 		"another program":  {func(m *Manifest) { m.Program.Name = "q" }, "it is of p"},
 		"another type":     {func(m *Manifest) { m.Program.Types = []string{"values of type int8"} }, "int8"},
@@ -28,7 +28,7 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 			manifest := func() *Manifest {
 				return &Manifest{
 					Superstep: 3, Program: Program{Name: "p", Types: []string{"values of type int64"}}, Graph: Graph{Vertices: 4, Arcs: 5, Print: 6},
-					Job: json.RawMessage(`{"parameters":{"damping":"0.85"}}`), Parts: []Stored{},
+					Decides: map[string]string{"seed": "0"}, Job: json.RawMessage(`{"parameters":{"damping":"0.85"}}`), Parts: []Stored{},
 				}
 			}
 			w := NewWriter(s, "run")

@@ -106,8 +106,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(s.Checkpoint, m); err != nil {
 		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
 	}
-	if m.Format < 1 || m.Format > Format {
-		return nil, fmt.Errorf("its format is %d: this version reads 1 to %d", m.Format, Format)
+	if m.Format != Format {
+		return nil, fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
 	}
 	if m.Superstep < 1 || len(m.Parts) == 0 {
 		return nil, fmt.Errorf("found a checkpoint before superstep %d of %d parts", m.Superstep, len(m.Parts))

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
-	"maps"
 	"os"
 	"strconv"
 	"strings"
@@ -145,12 +144,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	}
 	goesOn := f.from != nil && f.from.Store.String() == s.String()
 	if goesOn {
-		was, err := jobspec.Earlier(f.from.Manifest.Job)
-		if err != nil {
-			return nil, err
-		}
-		if !maps.Equal(was.Parameters, spec.Parameters) {
-			return nil, usagef("--checkpoint %s: it has the checkpoints of the run with the parameters before: name another place for one with others", f.place)
+		if o.Fork {
+			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.place)
 		}
 	} else {
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {

@@ -154,6 +154,7 @@ type runFlags struct {
 	deterministic           bool
 	maxSupersteps           int
 	seed                    uint64
+	fork                    bool
 	superstepTimeout        time.Duration
 	json                    string
 	columns                 []columnFile
@@ -264,7 +265,7 @@ func (f *runFlags) team() (*parallel.Team, error) {
 func (f *runFlags) options() *control.RunOptions {
 	return &control.RunOptions{
 		Delivery: f.delivery.value, Deterministic: f.deterministic, MaxSupersteps: uint32(f.maxSupersteps),
-		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "", Seed: f.seed,
+		SuperstepTimeout: int64(f.superstepTimeout), Trace: f.trace != "", Seed: f.seed, Fork: f.fork,
 	}
 }
 

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -124,15 +126,25 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 		return nil, err
 	}
 	o.Job, o.Log, o.Summary = spec.Program, l.seen.log, true
-	o.Trace = &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
+	named := &trace.Named{To: l.seen, Name: spec.Program, About: func(t *trace.Job) {
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
 	}}
+	o.Trace = named
 	o.Progress = l.seen.superstep
 	keep := &l.flags.keep
 	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*checkpoint.BytesOfVertex, l.seen.warn); err != nil {
 		return nil, err
 	}
 	o.From = keep.from
+	since := time.Now()
+	if o.From != nil {
+		if before, first := history.Before(o.From.Account); !first.IsZero() {
+			since, named.Before = first, before.Times.Total
+			about := named.About
+			named.About = func(t *trace.Job) { about(t); t.Before, t.Began = o.From.Account, first }
+		}
+	}
+	o.Account = func() json.RawMessage { return l.seen.meter.Account(since) }
 	if r.bound, err = program.Bind(ctx, r.graph, o); err != nil {
 		return nil, err
 	}
@@ -142,7 +154,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	l.seen.stage("running "+spec.Program, 0, 0)
 	began = time.Now()
 	r.outcome, err = r.bound.Run(ctx)
-	r.runTime = time.Since(began) - r.bound.SummaryTime()
+	r.runTime = time.Since(began) - r.bound.SummaryTime() + time.Duration(named.Before*float64(time.Second))
 	return r, err
 }
 
@@ -215,7 +227,7 @@ func (c cancellable) Write(p []byte) (int, error) {
 func (r *localResult) figures(p *runReport) {
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
 	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
-	p.Ended, p.Converged = r.outcome.Ended, r.outcome.Ended == trace.Converged
+	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged, r.outcome.Forked
 	p.Messages, p.MessagesSent, p.BytesSent = r.outcome.Messages, r.outcome.Sent, r.outcome.Bytes
 	p.Aggregators = r.bound.Final()
 	p.leftOut(r.in.Skipped)

@@ -237,7 +237,7 @@ func (r *remoteResult) figures(p *runReport) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
 	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.times
-	p.Ended = trace.Ended(j.EndedBy)
+	p.Ended, p.Forked = trace.Ended(j.EndedBy), j.Forked
 	p.Converged = p.Ended == trace.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
 	p.Messages, p.MessagesSent, p.BytesSent = int(j.Messages), int(j.MessagesSent), int(j.BytesSent)

@@ -32,14 +32,14 @@ func (a *app) resume() *cobra.Command {
 is named, or the newest undamaged one of a place.
 
 The run has the same parameters and stores checkpoints as before. The graph is loaded again.
-Threads, partitions and delivery may differ. With other parameters (-p) it is another run, which
-stores no checkpoints unless --checkpoint names another place. The binary may have been built
-again; a program whose types differ from the checkpoint's is refused. A program with a plan
+Threads, partitions and delivery may differ. Other parameters (-p) and another seed are refused
+without --fork. With it this is another run: its report says so, and it stores no checkpoints
+unless --checkpoint names another place. The binary may have been built again; a program whose types differ from the checkpoint's is refused. A program with a plan
 continues in the phase that was running. With --master the run is a job of that cluster which
 failed, was cancelled or reached its limit of supersteps.`,
 		Example: `  superstep run pagerank --graph web.txt.gz -p iterations=500 --checkpoint ckpt
   superstep resume ckpt --output ranks.txt
-  superstep resume ckpt/checkpoint-000000120.json -p damping=0.9 --partitions 4
+  superstep resume ckpt/checkpoint-000000120.json --fork -p damping=0.9 --partitions 4
   superstep resume 47df-3 --master 10.0.0.1:7700 --output ranks.txt`,
 		Args: exactly(1, aPlace),
 		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
@@ -50,6 +50,9 @@ failed, was cancelled or reached its limit of supersteps.`,
 	r.format.define(cmd)
 	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; --sorted=false writes them by falling degree, which is faster")
 	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result independently of the engine")
+	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "another `SEED` of the random numbers that the program draws; needs --fork (default: as before)")
+	nothing(cmd, "seed")
+	cmd.Flags().BoolVar(&r.run.fork, "fork", false, "continue as another run, with other parameters or another seed")
 	r.run.define(cmd, columnOf)
 	_ = cmd.Flags().MarkHidden("deterministic")
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, counted from the start of the run (default: as before)")
@@ -115,7 +118,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	keep := &r.run.keep
 	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
 	keep.asBefore(spec.KeepWhen, r.run.flags)
-	if keep.place == "" && len(r.params) == 0 {
+	if keep.place == "" && !r.run.fork {
 		keep.place = s.String()
 	}
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
@@ -183,7 +186,10 @@ func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) err
 		spec.Options = &control.RunOptions{}
 	}
 	now := r.run.options()
-	now.Deterministic, now.Seed = spec.Options.Deterministic, spec.Options.Seed
+	now.Deterministic = spec.Options.Deterministic
+	if !r.run.flags.Changed("seed") {
+		now.Seed = spec.Options.Seed
+	}
 	if !r.run.flags.Changed("max-supersteps") {
 		now.MaxSupersteps = spec.Options.MaxSupersteps
 	}

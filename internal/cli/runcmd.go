@@ -301,6 +301,7 @@ type runReport struct {
 	Verified      *bool             `json:"verified,omitempty"`    // true with --verify; a wrong result has no report
 	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"` // by name: what the program's aggregators ended with
 	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
+	Forked        string            `json:"forked,omitempty"`        // from which other run's checkpoint it went on, and in what the two differ
 	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"`  // of a program that changes the graph: before the run
 	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`    // and after it
 	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones

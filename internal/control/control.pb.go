@@ -3742,6 +3742,7 @@ type RunOptions struct {
 	Serial           bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"`                                             // columns go one after the other, and none while edges are walked
 	Trace            bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`                                              // tell of every exchange in the records of supersteps
 	Seed             uint64                 `protobuf:"varint,11,opt,name=seed,proto3" json:"seed,omitempty"`                                                // of pregel.Vertex.Rand
+	Fork             bool                   `protobuf:"varint,12,opt,name=fork,proto3" json:"fork,omitempty"`                                                // go on from a checkpoint of a run with other parameters, seed and so on
 	unknownFields    protoimpl.UnknownFields
 	sizeCache        protoimpl.SizeCache
 }
@@ -3837,6 +3838,13 @@ func (x *RunOptions) GetSeed() uint64 {
 		return x.Seed
 	}
 	return 0
+}
+
+func (x *RunOptions) GetFork() bool {
+	if x != nil {
+		return x.Fork
+	}
+	return false
 }
 
 // Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on; of a graph with names also
@@ -4205,9 +4213,10 @@ func (x *Prepare) GetKeep() *Keep {
 // Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"` // a store that all workers reach, of this job alone
-	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`     // is in the names of what is stored: another one of each attempt
-	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`   // the job, for whoever goes on from a checkpoint
+	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`  // a store that all workers reach, of this job alone
+	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`      // is in the names of what is stored: another one of each attempt
+	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`    // the job, for whoever goes on from a checkpoint
+	Began         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=began,proto3" json:"began,omitempty"` // the first attempt
 	When          *KeepWhen              `protobuf:"bytes,8,opt,name=when,proto3" json:"when,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -4260,6 +4269,13 @@ func (x *Keep) GetRun() string {
 func (x *Keep) GetSpec() []byte {
 	if x != nil {
 		return x.Spec
+	}
+	return nil
+}
+
+func (x *Keep) GetBegan() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Began
 	}
 	return nil
 }
@@ -4605,6 +4621,7 @@ type Outcome struct {
 	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
 	Phase         uint32                 `protobuf:"varint,6,opt,name=phase,proto3" json:"phase,omitempty"` // of a plan: the one that runs next, from 1; 0 if there is no plan
 	GraphLeft     *GraphSize             `protobuf:"bytes,7,opt,name=graph_left,json=graphLeft,proto3" json:"graph_left,omitempty"`
+	Forked        string                 `protobuf:"bytes,9,opt,name=forked,proto3" json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4686,6 +4703,13 @@ func (x *Outcome) GetGraphLeft() *GraphSize {
 		return x.GraphLeft
 	}
 	return nil
+}
+
+func (x *Outcome) GetForked() string {
+	if x != nil {
+		return x.Forked
+	}
+	return ""
 }
 
 // DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
@@ -7468,6 +7492,8 @@ type Job struct {
 	Named         bool                   `protobuf:"varint,35,opt,name=named,proto3" json:"named,omitempty"`                                          // its graph has names for vertices, which its result has
 	Skipped       []string               `protobuf:"bytes,36,rep,name=skipped,proto3" json:"skipped,omitempty"`                                       // malformed lines that were left out of the graph that it brought
 	MaxSupersteps uint64                 `protobuf:"varint,37,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`     // how many it runs at most, by its options and by its program, once that is known; 0: nobody knows
+	Forked        string                 `protobuf:"bytes,42,opt,name=forked,proto3" json:"forked,omitempty"`                                         // from which other run's checkpoint it went on, and in what the two differ
+	Before        []byte                 `protobuf:"bytes,43,opt,name=before,proto3" json:"before,omitempty"`                                         // what had run before the checkpoint that it goes on from, as package history reads it
 	Graph500      *Graph500Result        `protobuf:"bytes,40,opt,name=graph500,proto3" json:"graph500,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -7753,6 +7779,20 @@ func (x *Job) GetMaxSupersteps() uint64 {
 		return x.MaxSupersteps
 	}
 	return 0
+}
+
+func (x *Job) GetForked() string {
+	if x != nil {
+		return x.Forked
+	}
+	return ""
+}
+
+func (x *Job) GetBefore() []byte {
+	if x != nil {
+		return x.Before
+	}
+	return nil
 }
 
 func (x *Job) GetGraph500() *Graph500Result {
@@ -10622,7 +10662,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18\t \x03(\tR\askipped\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\"\xa0\x02\n" +
+	" \x03(\tR\x05notes\"\xb4\x02\n" +
 	"\n" +
 	"RunOptions\x12\x1a\n" +
 	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
@@ -10636,7 +10676,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
 	"\x05trace\x18\n" +
 	" \x01(\bR\x05trace\x12\x12\n" +
-	"\x04seed\x18\v \x01(\x04R\x04seed\"\x93\x01\n" +
+	"\x04seed\x18\v \x01(\x04R\x04seed\x12\x12\n" +
+	"\x04fork\x18\f \x01(\bR\x04fork\"\x93\x01\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +
@@ -10671,11 +10712,13 @@ const file_control_proto_rawDesc = "" +
 	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\x82\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\xb4\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
-	"\x04spec\x18\a \x01(\fR\x04spec\x122\n" +
+	"\x04spec\x18\a \x01(\fR\x04spec\x120\n" +
+	"\x05began\x18\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x05began\x122\n" +
 	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04whenJ\x04\b\x03\x10\aJ\x04\b\t\x10\n" +
 	"\"h\n" +
 	"\bKeepWhen\x12\x14\n" +
@@ -10699,7 +10742,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
 	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xe1\x01\n" +
+	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -10710,7 +10753,8 @@ const file_control_proto_rawDesc = "" +
 	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\x12\x14\n" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
-	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeftJ\x04\b\x01\x10\x02\"\x98\x02\n" +
+	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x98\x02\n" +
 	"\vDriveReport\x127\n" +
 	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
 	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
@@ -10958,7 +11002,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xb8\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xe8\n" +
 	"\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
@@ -11005,7 +11049,9 @@ const file_control_proto_rawDesc = "" +
 	"\bpriority\x18\" \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x12\x14\n" +
 	"\x05named\x18# \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18$ \x03(\tR\askipped\x12%\n" +
-	"\x0emax_supersteps\x18% \x01(\x04R\rmaxSupersteps\x12@\n" +
+	"\x0emax_supersteps\x18% \x01(\x04R\rmaxSupersteps\x12\x16\n" +
+	"\x06forked\x18* \x01(\tR\x06forked\x12\x16\n" +
+	"\x06before\x18+ \x01(\fR\x06before\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500J\x04\b\v\x10\f\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
@@ -11476,148 +11522,149 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	54,  // 58: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
-	51,  // 59: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	59,  // 60: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	66,  // 61: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	59,  // 62: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	104, // 63: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	61,  // 64: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	59,  // 65: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	95,  // 66: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 67: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	48,  // 68: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	132, // 69: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	133, // 70: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	65,  // 71: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	68,  // 72: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	69,  // 73: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	70,  // 74: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	67,  // 75: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	72,  // 76: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	73,  // 77: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	74,  // 78: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	75,  // 79: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	91,  // 80: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	40,  // 81: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	51,  // 82: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	47,  // 83: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	51,  // 84: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	77,  // 85: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	90,  // 86: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	40,  // 87: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 88: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	138, // 89: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	134, // 90: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	41,  // 91: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	47,  // 92: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	135, // 93: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	136, // 94: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	91,  // 95: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	90,  // 96: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	54,  // 97: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 98: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	93,  // 99: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	93,  // 100: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	77,  // 101: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	86,  // 102: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 103: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	138, // 104: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	138, // 105: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	138, // 106: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	39,  // 107: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	95,  // 108: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	66,  // 109: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 110: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	92,  // 111: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	86,  // 112: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	94,  // 113: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	138, // 114: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	94,  // 115: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	104, // 116: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	85,  // 117: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 118: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	103, // 119: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	138, // 120: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	65,  // 121: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	137, // 122: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	66,  // 123: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	41,  // 124: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 125: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 126: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 127: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 128: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	111, // 129: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 130: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 131: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 132: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 133: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	120, // 134: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	120, // 135: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	111, // 136: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	94,  // 137: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	138, // 138: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	127, // 139: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	94,  // 140: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 141: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 142: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 143: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 144: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 145: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	87,  // 146: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 147: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 148: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 149: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 150: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 151: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 152: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	96,  // 153: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	97,  // 154: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	98,  // 155: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	100, // 156: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	101, // 157: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	107, // 158: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	88,  // 159: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	108, // 160: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	110, // 161: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	112, // 162: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	114, // 163: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	115, // 164: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	116, // 165: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	118, // 166: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	121, // 167: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	105, // 168: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	123, // 169: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	125, // 170: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 171: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 172: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 173: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 174: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 175: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 176: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	94,  // 177: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	94,  // 178: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	99,  // 179: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	94,  // 180: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	102, // 181: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	94,  // 182: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	89,  // 183: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	109, // 184: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	111, // 185: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	113, // 186: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	111, // 187: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	111, // 188: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	117, // 189: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	119, // 190: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	122, // 191: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	106, // 192: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	124, // 193: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	126, // 194: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	171, // [171:195] is the sub-list for method output_type
-	147, // [147:171] is the sub-list for method input_type
-	147, // [147:147] is the sub-list for extension type_name
-	147, // [147:147] is the sub-list for extension extendee
-	0,   // [0:147] is the sub-list for field type_name
+	138, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	54,  // 59: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
+	51,  // 60: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	59,  // 61: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	66,  // 62: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	59,  // 63: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	104, // 64: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	61,  // 65: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	59,  // 66: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	95,  // 67: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	63,  // 68: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	48,  // 69: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	132, // 70: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	133, // 71: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	65,  // 72: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
+	68,  // 73: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
+	69,  // 74: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
+	70,  // 75: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
+	67,  // 76: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
+	72,  // 77: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	73,  // 78: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	74,  // 79: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	75,  // 80: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	91,  // 81: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	40,  // 82: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	51,  // 83: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	47,  // 84: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	51,  // 85: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	77,  // 86: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	90,  // 87: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	40,  // 88: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 89: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	138, // 90: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	134, // 91: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	41,  // 92: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	47,  // 93: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	135, // 94: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	136, // 95: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	91,  // 96: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	90,  // 97: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	54,  // 98: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 99: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	93,  // 100: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	93,  // 101: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	77,  // 102: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	86,  // 103: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 104: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	138, // 105: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	138, // 106: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	138, // 107: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	39,  // 108: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	95,  // 109: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	66,  // 110: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 111: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	92,  // 112: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	86,  // 113: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	94,  // 114: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	138, // 115: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	94,  // 116: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	104, // 117: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	85,  // 118: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 119: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	103, // 120: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	138, // 121: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	65,  // 122: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	137, // 123: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	66,  // 124: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	41,  // 125: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 126: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 127: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 128: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 129: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	111, // 130: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 131: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 132: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 133: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 134: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	120, // 135: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	120, // 136: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	111, // 137: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	94,  // 138: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	138, // 139: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	127, // 140: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	94,  // 141: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 142: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 143: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 144: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 145: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 146: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	87,  // 147: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 148: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 149: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 150: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 151: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 152: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 153: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	96,  // 154: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	97,  // 155: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	98,  // 156: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	100, // 157: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	101, // 158: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	107, // 159: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	88,  // 160: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	108, // 161: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	110, // 162: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	112, // 163: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	114, // 164: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	115, // 165: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	116, // 166: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	118, // 167: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	121, // 168: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	105, // 169: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	123, // 170: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	125, // 171: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 172: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 173: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 174: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 175: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 176: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 177: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	94,  // 178: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	94,  // 179: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	99,  // 180: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	94,  // 181: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	102, // 182: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	94,  // 183: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	89,  // 184: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	109, // 185: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	111, // 186: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	113, // 187: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	111, // 188: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	111, // 189: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	117, // 190: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	119, // 191: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	122, // 192: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	106, // 193: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	124, // 194: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	126, // 195: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	172, // [172:196] is the sub-list for method output_type
+	148, // [148:172] is the sub-list for method input_type
+	148, // [148:148] is the sub-list for extension type_name
+	148, // [148:148] is the sub-list for extension extendee
+	0,   // [0:148] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

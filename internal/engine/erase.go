@@ -58,6 +58,8 @@ type Program interface {
 	// Fits refuses a graph, as ValidateGraph does, and one with weights that the program does not want. Bind asks it of the program that is
 	// bound; who binds the phases of a plan asks it of the plan's program before.
 	Fits(g *graph.Graph) error
+	// Decides is what the values of a run with these options depend on, beside the graph, whose weights are of this type.
+	Decides(o Options, weights edges.Weights) map[string]string
 	// Aggregates are the program's aggregators, in a run that is deterministic or is not.
 	Aggregates(deterministic bool) bsp.Aggregates
 	// Codec encodes its messages between processes: nil if they travel as they lie in memory. It is an error if they, or
@@ -216,6 +218,10 @@ func (e *erased) Codec() (transport.Codec, error) {
 		return nil, fmt.Errorf("%s: %w", e.Name(), err)
 	}
 	return c, nil
+}
+
+func (e *erased) Decides(o Options, weights edges.Weights) map[string]string {
+	return e.methods.decides(o, weights)
 }
 
 func (e *erased) Aggregates(deterministic bool) bsp.Aggregates {

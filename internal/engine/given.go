@@ -1,12 +1,14 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -114,6 +116,29 @@ func formOf(program any) string {
 		fields = append(fields, text)
 	}
 	return Name(program) + "{" + strings.Join(fields, "; ") + "}"
+}
+
+// decides is what values depend on beside the graph, whose weights are of this type: the program's fields, and the options that change
+// values, in words that are the same in all processes.
+func (m *methods) decides(o Options, weights edges.Weights) map[string]string {
+	all := map[string]string{"seed": strconv.FormatUint(o.Seed, 10), "deterministic": strconv.FormatBool(o.Deterministic), "the type of weights": weights.String()}
+	v := elem(m.program.Program)
+	if v.Kind() != reflect.Struct {
+		all["the program"] = valueForm(v)
+		return all
+	}
+	names := map[int]string{}
+	for _, p := range Parameters(m.program.Program) {
+		names[p.field] = "parameter " + p.Name
+	}
+	for i := range v.NumField() {
+		text := valueForm(v.Field(i))
+		if t := v.Field(i).Type(); t == vertexType || t.Kind() == reflect.Slice && t.Elem() == vertexType {
+			text = "vertex number " + text // as the graph has it, which is not its input id
+		}
+		all[cmp.Or(names[i], "field "+v.Type().Field(i).Name)] = text
+	}
+	return all
 }
 
 // valueForm is the text of a value, where it has one that is the same in all processes.

@@ -81,6 +81,9 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (*J
 		return nil, fmt.Errorf("%s: %w", m.name(), err)
 	}
 	j := &Job{graph: g, options: o, methods: m, name: m.name()}
+	if o.Decides == nil {
+		j.options.Decides = m.decides(o, g.Weights)
+	}
 	j.arena = j.newArena()
 	if j.options.Job == "" {
 		j.options.Job = j.name

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -58,6 +59,10 @@ type Options struct {
 	Parts       *checkpoint.Writer
 	Checkpoints *checkpoint.Keeper
 	Spec        []byte
+	// Decides, Fork and Account are as bsp.Options has them; nil Decides is what the job's program and these options say.
+	Decides map[string]string
+	Fork    bool
+	Account func() json.RawMessage
 	// Plan is how far the plan is that the run is a part of, for its checkpoints, or nil.
 	Plan *checkpoint.Plan
 	// From is the checkpoint that the next run goes on from, of a job with all partitions in this process, or nil.
@@ -79,7 +84,8 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 	s := bsp.Options{
 		Delivery: o.Delivery, Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
 		SuperstepTimeout: o.SuperstepTimeout, Late: o.Late, Trace: o.Trace, Job: o.Job, Threads: 1, Progress: o.Progress,
-		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan, Experiment: delivery.Experiment{Uncombined: o.Uncombined},
+		Trusted: o.Trusted, Log: o.Log, Label: o.Label, Name: o.Name, Checkpoints: o.Checkpoints, Spec: o.Spec, Plan: o.Plan,
+		Decides: o.Decides, Fork: o.Fork, Account: o.Account, Experiment: delivery.Experiment{Uncombined: o.Uncombined},
 	}
 	if g != nil {
 		s.Graph, s.Name = g.Name, g.NameOf

@@ -36,9 +36,6 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 		restored[i].begins = from.Own() == 0
 	}
 	take := func(p *checkpoint.Part) error {
-		if from.Format < 2 {
-			directEdges(p, j.direction)
-		}
 		for _, r := range restored {
 			if !r.wants(len(from.Parts), p.Partition) {
 				continue

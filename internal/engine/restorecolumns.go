@@ -63,18 +63,6 @@ func (r *restoring) takeProperties(p *checkpoint.Part) error {
 	return nil
 }
 
-// directEdges has the sections of columns of edges told by their direction, of which parts of format 1 have one.
-func directEdges(p *checkpoint.Part, d pregel.Direction) {
-	for i := range p.Sections {
-		s := &p.Sections[i]
-		if name, ok := strings.CutPrefix(s.Name, sectionEdges); ok {
-			s.Name = edgesSection(d, name)
-		} else if list, ok := strings.CutPrefix(s.Name, "rows"); ok {
-			s.Name = sectionRows + strconv.Itoa(int(d)) + " " + list
-		}
-	}
-}
-
 // column finds a column of the program or, in a plan, of any phase, of so many elements.
 func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, n int) (c sharedColumn, err error) {
 	shared := r.job.options.Shared

@@ -3,7 +3,6 @@ package engine_test
 import (
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -153,26 +152,6 @@ func countingUp(d pregel.Direction) pregel.Program[string, int64] {
 			v.VoteToHalt()
 		}
 	}}, d}}
-}
-
-// testdata/format1 is a checkpoint of countingUp(In) on the eighth directed shape, which the version before plans has written.
-func TestACheckpointOfFormat1IsRead(t *testing.T) {
-	place, err := store.OpenDir("testdata/format1")
-	check(t, err)
-	found, err := checkpoint.List(t.Context(), place)
-	check(t, err)
-	if len(found) != 1 || found[0].Err != nil || found[0].Manifest.Format != 1 {
-		t.Fatalf("found %+v", found)
-	}
-	shape := shapes(1)[18]
-	for _, parts := range []int{1, 2, 3} {
-		s := setting{parts: parts, threads: 1, o: engine.Options{Deterministic: true}}
-		g := shape.loadAs(t, s, 0)
-		want, _ := run(t, g, countingUp(pregel.In), s)
-		if got, _ := goOn(t, g, countingUp(pregel.In), s, place, found[0].Manifest); !slices.Equal(got, want) {
-			t.Errorf("%d partitions: found %q, expected %q", parts, got, want)
-		}
-	}
 }
 
 func TestAnAlgorithmGoesOnFromACheckpoint(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -431,6 +432,45 @@ func TestSeconds(t *testing.T) {
 	} {
 		if found := Seconds(s); found != want {
 			t.Errorf("%v s: found %s, expected %s", s, found, want)
+		}
+	}
+}
+
+// TestARunThatGoesOnCountsFromItsBeginning: its figures are those of a run that was not disturbed, whenever it is told what came before.
+func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
+	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	step := func(i int) *trace.Superstep {
+		s := superstep(i, .25*float64(1+i))
+		s.Scheme, s.Predicted, s.Actual = "pull", map[string]float64{"pull": .01 * float64(1+i), "naive": .5}, .02
+		return s
+	}
+	whole, first := NewStore(), &Meter{}
+	must(t, whole.Begin(&trace.Job{Job: "j", Began: began}))
+	must(t, first.Begin(&trace.Job{Job: "j", Began: began}))
+	for i := range 6 {
+		must(t, whole.Record(step(i)))
+		if i < 4 {
+			must(t, first.Record(step(i)))
+		}
+	}
+	want, err := whole.Job("1")
+	must(t, err)
+	for _, late := range []bool{false, true} {
+		s, b := NewNamedStore(), &trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}
+		if late {
+			must(t, s.Begin(&trace.Job{Job: "j", Began: time.Now()}))
+			must(t, s.Describe(b))
+		} else {
+			must(t, s.Begin(b))
+		}
+		must(t, s.Record(step(4)))
+		must(t, s.Describe(&trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}))
+		must(t, s.Record(step(5)))
+		got, err := s.Job("j")
+		must(t, err)
+		got.ID = want.ID
+		if a, b := fmt.Sprintf("%+v", want), fmt.Sprintf("%+v", got); a != b {
+			t.Errorf("found\n%s\nexpected\n%s", b, a)
 		}
 	}
 }

@@ -15,6 +15,7 @@ type Job struct {
 	State      string      `json:"state"`           // queued, running, done, failed, cancelled
 	Ended      trace.Ended `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted, stopped
 	Error      string      `json:"error,omitempty"`
+	Forked     string      `json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
 	Supersteps int         `json:"supersteps"`
 	Seconds    float64     `json:"seconds"`
 	// Left is how many seconds a run that is under way takes until MaxSupersteps at most, as it seems; 0 if there is nothing to tell it by.
@@ -131,6 +132,20 @@ func (j *job) bytes() int {
 		bytes += len(name) + len(text)
 	}
 	return bytes
+}
+
+// goesOn has a run that goes on from a checkpoint count from its beginning.
+func (j *job) goesOn() {
+	before, began := Before(j.Job.Job.Before)
+	j.Job.Job.Before = nil
+	if began.IsZero() {
+		return
+	}
+	if j.Began = began; j.Summary.Supersteps > 0 {
+		return
+	}
+	j.Summary = before
+	j.Supersteps, j.Messages, j.Sent, j.Bytes, j.Seconds = before.Supersteps, before.Messages, before.Sent, before.Bytes, before.Times.Total
 }
 
 // record takes a superstep in. One that ran before, and runs again after a failure, takes the earlier's place.

@@ -114,12 +114,14 @@ func (s *Store) begin(b *trace.Job) *job {
 	case j != nil && j.State == trace.Queued:
 		j.Job.Job, j.State, j.Error = *b, trace.Running, ""
 		j.matrix.grow(b.Partitions)
+		j.goesOn()
 		s.ring.put("job", j.ID, j.Job)
 		return j
 	case j != nil && j.State == trace.Running:
 		s.end(j, &trace.End{State: trace.Failed, Error: "the trace does not say how the run ended"})
 	}
 	j = s.add(b, trace.Running)
+	j.goesOn()
 	s.ring.put("job", j.ID, j.Job)
 	return j
 }
@@ -130,6 +132,7 @@ func (s *Store) Describe(b *trace.Job) error {
 	defer s.mu.Unlock()
 	if j := s.last[b.Job]; j != nil && j.State == trace.Running {
 		j.Job.Job = *b
+		j.goesOn()
 		s.ring.put("job", j.ID, j.Job)
 	}
 	return nil
@@ -276,7 +279,7 @@ func (s *Store) end(j *job, e *trace.End) {
 	if len(e.Aggregators) > 0 {
 		j.Aggregators = e.Aggregators.Texts()
 	}
-	j.GraphLeft = e.GraphLeft
+	j.GraphLeft, j.Forked = e.GraphLeft, e.Forked
 	s.ring.put("job", j.ID, j.Job)
 	s.bytes += j.bytes() - j.counted
 	j.counted = j.bytes()

@@ -1,9 +1,11 @@
 package history
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -37,6 +39,38 @@ type Summary struct {
 	Partitions            int     `json:"partitions"`
 	Memory                int64   `json:"memory"` // the most seen
 	GCPause               float64 `json:"gc_pause"`
+}
+
+// account is a Summary as checkpoints keep it, and when the run began.
+type account struct {
+	Summary
+	Began       time.Time `json:"began"`
+	Messages    int       `json:"messages"`
+	Sent        int       `json:"messages_sent"`
+	Bytes       int       `json:"bytes"`
+	Logs        float64   `json:"logs"`
+	Predictions int       `json:"predictions"`
+	Factors     factors   `json:"factors"`
+}
+
+// Account encodes what a run that began then has come to, for its checkpoints.
+func (s *Summary) Account(began time.Time) json.RawMessage {
+	data, err := json.Marshal(account{*s, began, s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, s.factors})
+	if err != nil {
+		return nil // with a time that is no number: later figures count from the checkpoint
+	}
+	return data
+}
+
+// Before decodes what Account has encoded. It is the zero Summary where there is none, as in the checkpoints of a Go program.
+func Before(data json.RawMessage) (s Summary, began time.Time) {
+	var a account
+	if json.Unmarshal(data, &a) != nil {
+		return Summary{}, time.Time{}
+	}
+	s = a.Summary
+	s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, s.factors = a.Messages, a.Sent, a.Bytes, a.Logs, a.Predictions, a.Factors
+	return s, a.Began
 }
 
 // StepTotal is a number of supersteps and their time.
@@ -209,7 +243,14 @@ func (m *Meter) Record(s *trace.Superstep) error {
 	return nil
 }
 
-func (m *Meter) Begin(*trace.Job) error   { return nil }
+// Begin has a run that goes on from a checkpoint count from its beginning.
+func (m *Meter) Begin(j *trace.Job) error {
+	if len(j.Before) > 0 {
+		m.Summary, _ = Before(j.Before)
+	}
+	return nil
+}
+
 func (m *Meter) End(*trace.End) error     { return nil }
 func (m *Meter) Stage(*trace.Stage) error { return nil }
 func (m *Meter) Log(*trace.Log) error     { return nil }

@@ -50,7 +50,7 @@ func Options(o *control.RunOptions) (engine.Options, error) {
 	}
 	return engine.Options{
 		Delivery: choice, Deterministic: o.GetDeterministic(),
-		MaxSupersteps: int(o.GetMaxSupersteps()), Seed: o.GetSeed(), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
+		MaxSupersteps: int(o.GetMaxSupersteps()), Seed: o.GetSeed(), Fork: o.GetFork(), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
 		Experiment: delivery.Experiment{Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial()},
 	}, nil
 }

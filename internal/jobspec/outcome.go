@@ -10,7 +10,7 @@ import (
 func Outcome(o bsp.Outcome) *control.Outcome {
 	sent := &control.Outcome{
 		Ended: string(o.Ended), Supersteps: uint32(o.Supersteps), Messages: uint64(o.Messages), Sent: uint64(o.Sent), Bytes: uint64(o.Bytes),
-		Phase: uint32(o.Phase), GraphLeft: control.NewGraphSize(o.Left),
+		Phase: uint32(o.Phase), Forked: o.Forked, GraphLeft: control.NewGraphSize(o.Left),
 	}
 	if sent.GraphLeft != nil {
 		sent.GraphLeft.Ids = o.IDs
@@ -22,7 +22,7 @@ func Outcome(o bsp.Outcome) *control.Outcome {
 func OutcomeOf(o *control.Outcome) bsp.Outcome {
 	got := bsp.Outcome{
 		Ended: trace.Ended(o.GetEnded()), Supersteps: int(o.GetSupersteps()), Messages: int(o.GetMessages()), Sent: int(o.GetSent()), Bytes: int(o.GetBytes()),
-		Phase: int(o.GetPhase()), IDs: o.GetGraphLeft().GetIds(),
+		Phase: int(o.GetPhase()), Forked: o.GetForked(), IDs: o.GetGraphLeft().GetIds(),
 	}
 	if left := o.GetGraphLeft(); left != nil {
 		got.Left = &trace.GraphSize{Vertices: left.Vertices, Arcs: left.Arcs}

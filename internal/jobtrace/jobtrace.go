@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -154,11 +155,15 @@ func begin(now *control.Job) *trace.Job {
 	case now.Submitted != nil:
 		b.Began = now.Submitted.AsTime()
 	}
+	if len(now.Before) > 0 {
+		b.Before = now.Before
+		_, b.Began = history.Before(now.Before)
+	}
 	return b
 }
 
 func end(now *control.Job) *trace.End {
-	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds}
+	e := &trace.End{Job: now.Id, Error: now.Reason, Supersteps: int(now.Supersteps), Seconds: now.RunSeconds, Forked: now.Forked}
 	switch {
 	case now.State == control.JobState_JOB_STATE_CANCELLED:
 		e.State = trace.Cancelled

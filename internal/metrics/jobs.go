@@ -39,12 +39,15 @@ func (j *jobs) forget(name string) {
 	j.running, j.ended = slices.DeleteFunc(j.running, same), slices.DeleteFunc(j.ended, same)
 }
 
-func (r *Runs) begin(name, program string) {
+func (r *Runs) begin(name, program string, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.now()
+	if began.IsZero() {
+		began = now
+	}
 	r.jobs.forget(name)
-	r.jobs.running = append(r.jobs.running, &job{name: text(name), program: program, began: now, at: now, running: 1})
+	r.jobs.running = append(r.jobs.running, &job{name: text(name), program: program, began: began, at: now, running: 1})
 	if len(r.jobs.running) > maxRunning {
 		r.jobs.running = slices.Delete(r.jobs.running, 0, 1)
 	}

@@ -106,7 +106,17 @@ func (j *journal) Begin(b *trace.Job) error {
 		return nil
 	}
 	j.program = j.runs.programs.bounded(b.Program)
-	j.runs.begin(b.Job, j.program)
+	j.runs.begin(b.Job, j.program, b.Began)
+	return nil
+}
+
+// Describe corrects when a run began that goes on from a checkpoint.
+func (j *journal) Describe(b *trace.Job) error {
+	j.runs.mu.Lock()
+	defer j.runs.mu.Unlock()
+	if job := j.runs.jobs.find(b.Job); job != nil && !b.Began.IsZero() {
+		job.began = b.Began
+	}
 	return nil
 }
 

@@ -10,6 +10,8 @@ type Named struct {
 	Name string
 	// About, if not nil, is told what begins, and may add to it.
 	About func(j *Job)
+	// Before is how many seconds the run took before the checkpoint that it goes on from.
+	Before float64
 }
 
 func (n *Named) journal(f func(Journal) error) error {
@@ -35,6 +37,7 @@ func (n *Named) Begin(j *Job) error {
 
 func (n *Named) End(e *End) error {
 	e.Job = n.Name
+	e.Seconds += n.Before
 	return n.journal(func(to Journal) error { return to.End(e) })
 }
 

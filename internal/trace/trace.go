@@ -4,6 +4,7 @@
 package trace
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"time"
@@ -157,8 +158,10 @@ type Job struct {
 	Grid       string            `json:"grid,omitempty"`
 	Delivery   string            `json:"delivery,omitempty"` // the choice of the user
 	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the program says of itself.
-	MaxSupersteps int       `json:"max_supersteps,omitempty"`
-	Began         time.Time `json:"began"`
+	MaxSupersteps int `json:"max_supersteps,omitempty"`
+	// Before is what the run had come to before the checkpoint that it goes on from, as package history reads it.
+	Before json.RawMessage `json:"before,omitempty"`
+	Began  time.Time       `json:"began"` // of the first attempt
 }
 
 // States of a job. Loading its graph and writing its result are part of running.
@@ -201,6 +204,7 @@ type End struct {
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
 	GraphLeft *GraphSize `json:"graph_left,omitempty"`
+	Forked    string     `json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
 	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
 	Again bool `json:"-"`
 }

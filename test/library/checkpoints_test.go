@@ -70,6 +70,23 @@ func TestResume(t *testing.T) {
 	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: dir, Resume: true}); err == nil {
 		t.Error("another program goes on from its checkpoints")
 	}
+	for want, other := range map[string]func(p *algorithms.PageRank, o *superstep.Options){
+		"seed is 7, and was 0":                   func(_ *algorithms.PageRank, o *superstep.Options) { o.Seed = 7 },
+		"parameter damping is 0.5, and was 0.85": func(p *algorithms.PageRank, _ *superstep.Options) { p.Damping = 0.5 },
+	} {
+		p, o, said := p, superstep.Options{Deterministic: true, Checkpoints: t.TempDir(), Resume: true}, ""
+		if err := os.CopyFS(o.Checkpoints, os.DirFS(dir)); err != nil {
+			t.Fatal(err)
+		}
+		other(&p, &o)
+		if _, err := superstep.Run(t.Context(), load(1), p, o); err == nil || !strings.Contains(err.Error(), " is of another run: "+want+"; --fork") {
+			t.Errorf("error %v, expected %s", err, want)
+		}
+		o.Fork, o.Log = true, func(line string) { said += line }
+		if r, err := superstep.Run(t.Context(), load(1), p, o); err != nil || r.Supersteps != 21 || !strings.Contains(said, "of another run: "+want) {
+			t.Errorf("forked, %s: %v, the log has %q", want, err, said)
+		}
+	}
 	from := -1
 	o.Threads = 2
 	o.Progress = func(p superstep.Progress) {
@@ -81,7 +98,7 @@ func TestResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages || !got.Converged {
+	if from < 3 || got.Supersteps != want.Supersteps || got.Messages != want.Messages || got.Ended != "iterations" {
 		t.Errorf("it went on from superstep %d, %d supersteps, %d messages, expected %d and %d", from, got.Supersteps, got.Messages, want.Supersteps, want.Messages)
 	}
 	for label, rank := range want.All() {
