@@ -171,6 +171,7 @@ func TestCheckpointsWithAndWithoutMessages(t *testing.T) {
 	if n, all := sections(t, full, "messages"); n != 2*all || all == 0 {
 		t.Errorf("%d checkpoints of a program without Resend have %d times messages", all, n)
 	}
+	s.o.Fork = true // the two programs have other fields
 	for place, with := range map[store.Store]bool{lean: false, full: true} {
 		found, err := checkpoint.List(t.Context(), place)
 		check(t, err)

@@ -44,18 +44,24 @@ type Summary struct {
 // account is a Summary as checkpoints keep it, and when the run began.
 type account struct {
 	Summary
-	Began       time.Time `json:"began"`
-	Messages    int       `json:"messages"`
-	Sent        int       `json:"messages_sent"`
-	Bytes       int       `json:"bytes"`
-	Logs        float64   `json:"logs"`
-	Predictions int       `json:"predictions"`
-	Factors     factors   `json:"factors"`
+	Began       time.Time      `json:"began"`
+	Messages    int            `json:"messages"`
+	Sent        int            `json:"messages_sent"`
+	Bytes       int            `json:"bytes"`
+	Logs        float64        `json:"logs"`
+	Predictions int            `json:"predictions"`
+	Factors     map[int]uint32 `json:"factors"` // those that are not 0
 }
 
 // Account encodes what a run that began then has come to, for its checkpoints.
 func (s *Summary) Account(began time.Time) json.RawMessage {
-	data, err := json.Marshal(account{*s, began, s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, s.factors})
+	a := account{*s, began, s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, map[int]uint32{}}
+	for i, n := range s.factors {
+		if n > 0 {
+			a.Factors[i] = n
+		}
+	}
+	data, err := json.Marshal(a)
 	if err != nil {
 		return nil // with a time that is no number: later figures count from the checkpoint
 	}
@@ -69,7 +75,12 @@ func Before(data json.RawMessage) (s Summary, began time.Time) {
 		return Summary{}, time.Time{}
 	}
 	s = a.Summary
-	s.Messages, s.Sent, s.Bytes, s.logs, s.predictions, s.factors = a.Messages, a.Sent, a.Bytes, a.Logs, a.Predictions, a.Factors
+	s.Messages, s.Sent, s.Bytes, s.logs, s.predictions = a.Messages, a.Sent, a.Bytes, a.Logs, a.Predictions
+	for i, n := range a.Factors {
+		if i >= 0 && i < len(s.factors) {
+			s.factors[i] = n
+		}
+	}
 	return s, a.Began
 }
 

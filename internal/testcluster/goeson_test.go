@@ -1,0 +1,55 @@
+package testcluster
+
+import (
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/master"
+)
+
+// TestAJobThatGoesOnCountsFromItsBeginning: a job goes on where another was cancelled. The page, the metrics and the job tell of the run from its
+// beginning; with other parameters or another seed it goes on only if it is forked.
+func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
+	config := paged(control.Token{})
+	config.Options = master.Options{Log: config.Options.Log, Checkpoints: t.TempDir(), CheckpointEvery: 10}
+	c := Start(t, 2, config, programs()...)
+	s := &site{t: t, base: "http://" + c.Address}
+	first := c.submitSpec(t, endless())
+	c.Until("it has a checkpoint", func() bool { return c.job(t, first.Id).Checkpoint > 0 })
+	c.cancel(t, first.Id)
+	c.Until("it is cancelled", func() bool { return c.job(t, first.Id).State.Ended() })
+	first = c.job(t, first.Id)
+	at := first.Supersteps
+
+	next := proto.CloneOf(first.Spec)
+	next.GoOn, next.Checkpoints, next.Options = first.Spec.Checkpoints, "", &control.RunOptions{MaxSupersteps: at + 40}
+	j, _ := c.watch(t, c.submitSpec(t, next).Id, nil)
+	j = c.job(t, j.Id)
+	shown := s.job(j.Id)
+	if j.EndedBy != "limit" || j.Supersteps != at+40 || j.Messages != uint64(at+40)*first.Arcs || j.MessagesSent == 0 || j.Forked != "" {
+		t.Fatalf("found %v", j)
+	}
+	if shown.Ended != "limit" || shown.Supersteps != int(j.Supersteps) || shown.Messages != int(j.Messages) || shown.Sent != int(j.MessagesSent) || shown.Bytes != int(j.BytesSent) {
+		t.Errorf("the page has %+v of %v", shown, j)
+	}
+	if m := shown.Summary; m.Supersteps != shown.Supersteps || m.Pushed.Supersteps+m.Pulled.Supersteps != shown.Supersteps-1 || shown.Seconds != j.RunSeconds {
+		t.Errorf("the page has the summary %+v, %g seconds of %g", m, shown.Seconds, j.RunSeconds)
+	}
+	if began := first.Started.AsTime(); !shown.Began.Equal(began) {
+		t.Errorf("it began %v, expected %v", shown.Began, began)
+	}
+
+	other := proto.CloneOf(next)
+	other.Parameters, other.Options.Seed = map[string]string{"quiet": "true"}, 3
+	const want = "is of another run: parameter quiet is true, and was false, seed is 3, and was 0"
+	if j, _ := c.watch(t, c.submitSpec(t, other).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {
+		t.Errorf("with others: %s, %q", j.State.Word(), j.Reason)
+	}
+	other.Options.Fork = true
+	if j, _ := c.watch(t, c.submitSpec(t, other).Id, nil); j.State != control.JobState_JOB_STATE_DONE || !strings.Contains(j.Forked, want[3:]) || s.job(j.Id).Forked != j.Forked {
+		t.Errorf("forked: %s, %q, forked %q", j.State.Word(), j.Reason, j.Forked)
+	}
+}
