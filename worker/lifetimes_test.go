@@ -138,6 +138,20 @@ func (h *holding) check(t task, value uint64) {
 	}
 }
 
+// TestALoadWhoseMeetingIsOver: a worker that attaches anew ends the connections that it had for a load. The load fails, and the master hears that
+// what the worker had is gone.
+func TestALoadWhoseMeetingIsOver(t *testing.T) {
+	h := newHolding(t, nil)
+	defer h.close()
+	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
+	h.retain(nil, nil)()
+	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", Source: &control.GraphSource{Input: "path:vertices=9"}, Rows: 1, Columns: 1, Placements: h.placements})
+	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Absent {
+		t.Errorf("error %v, failure %v", err, (&queue{session: &session{Worker: &Worker{}}}).failure(err))
+	}
+	h.must(h.load(t.Context(), "g")) // after another meeting
+}
+
 // TestCommandsOutliveWhatTheyUse forgets a job and its graph in each way there is while a superstep of the job runs. The
 // next job gets memory and writes its values; then the superstep of the first goes on and writes its own. Built with -tags
 // invariants, a write into memory that was freed ends the process.
