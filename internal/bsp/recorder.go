@@ -1,6 +1,8 @@
 package bsp
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"time"
 
@@ -129,4 +131,44 @@ func (k *recorder) flush() {
 		k.err = f.Flush()
 	}
 	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
+}
+
+// recorded calls run between the Begin and the End of the journal, if the sink of the records is one.
+func (d *Driver) recorded(run func() error) error {
+	began := time.Now()
+	journal, _ := d.options.Trace.(trace.Journal)
+	if journal != nil {
+		if err := journal.Begin(d.beginning(began)); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	err := run()
+	ended := time.Now()
+	if err = errors.Join(err, d.recorder.end()); journal != nil {
+		err = errors.Join(err, journal.End(d.ending(err, ended.Sub(start))))
+	}
+	d.observerOverhead = start.Sub(began) + time.Since(ended)
+	return err
+}
+
+func (d *Driver) beginning(at time.Time) *trace.Job {
+	return &trace.Job{
+		Job: d.options.Job, Program: d.name, Graph: d.options.Graph, Vertices: d.c.vertices, Arcs: d.c.edges,
+		Partitions: d.c.load.Partitions, Threads: d.options.Threads, Delivery: d.options.Delivery.String(), MaxSupersteps: d.most, Began: at,
+	}
+}
+
+func (d *Driver) ending(err error, took time.Duration) *trace.End {
+	e := &trace.End{Job: d.options.Job, Supersteps: len(d.times), Seconds: took.Seconds()}
+	switch {
+	case errors.Is(err, context.Canceled):
+		e.State = trace.Cancelled
+	case err != nil:
+		e.State, e.Error = trace.Failed, err.Error()
+	default:
+		e.State, e.Ended, e.Aggregators, e.GraphLeft = trace.Done, d.Outcome().Ended, d.Final(), d.Outcome().Left
+	}
+	e.Forked = d.Outcome().Forked
+	return e
 }

@@ -302,3 +302,13 @@ func TestJournalAllocatesNothing(t *testing.T) {
 		t.Errorf("%g allocations a superstep", n)
 	}
 }
+
+// TestARunThatGoesOnBeganBefore: the start of a job is that of its first attempt, also if that is told later.
+func TestARunThatGoesOnBeganBefore(t *testing.T) {
+	s := New("v1")
+	j := s.NewRuns().Journal(nil)
+	_ = j.Begin(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(7, 0)})
+	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "7"})
+	_ = j.(trace.Describer).Describe(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(5, 0)})
+	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "5"})
+}
