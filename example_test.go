@@ -129,15 +129,15 @@ func ExampleRun_checkpoints() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+	fmt.Println("supersteps:", res.Supersteps, res.Ended)
 
 	o.MaxSupersteps, o.Resume = 0, true
 	if res, err = superstep.Run(ctx, g, p, o); err != nil { // from the checkpoint before superstep 10
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("supersteps:", res.Supersteps, "done:", res.Converged)
+	fmt.Println("supersteps:", res.Supersteps, res.Ended)
 	// Output:
-	// supersteps: 12 done: false
-	// supersteps: 31 done: true
+	// supersteps: 12 limit
+	// supersteps: 31 iterations
 }

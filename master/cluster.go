@@ -137,7 +137,7 @@ func (e dismiss) String() string {
 }
 
 func (e jobTurned) String() string {
-	text := fmt.Sprintf("%s %s", e.job.id, e.state.Word())
+	text := fmt.Sprintf("%s %s", e.job.id, e.state.Detail())
 	if e.reason != "" {
 		text += ": " + e.reason
 	}

@@ -255,7 +255,7 @@ func (s *script) show() {
 	}
 	for _, id := range s.c.order {
 		j := s.c.jobs[id]
-		s.answer("job %s %s %s", id, j.state.Word(), j.reason)
+		s.answer("job %s %s %s", id, j.state.Detail(), j.reason)
 	}
 }
 

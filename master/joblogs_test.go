@@ -44,7 +44,7 @@ func linesOf(l *jobLogs, id string) (lines []string) {
 		last = e.Sequence
 		text := e.GetLog().GetText()
 		if j := e.GetJob(); j != nil {
-			text = j.State.Word() + " " + j.Reason
+			text = j.State.Detail() + " " + j.Reason
 		}
 		lines = append(lines, text)
 	}

@@ -261,7 +261,7 @@ func (s *Server) effect(e effect) {
 			stop(errors.New(e.reason))
 		}
 	case jobTurned:
-		s.log.Info("job", "job", e.job.id, "state", e.state.Word(), "reason", e.reason)
+		s.log.Info("job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)
 		s.note(e)
 		if e.state == control.JobState_JOB_STATE_QUEUED {
 			delete(s.runs, e.job.id) // of an attempt that is over

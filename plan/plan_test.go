@@ -44,8 +44,8 @@ func TestPhases(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if r.Supersteps != supersteps || len(r.Seconds) != supersteps || !r.Converged {
-			t.Errorf("%d supersteps, %d times, converged %t: there were %d", r.Supersteps, len(r.Seconds), r.Converged, supersteps)
+		if r.Supersteps != supersteps || len(r.Seconds) != supersteps || r.Ended != "converged" {
+			t.Errorf("%d supersteps, %d times, ended %s: there were %d", r.Supersteps, len(r.Seconds), r.Ended, supersteps)
 		}
 		wantPhases(t, r.Trace, 4)
 		for i, s := range r.Trace {
@@ -154,9 +154,9 @@ func compare[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Prog
 	if err != nil {
 		t.Fatal(err)
 	}
-	if found.Supersteps != want.Supersteps || found.Converged != want.Converged || found.Messages != want.Messages {
-		t.Errorf("%T: %d supersteps, converged %t, %d messages: expected %d, %t, %d", p, found.Supersteps, found.Converged, found.Messages,
-			want.Supersteps, want.Converged, want.Messages)
+	if found.Supersteps != want.Supersteps || found.Ended != want.Ended || found.Messages != want.Messages {
+		t.Errorf("%T: %d supersteps, ended %s, %d messages: expected %d, %s, %d", p, found.Supersteps, found.Ended, found.Messages,
+			want.Supersteps, want.Ended, want.Messages)
 	}
 	for _, r := range []*superstep.Result[V]{want, found} {
 		if len(r.Seconds) != r.Supersteps || slices.ContainsFunc(r.Seconds, func(s float64) bool { return !(s > 0) }) {
@@ -247,24 +247,24 @@ func TestRepeatAndChoose(t *testing.T) {
 		p          halving
 		limit      int
 		supersteps int
-		converged  bool
+		ended      string
 		want       int
 	}{
-		{halving{40, false}, 0, 1 + 2*6 + 1 + 1, true, 100},
-		{halving{40, true}, 0, 1 + 2*6 + 1 + 1, true, 200},
-		{halving{1, false}, 0, 1 + 2*1 + 1 + 1, true, 100},
-		{halving{40, false}, 5, 5, false, 0},
-		{halving{40, false}, 15, 15, true, 100},
-		{halving{40, false}, 14, 14, false, 0}, // the program itself has none left
+		{halving{40, false}, 0, 1 + 2*6 + 1 + 1, "halted", 100},
+		{halving{40, true}, 0, 1 + 2*6 + 1 + 1, "halted", 200},
+		{halving{1, false}, 0, 1 + 2*1 + 1 + 1, "halted", 100},
+		{halving{40, false}, 5, 5, "limit", 0},
+		{halving{40, false}, 15, 15, "halted", 100},
+		{halving{40, false}, 14, 14, "limit", 0}, // the program itself has none left
 	} {
 		for range 2 {
 			r, err := superstep.Run(t.Context(), g, c.p, superstep.Options{MaxSupersteps: c.limit})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if r.Supersteps != c.supersteps || r.Converged != c.converged || r.Value(3) != c.want {
-				t.Errorf("%+v, limit %d: %d supersteps, converged %t, value %d: expected %d, %t, %d", c.p, c.limit, r.Supersteps, r.Converged,
-					r.Value(3), c.supersteps, c.converged, c.want)
+			if r.Supersteps != c.supersteps || r.Ended != c.ended || r.Value(3) != c.want {
+				t.Errorf("%+v, limit %d: %d supersteps, ended %s, value %d: expected %d, %s, %d", c.p, c.limit, r.Supersteps, r.Ended,
+					r.Value(3), c.supersteps, c.ended, c.want)
 			}
 		}
 	}

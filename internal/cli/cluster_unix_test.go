@@ -70,7 +70,7 @@ func TestQueuedJobIsTold(t *testing.T) {
 func TestInterruptLoadingJob(t *testing.T) {
 	c := scripts.NewCluster(t, "superstep", 1)
 	run := start(t, nil, "superstep", "run", "wcc", "-g", "kronecker:scale=20", "--master", c.Address, "-o", "out")
-	if !scripts.Soon(func() bool { return c.States(t) == "loading" }) {
+	if !scripts.Soon(func() bool { return c.States(t) == "running," }) {
 		t.Fatal("the job never loaded")
 	}
 	must(t, run.Process.Signal(os.Interrupt))

@@ -76,7 +76,7 @@ func TestREADME(t *testing.T) {
 	if _, want, _ := strings.Cut(readme, "--top 3\n```\n\n```text\n"); !strings.HasPrefix(want, first) {
 		t.Errorf("the table's answer is\n%s", out)
 	}
-	if out = shell(all["See what a run does"][0]); strings.Count(out, "ended by its iterations") != 1 {
+	if out = shell(all["See what a run does"][0]); strings.Count(out, "converged") != 1 {
 		t.Errorf("the traced run printed\n%s", out)
 	}
 	cluster := all["A cluster"][0]

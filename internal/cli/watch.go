@@ -219,7 +219,7 @@ func (a *app) printLog(e *control.JobEvent) error {
 		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), body.Log.Worker, visibleLog(body.Log.Text))
 	case *control.JobEvent_Job:
 		j := body.Job
-		text := j.StateText()
+		text := j.State.Detail()
 		if j.Reason != "" {
 			text += ": " + j.Reason
 		}

@@ -126,7 +126,7 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		default:
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.StateText(), j.Spec.GetProgram(), graph, owner(j.Owner), priority(j.priorityText()), j.Supersteps, len(j.Workers),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Detail(), j.Spec.GetProgram(), graph, owner(j.Owner), priority(j.priorityText()), j.Supersteps, len(j.Workers),
 			timeText(now.Sub(j.Submitted.AsTime())), took, j.Reason)
 	}
 }

@@ -21,12 +21,12 @@ func (s JobState) Word() string {
 	return word(s.String())
 }
 
-// StateText is a job's state, and the step that it is at before and after its supersteps.
-func (j *Job) StateText() string {
-	if step := word(j.State.String()); step != j.State.Word() {
-		return j.State.Word() + ", " + step
+// Detail is Word, and the step of a running job that is before or after its supersteps.
+func (s JobState) Detail() string {
+	if step := word(s.String()); step != s.Word() {
+		return s.Word() + ", " + step
 	}
-	return j.State.Word()
+	return s.Word()
 }
 
 // Complete reports whether the run of a job that is done came to an end of its own, as that of a benchmark does.

@@ -192,7 +192,7 @@ func TestPageRankAgainstTwin(t *testing.T) {
 				continue
 			}
 			got, o := run(t, g, algorithms.PageRank{Damping: 0.85, Iterations: 7}, s)
-			if o.Supersteps != 8 || o.Ended != trace.Converged {
+			if o.Supersteps != 8 || o.Ended != trace.Iterations {
 				t.Fatalf("%s, %v: %+v", shape.name, s, o)
 			}
 			for v := range want {

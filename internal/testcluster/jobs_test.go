@@ -45,7 +45,7 @@ func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (
 		switch body := e.Body.(type) {
 		case *control.JobEvent_Job:
 			last = body.Job
-			words = append(words, last.State.Word())
+			words = append(words, last.State.Detail())
 		case *control.JobEvent_Record:
 			words = append(words, fmt.Sprint(body.Record.Superstep))
 			for _, p := range body.Record.Partitions {
@@ -66,7 +66,7 @@ func (c *Cluster) watch(t testing.TB, id string, seen func(*control.JobEvent)) (
 func TestJobOnItsOwnGraph(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	j, words := c.watch(t, c.submitSpec(t, short()).Id, nil)
-	if want := "queued loading running 0 1 2 writing done"; words != want {
+	if want := "queued running, loading running 0 1 2 running, writing done"; words != want {
 		t.Errorf("found %s, expected %s", words, want)
 	}
 	if j.Supersteps != 3 || j.EndedBy != "converged" || j.Vertices != 100 || len(j.Workers) != 4 {
