@@ -69,7 +69,7 @@ func TestJobOnItsOwnGraph(t *testing.T) {
 	if want := "queued running, loading running 0 1 2 running, writing done"; words != want {
 		t.Errorf("found %s, expected %s", words, want)
 	}
-	if j.Supersteps != 3 || j.EndedBy != "converged" || j.Vertices != 100 || len(j.Workers) != 4 {
+	if j.Supersteps != 3 || j.EndedBy != "halted" || j.Vertices != 100 || len(j.Workers) != 4 {
 		t.Errorf("found %v", j)
 	}
 	whole := "" // parts are merged by the ids of their lines
