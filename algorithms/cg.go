@@ -28,7 +28,7 @@ import (
 type CG struct {
 	Tolerance      float64 `param:"tolerance" default:"1e-8" zero:"refused" help:"stop when the length of b-Ax relative to b is at most this"`
 	Iterations     int     `param:"iterations" default:"1000" zero:"refused" help:"largest number of iterations"`
-	Preconditioner string  `param:"preconditioner" default:"none" help:"none, or jacobi, which divides by the diagonal (not in a grid with more than one row and column)"`
+	Preconditioner string  `param:"preconditioner" default:"none" help:"none or jacobi, which divides by the diagonal (not in a grid with more than one row and column)"`
 	Ones           bool    `param:"ones" default:"false" help:"let b be all ones, instead of the column b"`
 }
 
