@@ -38,7 +38,7 @@ type distances[W Weight] struct {
 }
 
 func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
-	return distances[W]{plain: newPlain(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
+	return distances[W]{plain: newOrdered(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
 }
 
 // Least is the least distance of those present.

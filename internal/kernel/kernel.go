@@ -97,9 +97,17 @@ type Claimer[M any] interface {
 	Claim(p *Push, w int, into *Inbox[M]) int
 }
 
-// Lifter is a kernel that converts messages to single vertices; it reports false for one that the sender may not send.
+// Lifter is a kernel that converts messages to single vertices. It panics for one that the sender may not send.
 type Lifter[M any] interface {
-	Lift(from uint64, m M) (M, bool)
+	Lift(from uint64, m M) M
+}
+
+// Normalizing is a kernel that may bring messages into one form when they are sent, so that its loops need not look for
+// odd ones.
+type Normalizing[M any] interface {
+	// Normalizer returns a function that changes, in place, what some vertices of a word send, and returns those of them
+	// whose messages are sent. It is nil if all are, as they are. It does not depend on the kernel's state.
+	Normalizer() func(sent uint64, out *[64]M) uint64
 }
 
 // Remembering is a kernel that, in a monotone program, knows the best message that each slot has had.
