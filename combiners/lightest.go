@@ -52,6 +52,9 @@ func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 // Bound notes the least distance that is sent.
 func (k *distances[W]) Bound(least float64) { k.least = W(least) }
 
+// Length is a message's length.
+func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
+
 // Share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
 // another is stored atomically; a first one is copied plainly, and read once the caller has marked its sender as present.
 func (k *distances[W]) Share(w int, sent, before uint64) {

@@ -74,6 +74,9 @@ func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival
 	}
 }
 
+// Length is a message's length.
+func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
+
 // better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {
 	if dist > k.best[d] {

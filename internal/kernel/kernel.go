@@ -128,6 +128,8 @@ type Bounded interface {
 	CountPull(p *Pull, w int, need uint64) int
 	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
+	// Length returns the length of a path that a message of the kernel's type holds.
+	Length(m any) float64
 	// Share lets pulls that are under way read the messages just sent by vertices of word w. The vertices of before already have messages that are
 	// being read: better ones replace them. Messages of the others are read once the caller has marked these as present, by an atomic write.
 	Share(w int, sent, before uint64)
