@@ -1,6 +1,9 @@
 package algorithms
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
@@ -25,6 +28,7 @@ var (
 	paths      = pregel.NewVertexColumn[float64]("paths").Private()
 	centrality = pregel.NewVertexColumn[float64]("centrality").Private()
 	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
+	uncounted  = pregel.MinOf("least vertex with too many paths", uint64(math.MaxUint64)).Unreported()
 )
 
 func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
@@ -90,9 +94,21 @@ func (addDependencies) Direction() pregel.Direction        { return pregel.In }
 func (addDependencies) Columns() []pregel.Column {
 	return []pregel.Column{search, depth, paths, centrality}
 }
-func (addDependencies) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{deepest, left} }
+func (addDependencies) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{deepest, left, uncounted}
+}
+
+// Coordinate fails where the number of paths is infinite, of which no share can be taken.
+func (addDependencies) Coordinate(c *pregel.Coordinator) {
+	if v := uncounted.Value(c); v != math.MaxUint64 {
+		c.Fail(fmt.Errorf("more shortest paths lead from a source to vertex %d than a float64 counts", v))
+	}
+}
 
 func (addDependencies) Init(v *pregel.Vertex[struct{}, float64]) {
+	if math.IsInf(paths.Of(v), 1) {
+		uncounted.Add(v, v.Label())
+	}
 	left.Add(v, search.Of(v))
 	if deepest.Add(v, depth.Of(v)); depth.Of(v) < 0 {
 		v.Finish()
