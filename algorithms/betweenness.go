@@ -17,7 +17,8 @@ import (
 // It is Brandes' algorithm (2001), from Sources or from a sample of vertices (Brandes and Pich
 // 2007). The sums are divided by the share of vertices in the sample; if the sample has all
 // vertices, the result is exact. From each source a forward search counts shortest paths, and a
-// backward sweep adds up dependencies. Both send a message along every reached edge.
+// backward sweep adds up dependencies. Both send a message along every reached edge. The run fails if
+// there are more shortest paths than a float64 counts, about 2^1024.
 type Betweenness struct {
 	Sources []ID `param:"sources" default:"" help:"vertices where paths start (default: a sample)"`
 	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
