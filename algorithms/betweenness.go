@@ -95,6 +95,7 @@ func (addDependencies) Direction() pregel.Direction        { return pregel.In }
 func (addDependencies) Columns() []pregel.Column {
 	return []pregel.Column{search, depth, paths, centrality}
 }
+
 func (addDependencies) Aggregators() []pregel.Aggregate {
 	return []pregel.Aggregate{deepest, left, uncounted}
 }
