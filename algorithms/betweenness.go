@@ -1,6 +1,9 @@
 package algorithms
 
 import (
+	"fmt"
+	"math"
+
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
@@ -14,7 +17,8 @@ import (
 // It is Brandes' algorithm (2001), from Sources or from a sample of vertices (Brandes and Pich
 // 2007). The sums are divided by the share of vertices in the sample; if the sample has all
 // vertices, the result is exact. From each source a forward search counts shortest paths, and a
-// backward sweep adds up dependencies. Both send a message along every reached edge.
+// backward sweep adds up dependencies. Both send a message along every reached edge. The run fails if
+// there are more shortest paths than a float64 counts, about 2^1024.
 type Betweenness struct {
 	Sources []ID `param:"sources" default:"" help:"vertices where paths start (default: a sample)"`
 	Samples int  `param:"samples" default:"64" unless:"sources" zero:"refused" help:"number of vertices in the sample, at most 65536"`
@@ -25,6 +29,7 @@ var (
 	paths      = pregel.NewVertexColumn[float64]("paths").Private()
 	centrality = pregel.NewVertexColumn[float64]("centrality").Private()
 	deepest    = pregel.MaxOf("deepest", int32(-1)).Persistent()
+	uncounted  = pregel.MinOf("least vertex with too many paths", uint64(math.MaxUint64)).Unreported()
 )
 
 func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
@@ -93,9 +98,22 @@ func (addDependencies) Direction() pregel.Direction        { return pregel.In }
 func (addDependencies) Columns() []pregel.Column {
 	return []pregel.Column{search, depth, paths, centrality}
 }
-func (addDependencies) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{deepest, left} }
+
+func (addDependencies) Aggregators() []pregel.Aggregate {
+	return []pregel.Aggregate{deepest, left, uncounted}
+}
+
+// Coordinate fails where the number of paths is infinite, of which no share can be taken.
+func (addDependencies) Coordinate(c *pregel.Coordinator) {
+	if v := uncounted.Value(c); v != math.MaxUint64 {
+		c.Fail(fmt.Errorf("more shortest paths lead from a source to vertex %d than a float64 counts", v))
+	}
+}
 
 func (addDependencies) Init(v *pregel.Vertex[struct{}, float64]) {
+	if math.IsInf(paths.Of(v), 1) {
+		uncounted.Add(v, v.Label())
+	}
 	left.Add(v, search.Of(v))
 	if deepest.Add(v, depth.Of(v)); depth.Of(v) < 0 {
 		v.Finish()

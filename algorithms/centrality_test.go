@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/superstep-go/superstep"
@@ -154,5 +155,27 @@ func TestCentralitiesOnACluster(t *testing.T) {
 		}
 		programtest.Same(t, here, there, pregel.List(algorithms.Coloring{}), superstep.Options{})
 		programtest.Same(t, here, there, pregel.List(algorithms.Matching{}), superstep.Options{})
+	}
+}
+
+// TestBetweennessOfTooManyPaths: 1,100 diamonds in a row have 2^1100 shortest paths, more than a float64 holds. Vertex 3k begins
+// the diamond k, whose sides are 3k+1 and 3k+2.
+func TestBetweennessOfTooManyPaths(t *testing.T) {
+	var list []superstep.Edge
+	for v := uint64(0); v < 3*1100; v += 3 {
+		list = append(list, superstep.Edge{From: v, To: v + 1}, superstep.Edge{From: v, To: v + 2})
+		list = append(list, superstep.Edge{From: v + 1, To: v + 3}, superstep.Edge{From: v + 2, To: v + 3})
+	}
+	for _, partitions := range []int{1, 2} {
+		g, err := superstep.FromEdges(t.Context(), list, superstep.LoadOptions{Partitions: partitions, Kind: superstep.Directed})
+		if err != nil {
+			t.Fatal(err)
+		}
+		source, _ := g.Vertex(0)
+		_, err = superstep.Run(t.Context(), g, algorithms.Betweenness{Sources: []pregel.VertexID{source}})
+		want := "more shortest paths lead from a source to vertex 3072 than a float64 counts"
+		if g.Close(); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%d partitions: %v, want %s", partitions, err, want)
+		}
 	}
 }

@@ -10,7 +10,8 @@ import (
 
 // SSSP finds the length of the shortest path from Source, along edges of weights that are not
 // negative: infinity if there is none. It gives no paths. In Go, SSSPTree also gives the vertex
-// before each vertex on a shortest path.
+// before each vertex on a shortest path. The run fails if a path leads to a vertex, but its length is
+// beyond the largest float.
 //
 // A vertex waits with its distance until the distance is below the superstep's window, and then
 // sends it to its neighbours. The window advances with the least distances that wait. So few sent

@@ -22,6 +22,12 @@
 // Min and Max at the least and the greatest value of their type. Semirings have no
 // terminal value. (Terminal is the word of SuiteSparse GraphBLAS.)
 //
+// Each combiner has one rule for odd floats, whatever the delivery. Sum, NarrowSum and SumTimes pass
+// NaN on, and take -0 for 0. Min, Max, MinPlus, MaxMin and MinPlusSender order messages: NaN is not
+// sent, so that a vertex that is sent nothing else has no message, and -0 is sent as 0. First and Func
+// take messages as they are. Stored weights are finite. So only SumTimes makes NaN on an edge, of an
+// infinite message and a weight of 0, and it passes this NaN on; no sum of MinPlus is NaN.
+//
 // Read combiners.go first: it defines the combiners. kernels.go and kernels_gen.go, which go
 // generate writes, have the loops. Package pregeltest checks a combiner of your own
 // (CheckCombiner).
@@ -73,7 +79,8 @@ func semiring[W Weight, M any](name string, identity M, combine func(a, b M) M, 
 
 func named[M any](name string) string { return fmt.Sprintf("%s[%s]", name, reflect.TypeFor[M]()) }
 
-// Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic.
+// Sum adds. The sum of floats depends on the order of the messages unless the run is deterministic. NaN is passed on, and
+// -0 counts as 0.
 func Sum[T pregel.Number]() pregel.Combiner[T] {
 	return define(named[T]("Sum"), 0, func(a, b T) T { return a + b },
 		func(b kernel.Binding, _ simple[T]) (kernel.Kernel[T], error) {
@@ -82,21 +89,21 @@ func Sum[T pregel.Number]() pregel.Combiner[T] {
 		})
 }
 
-// Min keeps the least; its identity is the greatest value of the type.
+// Min keeps the least; its identity is the greatest value of the type. NaN is not sent, and -0 is sent as 0.
 func Min[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
-	return define(named[T]("Min"), greatest, func(a, b T) T { return min(a, b) },
+	return define(named[T]("Min"), greatest, lesser[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
-			return &minKernel[T]{newPlain(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), least}, nil
+			return &minKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), least}, nil
 		})
 }
 
-// Max keeps the greatest; its identity is the least value of the type.
+// Max keeps the greatest; its identity is the least value of the type. NaN is not sent, and -0 is sent as 0.
 func Max[T pregel.Number]() pregel.Combiner[T] {
 	least, greatest := limits[T]()
-	return define(named[T]("Max"), least, func(a, b T) T { return max(a, b) },
+	return define(named[T]("Max"), least, greater[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
-			return &maxKernel[T]{newPlain(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
+			return &maxKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
 		})
 }
 
@@ -140,7 +147,8 @@ func First[M any]() pregel.Combiner[M] {
 }
 
 // Func makes a combiner of a function, which must be commutative and associative, with identity neutral to it. It is
-// called for every message: a combiner of this package costs a fifth to a seventh as much.
+// called for every message but the first: a combiner of this package costs a fifth to a seventh as much. Messages stay as
+// they are, so the function decides what becomes of NaN and of -0.
 func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
 	return define(named[M]("Func"), identity, combine, funcLoops[M])
 }
@@ -149,32 +157,50 @@ func funcLoops[M any](b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
 	return &funcKernel[M]{newPlain(b, c.identity, kernel.Traits{Ordered: true}), c.combine}, nil
 }
 
-// MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept.
+// MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept. NaN is
+// not sent, and -0 is sent as 0.
 func MinPlus[W Weight]() pregel.Combiner[W] {
 	_, infinity := limits[W]()
-	return semiring[W](named[W]("MinPlus"), infinity, func(a, b W) W { return min(a, b) },
+	return semiring[W](named[W]("MinPlus"), infinity, lesser[W],
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
 			return &minPlusKernel[W]{newDistances(b, c.identity)}, checkWeights[W](b, c.name)
 		})
 }
 
-// MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses, the greatest is kept.
+// MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses, the greatest is kept. NaN
+// is not sent, and -0 is sent as 0.
 func MaxMin[W Weight]() pregel.Combiner[W] {
 	least, _ := limits[W]()
-	return semiring[W](named[W]("MaxMin"), least, func(a, b W) W { return max(a, b) },
+	return semiring[W](named[W]("MaxMin"), least, greater[W],
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
-			return &maxMinKernel[W]{newPlain(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
+			return &maxMinKernel[W]{newOrdered(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
 		})
 }
 
 // SumTimes is the semiring of a matrix product: a message is multiplied by the weight of the edge it crosses, and all
-// are added.
+// are added. NaN is passed on, also that of an infinite message times a weight of 0, and -0 counts as 0.
 func SumTimes[W Weight]() pregel.Combiner[W] {
 	return semiring[W](named[W]("SumTimes"), 0, func(a, b W) W { return a + b },
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
 			k := &sumTimesKernel[W]{newPlain[W](b, 0, kernel.Traits{Weighted: true, Ordered: true})}
 			return k, checkWeights[W](b, c.name)
 		})
+}
+
+// lesser returns the lesser of two messages. NaN loses.
+func lesser[T pregel.Number](a, b T) T {
+	if b < a || a != a {
+		return b
+	}
+	return a
+}
+
+// greater returns the greater of two messages. NaN loses.
+func greater[T pregel.Number](a, b T) T {
+	if b > a || a != a {
+		return b
+	}
+	return a
 }
 
 func isFloat[T pregel.Number]() bool {

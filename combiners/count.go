@@ -19,7 +19,7 @@ type countKernel[T pregel.Number] struct{ presence[T] }
 func (k *countKernel[T]) Traits() kernel.Traits { return kernel.Traits{Raw: true, Each: true} }
 
 // Lift makes a message to one vertex count as one.
-func (k *countKernel[T]) Lift(uint64, T) (T, bool) { return 1, true }
+func (k *countKernel[T]) Lift(uint64, T) T { return 1 }
 
 // Pull counts the in-neighbours that sent.
 func (k *countKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]T) (uint64, int) {

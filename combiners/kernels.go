@@ -2,6 +2,7 @@ package combiners
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -17,6 +18,8 @@ type plain[M any] struct {
 	identity M
 	traits   kernel.Traits
 	best     []M // the best message each slot has had, in a monotone program; else nil
+	// normalize is the Normalizer; see newOrdered.
+	normalize func(sent uint64, out *[64]M) uint64
 }
 
 func newPlain[M any](b kernel.Binding, identity M, traits kernel.Traits) plain[M] {
@@ -38,6 +41,30 @@ func (k *plain[M]) Reset() {
 
 // Best is the best messages as they lie in memory.
 func (k *plain[M]) Best() []byte { return wire.Bytes(k.best) }
+
+// Normalizer returns what messages become when they are sent.
+func (k *plain[M]) Normalizer() func(sent uint64, out *[64]M) uint64 { return k.normalize }
+
+// newOrdered is newPlain for a combiner that keeps the least or the greatest of numbers: no comparison of its loops meets
+// NaN, which is not sent, or -0, which is sent as 0.
+func newOrdered[T pregel.Number](b kernel.Binding, identity T, traits kernel.Traits) plain[T] {
+	k := newPlain(b, identity, traits)
+	if isFloat[T]() {
+		k.normalize = normalize[T]
+	}
+	return k
+}
+
+// normalize makes 0 of -0 in what some vertices send, and returns those of them that do not send NaN.
+func normalize[T pregel.Number](sent uint64, out *[64]T) uint64 {
+	for rest := sent; rest != 0; rest &= rest - 1 {
+		x := &out[bits.TrailingZeros64(rest)&63]
+		if *x += 0; *x != *x {
+			sent &^= rest & -rest
+		}
+	}
+	return sent
+}
 
 // heard reports whether any vertex of a list sent.
 func heard(list []uint32, present []uint64) bool {

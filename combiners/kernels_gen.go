@@ -60,7 +60,7 @@ func (k *sumKernel[T]) Push(p *kernel.Push, w int, into *kernel.Inbox[T]) int {
 			if has[v]&bit == 0 {
 				has[v] |= bit
 				into.Has.MarkShared(int(v))
-				in[d] = x
+				in[d] = x + 0
 				continue
 			}
 			acc := in[d]
@@ -80,7 +80,7 @@ func (k *sumKernel[T]) Fold(to []uint32, msg []T, into *kernel.Inbox[T]) {
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
-			in[d] = x
+			in[d] = x + 0
 			continue
 		}
 		acc := in[d]
@@ -161,7 +161,7 @@ func (k *narrowSumKernel) Push(p *kernel.Push, w int, into *kernel.Inbox[float64
 			if has[v]&bit == 0 {
 				has[v] |= bit
 				into.Has.MarkShared(int(v))
-				in[d] = x
+				in[d] = x + 0
 				continue
 			}
 			acc := in[d]
@@ -181,7 +181,7 @@ func (k *narrowSumKernel) Fold(to []uint32, msg []float64, into *kernel.Inbox[fl
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
-			in[d] = x
+			in[d] = x + 0
 			continue
 		}
 		acc := in[d]
@@ -882,8 +882,11 @@ func (k *funcKernel[T]) Pull(p *kernel.Pull, w int, need, found uint64, in *[64]
 			if !p.All && present[s>>6]>>(s&63)&1 == 0 {
 				continue
 			}
-			any = 1
 			x := read[s]
+			if any == 0 {
+				acc, any = x, 1
+				continue
+			}
 			_ = j
 			acc = k.combine(acc, x)
 		}
@@ -1401,7 +1404,7 @@ func (k *sumTimesKernel[W]) Push(p *kernel.Push, w int, into *kernel.Inbox[W]) i
 			if has[v]&bit == 0 {
 				has[v] |= bit
 				into.Has.MarkShared(int(v))
-				in[d] = x
+				in[d] = x + 0
 				continue
 			}
 			acc := in[d]
@@ -1421,7 +1424,7 @@ func (k *sumTimesKernel[W]) Fold(to []uint32, msg []W, into *kernel.Inbox[W]) {
 		if has[w]&bit == 0 {
 			has[w] |= bit
 			into.Has.Mark(int(w))
-			in[d] = x
+			in[d] = x + 0
 			continue
 		}
 		acc := in[d]

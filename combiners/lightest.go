@@ -38,7 +38,7 @@ type distances[W Weight] struct {
 }
 
 func newDistances[W Weight](b kernel.Binding, infinity W) distances[W] {
-	return distances[W]{plain: newPlain(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
+	return distances[W]{plain: newOrdered(b, infinity, kernel.Traits{Weighted: true, Monotone: true})}
 }
 
 // Least is the least distance of those present.
@@ -51,6 +51,9 @@ func (k *distances[W]) Least(present []uint64, lo, hi int, next bool) float64 {
 
 // Bound notes the least distance that is sent.
 func (k *distances[W]) Bound(least float64) { k.least = W(least) }
+
+// Length is a message's length.
+func (k *distances[W]) Length(m any) float64 { return float64(m.(W)) }
 
 // Share copies what vertices of word w have just sent into the column that pulls read, while other threads read it. A message that replaces
 // another is stored atomically; a first one is copied plainly, and read once the caller has marked its sender as present.

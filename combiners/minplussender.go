@@ -14,7 +14,8 @@ type Arrival[W Weight] struct {
 }
 
 // MinPlusSender is MinPlus with the sender of the least distance, of equal distances the least sender. A message to
-// all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot.
+// all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot. A distance
+// NaN is not sent, and -0 is sent as 0.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 	_, infinity := limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
@@ -25,7 +26,7 @@ func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
 }
 
 func nearer[W Weight](a, b Arrival[W]) Arrival[W] {
-	if b.Dist < a.Dist || b.Dist == a.Dist && b.From < a.From {
+	if b.Dist < a.Dist || b.Dist == a.Dist && b.From < a.From || a.Dist != a.Dist {
 		return b
 	}
 	return a
@@ -55,9 +56,26 @@ func (k *minPlusSenderKernel[W]) Store(w int, sent uint64, out *[64]Arrival[W]) 
 }
 
 // Lift checks that a message to one vertex names its sender.
-func (k *minPlusSenderKernel[W]) Lift(from uint64, m Arrival[W]) (Arrival[W], bool) {
-	return m, uint64(m.From) == from
+func (k *minPlusSenderKernel[W]) Lift(from uint64, m Arrival[W]) Arrival[W] {
+	checkSender(from, m.From)
+	return m
 }
+
+// Normalizer returns what messages become when they are sent: their distances are those of MinPlus.
+func (k *minPlusSenderKernel[W]) Normalizer() func(sent uint64, out *[64]Arrival[W]) uint64 {
+	return func(sent uint64, out *[64]Arrival[W]) uint64 {
+		for rest := sent; rest != 0; rest &= rest - 1 {
+			x := &out[bits.TrailingZeros64(rest)&63].Dist
+			if *x += 0; *x != *x {
+				sent &^= rest & -rest
+			}
+		}
+		return sent
+	}
+}
+
+// Length is a message's length.
+func (k *minPlusSenderKernel[W]) Length(m any) float64 { return float64(m.(Arrival[W]).Dist) }
 
 // better notes a distance, and reports whether no better one has come: of equals the sender's id decides.
 func (k *minPlusSenderKernel[W]) better(d uint32, dist W) bool {

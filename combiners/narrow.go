@@ -8,7 +8,8 @@ import (
 )
 
 // NarrowSum adds messages that are kept and sent as float32, in float64: half the memory, cache and network of Sum[float64], and the
-// rounding of one float32 each. As with Sum, the result depends on the order of the messages unless the run is deterministic.
+// rounding of one float32 each. As with Sum, the result depends on the order of the messages unless the run is deterministic, NaN is passed on,
+// and -0 counts as 0.
 func NarrowSum() pregel.Combiner[float64] {
 	return define("NarrowSum", 0, func(a, b float64) float64 { return a + b },
 		func(b kernel.Binding, _ simple[float64]) (kernel.Kernel[float64], error) {
@@ -48,4 +49,4 @@ func (k *narrowSumKernel) Store(w int, sent uint64, out *[64]float64) int {
 }
 
 // Lift rounds a message to one vertex as those to all neighbours are.
-func (k *narrowSumKernel) Lift(_ uint64, m float64) (float64, bool) { return float64(float32(m)), true }
+func (k *narrowSumKernel) Lift(_ uint64, m float64) float64 { return float64(float32(m)) }

@@ -56,12 +56,13 @@ func bitLaws[T combiners.Bits](t *testing.T, try func(testing.TB, pregel.Combine
 }
 
 func semiringLaws[W combiners.Weight](t *testing.T) {
-	values := []W{0, 1, 0.5, -2, 8, W(math.Inf(1))}
-	combine(t, combiners.MinPlus[W](), values...)
-	combine(t, combiners.MaxMin[W](), values...)
-	combine(t, combiners.SumTimes[W](), values...)
+	values := []W{1, 0.5, -2, 8}
+	pregeltest.CheckCombiner(t, combiners.MinPlus[W](), values...)
+	pregeltest.CheckCombiner(t, combiners.MaxMin[W](), values...)
+	pregeltest.CheckCombiner(t, combiners.SumTimes[W](), values...)
 	type arrival = combiners.Arrival[W]
-	combine(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9}, arrival{W(math.Inf(1)), 0})
+	pregeltest.CheckCombiner(t, combiners.MinPlusSender[W](), arrival{1, 7}, arrival{1, 3}, arrival{0, 9},
+		arrival{W(math.Inf(1)), 0}, arrival{W(math.NaN()), 2}, arrival{W(math.Copysign(0, -1)), 4})
 }
 
 // TestLawsOfNumbers: four types run through the engine, of which the kinds of numbers are. A loop

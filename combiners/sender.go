@@ -29,8 +29,15 @@ func (k *senderKernel) Traits() kernel.Traits {
 }
 
 // Lift checks that a message to one vertex names its sender.
-func (k *senderKernel) Lift(from uint64, m pregel.VertexID) (pregel.VertexID, bool) {
-	return m, uint64(m) == from
+func (k *senderKernel) Lift(from uint64, m pregel.VertexID) pregel.VertexID {
+	checkSender(from, m)
+	return m
+}
+
+func checkSender(from uint64, named pregel.VertexID) {
+	if uint64(named) != from {
+		panic("Send: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()")
+	}
 }
 
 // Store checks that each vertex sent its own id.

@@ -13,6 +13,8 @@ type instance[V, M any] struct {
 	*methods[V, M]
 	part
 	identity M
+	// normalize is the kernels' (kernel.Normalizing), or nil.
+	normalize func(sent uint64, out *[64]M) uint64
 
 	values kernel.Vec[V]
 	start  V // what Fill sets values to
@@ -102,6 +104,10 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 		i.identity = i.combiner.Identity()
 	}
 	first := i.ways[0]
+	i.normalize = nil
+	if n, ok := first.kernel.(kernel.Normalizing[M]); ok {
+		i.normalize = n.Normalizer()
+	}
 	i.place(p, first.kernel.Traits(), first.claimer != nil)
 	i.lists.store = p.Store
 	i.values.Data = mem.Make[V](p.Arena, p.Size)

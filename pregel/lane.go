@@ -78,9 +78,22 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 }
 
 func (l *lane[V, M]) Equip() {
-	l.bins = nil
-	if lifter, ok := l.of.ways[0].kernel.(kernel.Lifter[M]); ok {
-		l.outbox.Lift = lifter.Lift
+	l.bins, l.outbox.Lift = nil, nil
+	lifter, lifts := l.of.ways[0].kernel.(kernel.Lifter[M])
+	normalize, one := l.of.normalize, new([64]M)
+	if !lifts && normalize == nil {
+		return
+	}
+	l.outbox.Lift = func(from uint64, m M) (M, bool) {
+		if lifts {
+			m = lifter.Lift(from, m)
+		}
+		if normalize == nil {
+			return m, true
+		}
+		one[0] = m
+		sent := normalize(1, one)
+		return one[0], sent != 0
 	}
 }
 
@@ -193,7 +206,7 @@ func (l *lane[V, M]) window(w int, run, active uint64) {
 // drain stores what the vertices of word w sent. stored says that the kernel has it already.
 func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 	b := &l.Block
-	if sent = b.Sent & b.Run; b.watch != nil {
+	if sent = l.normalize(b.Sent & b.Run); b.watch != nil {
 		l.watchAll(sent, b.Out)
 		l.watchAll(l.SentBack(), b.back.out)
 	}
@@ -203,6 +216,19 @@ func (l *lane[V, M]) drain(w int, stored bool) (sent, halted, finished uint64) {
 		l.Store(w, sent, l.SentBack())
 	}
 	return sent, b.Halt & b.Run, b.Finish & b.Run
+}
+
+// normalize brings what the vertices of the block sent to all neighbours into the combiner's form. It returns those of
+// sent whose messages are sent, and leaves those to in-neighbours apart in SentBack.
+func (l *lane[V, M]) normalize(sent uint64) uint64 {
+	normalize, b := l.of.normalize, &l.Block
+	if normalize == nil {
+		return sent
+	}
+	if b.back.sent &= b.Run; b.back.sent != 0 {
+		b.back.sent = normalize(b.back.sent, b.back.out)
+	}
+	return normalize(sent, b.Out)
 }
 
 func (l *lane[V, M]) Store(w int, sent, toIn uint64) {
@@ -253,7 +279,7 @@ func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
 	l.running = true
 	l.sweepInit(l.of.resend.Resend)
 	l.running = false
-	return l.Block.Sent, l.Block.back.sent
+	return l.normalize(l.Block.Sent), l.Block.back.sent
 }
 
 func (l *lane[V, M]) Sweep(n int) {

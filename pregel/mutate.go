@@ -146,6 +146,9 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 		}
 		panic(fmt.Sprintf("%s: vertex %d: ids from %d on are new, and must be below %d in this superstep", method, id, c.NextID, c.Limit))
 	}
+	if w := c.Weigh(r.Weight); w-w != 0 {
+		panic(fmt.Sprintf("%s to vertex %d: found the weight %v, expected a finite number", method, r.To, r.Weight))
+	}
 	r.By = uint64(v.id)
 	c.List = append(c.List, r)
 	return c

@@ -54,12 +54,12 @@ func (l *lane[V, M]) Watch(f func(from VertexID, message any)) {
 	l.Block.watch = f
 	lift := l.outbox.Lift
 	l.outbox.Lift = func(from uint64, m M) (M, bool) {
-		ok := true
+		sent := true
 		if lift != nil {
-			m, ok = lift(from, m)
+			m, sent = lift(from, m)
 		}
 		f(VertexID(from), m)
-		return m, ok
+		return m, sent
 	}
 }
 

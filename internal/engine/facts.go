@@ -39,7 +39,7 @@ func (j *Job) facts() *bsp.Facts {
 			Vertices: int(r.changing.ids), Partitions: r.part.Of, Grid: r.part.Grid, SubSteps: j.options.subSteps(), Threads: threads, Processes: 1,
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(j.methods.program.Message.Size()),
 		},
-		Summary: j.summarizes(), Standing: j.standing,
+		Summary: j.summarizes() || j.measuresPaths(), Standing: j.standing,
 		GroupVertices: j.methods.Has("Group") && (j.methods.inputIDs || !j.methods.ByNumber),
 	}
 	if r.back != nil {

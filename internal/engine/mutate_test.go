@@ -478,7 +478,7 @@ func FuzzRequests(f *testing.F) {
 
 // Who changes the graph without saying so, or asks for ids far off, fails by name.
 func TestMutationRefuses(t *testing.T) {
-	w := on(t, "0>1 1>2")
+	w := on(t, "0>1:1 1>2:1")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.AddEdge(0, 1) }}), 1,
 		"AddEdge: a program that changes the graph has the method Mutations() pregel.Mutations")
 	far := changer{messages: combiners.Sum[uint64]()}
@@ -489,8 +489,10 @@ func TestMutationRefuses(t *testing.T) {
 		"RemoveEdge: vertex 70001: no vertex has had an id from 3 on":                                    func(v cursor) { v.RemoveEdge(70001) },
 		"RemoveVertex: vertex 65542: no vertex has had an id from 3 on: there is nothing to remove":      func(v cursor) { v.RemoveVertex(65542) },
 		"AddEdgeBetween: vertex 65542: ids from 3 on are new":                                            func(v cursor) { v.AddEdgeBetween(65542, 1, 1) },
+		"AddEdge to vertex 2: found the weight NaN, expected a finite number":                            func(v cursor) { v.AddEdge(2, math.NaN()) },
+		"to vertex 1: found the weight -1e+39, expected a finite number":                                 func(v cursor) { v.AddEdgeBetween(0, 1, -1e39) }, // as float32
 	} {
-		_, _, err := tryRun(t, w.load(t, 2, edges.Unweighted), pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
+		_, _, err := tryRun(t, w.load(t, 2, edges.Float32), pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("%v, want %s", err, what)
 		}

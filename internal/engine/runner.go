@@ -48,6 +48,8 @@ type runner struct {
 	passed     []kernel.ColumnPull // these, as the instance has them
 	tiling     tiling
 	light      lightest
+	weighed    *graph.Partition // whose greatest weight is greatest
+	greatest   float64
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32 // see equalDegrees
 	properties []any

@@ -19,14 +19,32 @@ func (j *Job) summarizes() bool {
 	return j.options.Summary && (m.Has("Score") || m.Has("Reached") || m.Has("Group"))
 }
 
-// summarize says what reports tell of the values of the partition's vertices, when the program has ended. Groups are counted by the
-// partition that owns their key.
+// summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
+// are counted by the partition that owns their key.
 func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
 	r.exchange.Begin(c.Superstep)
-	m, s := r.job.methods, new(trace.Summary)
-	r.report.Summary = s
+	var overflow error
+	if r.job.measuresPaths() {
+		if overflow, err = r.checkOverflow(ctx); err != nil {
+			return err
+		}
+	}
+	if r.report.Summary = new(trace.Summary); overflow == nil && r.job.summarizes() {
+		if err := r.summarizeValues(ctx, r.report.Summary); err != nil {
+			return err
+		}
+	}
+	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+		return err
+	}
+	return overflow
+}
+
+// summarizeValues adds up what the program says of the values.
+func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
+	m := r.job.methods
 	if m.Has("Score") {
 		if m.scoreName != nil {
 			s.TopBy = m.scoreName.ScoreName()
@@ -50,11 +68,8 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 		}
 	}
 	if m.Has("Group") {
-		if s.Groups, err = r.groups(ctx); err != nil {
-			return err
-		}
+		s.Groups, err = r.groups(ctx)
 	}
-	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
 	return err
 }
 

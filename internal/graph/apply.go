@@ -24,7 +24,9 @@ func (g *Graph) Apply(ctx context.Context, d pregel.Delta, team *parallel.Team) 
 	if err := a.remove(d); err != nil {
 		return nil, false, err
 	}
-	a.add(d)
+	if err := a.add(d); err != nil {
+		return nil, false, err
+	}
 	for i := range a.changes {
 		a.changes[i].N = g.N + len(a.labels)
 	}
@@ -115,7 +117,7 @@ func (a *applier) remove(d pregel.Delta) error {
 }
 
 // add adds the delta's vertices and edges.
-func (a *applier) add(d pregel.Delta) {
+func (a *applier) add(d pregel.Delta) error {
 	unknown := func(label uint64) {
 		if id, ok := a.g.find(label); !ok {
 			a.labels = append(a.labels, label)
@@ -127,6 +129,9 @@ func (a *applier) add(d pregel.Delta) {
 		unknown(label)
 	}
 	for _, e := range d.AddEdges {
+		if w := a.g.Weigh(e.Weight); w-w != 0 {
+			return fmt.Errorf("AddEdges: the edge from %d to %d has weight %v, want a finite number", e.From, e.To, e.Weight)
+		}
 		unknown(e.From)
 		unknown(e.To)
 	}
@@ -144,6 +149,7 @@ func (a *applier) add(d pregel.Delta) {
 		c := a.of(&u, &v)
 		a.arc(&c.Add, u, v, e.Weight)
 	}
+	return nil
 }
 
 // setAbsent says which of a new partition's vertices there are no more.

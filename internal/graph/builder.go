@@ -191,6 +191,9 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 		return err
 	}
 	g.leastWeight()
+	if err := g.checkSummed(); err != nil {
+		return err
+	}
 	if a.reversedArcs != nil {
 		if err := a.reversedArcs.cutReversed(ctx, g, exchange); err != nil {
 			return err

@@ -158,9 +158,9 @@ func (a *changer) weight(w float64) float64 {
 	case o.Options.UnitWeights && !a.AsStored:
 		return 1
 	case o.Weights == edges.Float32:
-		return float64(float32(w))
+		return float64(float32(w)) + 0
 	default:
-		return w
+		return w + 0
 	}
 }
 

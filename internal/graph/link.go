@@ -208,3 +208,30 @@ func (g *Graph) leastWeight() {
 	}
 	g.LeastWeight = least
 }
+
+// checkSummed refuses sums of weights that overflow.
+func (g *Graph) checkSummed() error {
+	if g.Options.Duplicates != SumDuplicates {
+		return nil
+	}
+	finite := func(w float64) error {
+		if w-w != 0 {
+			return fmt.Errorf("the weights of parallel edges add up to %v, which is no weight", w)
+		}
+		return nil
+	}
+	for p := range g.here() {
+		l := p.along.Pull.ByReceiver
+		for _, w := range l.Weights32 {
+			if err := finite(float64(w)); err != nil {
+				return err
+			}
+		}
+		for _, w := range l.Weights64 {
+			if err := finite(w); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

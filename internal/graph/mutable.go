@@ -9,15 +9,15 @@ import (
 // Label returns the input id of one of the partition's vertices, or of one that was added to the graph.
 func (p *Partition) Label(id pregel.VertexID) uint64 { return p.graph.Label(id) }
 
-// Weigh returns a weight as the graph stores it, 1 if it has none.
+// Weigh returns a weight as the graph stores it, -0 as 0, and 1 if it has none.
 func (g *Graph) Weigh(w float64) float64 {
 	switch {
 	case g.Options.UnitWeights, g.Weights == edges.Unweighted:
 		return 1
 	case g.Weights == edges.Float32:
-		return float64(float32(w))
+		return float64(float32(w)) + 0
 	default:
-		return w
+		return w + 0
 	}
 }
 

@@ -223,6 +223,7 @@ func (m *merger) put(key uint64, weight float64) {
 }
 
 func (m *merger) store(i int, weight float64) {
+	weight += 0 // of two zeros there is one
 	if m.s.a.o.Weights == edges.Float32 {
 		m.s.w32[m.b.at+i] = float32(weight)
 	} else {

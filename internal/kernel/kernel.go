@@ -97,9 +97,17 @@ type Claimer[M any] interface {
 	Claim(p *Push, w int, into *Inbox[M]) int
 }
 
-// Lifter is a kernel that converts messages to single vertices; it reports false for one that the sender may not send.
+// Lifter is a kernel that converts messages to single vertices. It panics for one that the sender may not send.
 type Lifter[M any] interface {
-	Lift(from uint64, m M) (M, bool)
+	Lift(from uint64, m M) M
+}
+
+// Normalizing is a kernel that may bring messages into one form when they are sent, so that its loops need not look for
+// odd ones.
+type Normalizing[M any] interface {
+	// Normalizer returns a function that changes, in place, what some vertices of a word send, and returns those of them
+	// whose messages are sent. It is nil if all are, as they are. It does not depend on the kernel's state.
+	Normalizer() func(sent uint64, out *[64]M) uint64
 }
 
 // Remembering is a kernel that, in a monotone program, knows the best message that each slot has had.
@@ -120,6 +128,8 @@ type Bounded interface {
 	CountPull(p *Pull, w int, need uint64) int
 	// Thin adds to arcs those over which a message, no less than the bound, could be better than the best that a vertex of need in word w has had.
 	Thin(p *Pull, w int, need uint64, arcs *ArcBins)
+	// Length returns the length of a path that a message of the kernel's type holds.
+	Length(m any) float64
 	// Share lets pulls that are under way read the messages just sent by vertices of word w. The vertices of before already have messages that are
 	// being read: better ones replace them. Messages of the others are read once the caller has marked these as present, by an atomic write.
 	Share(w int, sent, before uint64)

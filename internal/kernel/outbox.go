@@ -7,7 +7,7 @@ type Outbox[M any] struct {
 	Addresses
 	// Msg holds, for each owner, the messages.
 	Msg [][]M
-	// Lift, if not nil, converts a message; it reports false for one that the sender may not send.
+	// Lift, if not nil, converts a message; it reports false for one that is not sent.
 	Lift func(from uint64, m M) (M, bool)
 
 	along [along]M
@@ -56,9 +56,9 @@ func (o *Addresses) Sent() int { return o.Count + o.waiting }
 // Add takes a message from one vertex to another.
 func (o *Outbox[M]) Add(to, from uint64, m M) {
 	if o.Lift != nil {
-		var ok bool
-		if m, ok = o.Lift(from, m); !ok {
-			panic("Send: under combiners.Sender and MinPlusSender the message must name the vertex itself, v.ID()")
+		var sent bool
+		if m, sent = o.Lift(from, m); !sent {
+			return
 		}
 	}
 	owner, local := uint64(0), to
@@ -78,9 +78,15 @@ func (o *Outbox[M]) Add(to, from uint64, m M) {
 
 // AddAlong takes a message along the edge at a place of the lists' Adj.
 func (o *Outbox[M]) AddAlong(lists *EdgeLists, place uint32, from uint64, m M) {
-	if o.KeepSenders || o.Lift != nil {
+	if o.KeepSenders {
 		o.Add(lists.ID(lists.Adj[place]), from, m)
 		return
+	}
+	if o.Lift != nil {
+		var sent bool
+		if m, sent = o.Lift(from, m); !sent {
+			return
+		}
 	}
 	if o.waiting == along || o.lists != lists {
 		o.Settle()
@@ -99,9 +105,12 @@ func (o *Outbox[M]) Settle() {
 		o.To[0], o.Msg[0] = append(o.To[0], places...), append(o.Msg[0], o.along[:o.waiting]...)
 		o.Count += o.waiting
 	default:
+		lift := o.Lift
+		o.Lift = nil // AddAlong has called it
 		for i, slot := range places {
 			o.Add(o.lists.ID(slot), 0, o.along[i])
 		}
+		o.Lift = lift
 	}
 	o.waiting = 0
 }

@@ -50,11 +50,21 @@ func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) erro
 	return nil
 }
 
-// Same reports whether two values are deeply equal, or both NaN.
-func Same[V any](a, b V) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
+// Odd returns NaN, both infinities and both zeros if M is a type of floats.
+func Odd[M any]() (odd []M) {
+	t := reflect.TypeFor[M]()
+	if k := t.Kind(); k != reflect.Float32 && k != reflect.Float64 {
+		return nil
 	}
-	x, y := reflect.ValueOf(a), reflect.ValueOf(b)
-	return x.IsValid() && x.CanFloat() && math.IsNaN(x.Float()) && math.IsNaN(y.Float())
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1)} {
+		v := reflect.New(t).Elem()
+		v.SetFloat(x)
+		odd = append(odd, v.Interface().(M))
+	}
+	return odd
+}
+
+// Same reports whether two values are deeply equal, where NaN equals NaN.
+func Same[V any](a, b V) bool {
+	return reflect.DeepEqual(a, b) || fmt.Sprintf("%#v", a) == fmt.Sprintf("%#v", b)
 }

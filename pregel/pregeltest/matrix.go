@@ -17,8 +17,8 @@ import (
 // threads, deterministic or not. If two results differ, it fails the test and prints both settings.
 // It returns the result of the first run, with one partition and one thread.
 //
-// Values are compared by reflect.DeepEqual; the numbers of supersteps and messages must be equal
-// too. If values may differ, as sums of floats do, pass a function that compares two values, such
+// Values are compared by reflect.DeepEqual, but NaN equals NaN; the numbers of supersteps and
+// messages must be equal too. If values may differ, as sums of floats do, pass a function that compares two values, such
 // as [Within]. The values of deterministic runs must be equal in any case. Matrix skips a grid in
 // which the program fails with [pregel.ErrGrid].
 //

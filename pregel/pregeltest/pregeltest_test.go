@@ -257,6 +257,14 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 			return a
 		}), []int{1, 2}, []int{3}, []int{4})
 	})
+	wantFailure(t, "not commutative: Combine(1, NaN) is 1, the other way round NaN", func(t testing.TB) {
+		CheckCombiner(t, combiners.Func(math.Inf(-1), func(a, b float64) float64 {
+			if a < b {
+				return b
+			}
+			return a
+		}), 1, 2, 3)
+	})
 	wantFailure(t, "2 values; give three or more", func(t testing.TB) { CheckCombiner(t, combiners.Sum[int](), 1, 2) })
 }
 

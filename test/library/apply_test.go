@@ -216,7 +216,7 @@ func compareRuns[V any](t *testing.T, name string, got, want map[uint64]V, equal
 }
 
 func TestApplyNamesWhatIsNotThere(t *testing.T) {
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 4}, {From: 4, To: 5}})
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 9, To: 4, Weight: 1}, {From: 4, To: 5}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,6 +226,9 @@ func TestApplyNamesWhatIsNotThere(t *testing.T) {
 		"RemoveEdges: an edge from 9 to 6: there is no vertex 6":    {RemoveEdges: []superstep.Edge{{From: 9, To: 6}}},
 		"RemoveEdges: an edge from 1 to 4: there is no vertex 1":    {RemoveEdges: []superstep.Edge{{From: 1, To: 4}}},
 		"RemoveEdges: an edge from 11 to 11: there is no vertex 11": {RemoveEdges: []superstep.Edge{{From: 11, To: 11}}, AddVertices: []uint64{11}},
+		"AddEdges: the edge from 9 to 5 has weight NaN, want a finite number": {
+			AddEdges: []superstep.Edge{{From: 9, To: 5, Weight: math.NaN()}},
+		},
 	} {
 		if _, err := g.Apply(t.Context(), d); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("error %v, want %s", err, want)

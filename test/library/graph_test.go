@@ -92,6 +92,13 @@ func TestLoadRefuses(t *testing.T) {
 	twice := file(t, "twice.el", "1 2\n1 2\n")
 	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Duplicates: superstep.RefuseDuplicates})
 	refused(t, err, "edge 1-2 occurs more than once")
+	heavy := file(t, "heavy.wel", "1 2 2e38\n1 2 2e38\n")
+	for _, grid := range []superstep.Grid{{}, {Rows: 2, Columns: 2}} {
+		_, err = superstep.Load(t.Context(), heavy, superstep.LoadOptions{
+			Weights: superstep.Float32, Duplicates: superstep.SumDuplicates, Grid: grid,
+		})
+		refused(t, err, "the weights of parallel edges add up to +Inf, which is no weight")
+	}
 	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Weights: superstep.Float64})
 	refused(t, err, "the edges have no weights")
 	ended, cancel := context.WithCancel(t.Context())

@@ -25,13 +25,14 @@ type operator struct {
 	Any        bool   // one message is enough: later ones are left; Pull is first.go's
 	Load       string // what a value of the column becomes as a message; "" if it is one
 	Bounded    bool   // pulls may end at arcs that are too heavy
+	First      string // what x becomes as the first message: as if it was folded into what pulls begin with; "" for x
 	Sum        bool   // pullAll is sums.go's
 	Slow       bool   // steps take so long that pulls may ask who sent: no pullAll
 }
 
 var operators = []operator{
-	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", Sum: true},
-	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", Sum: true},
+	{Name: "sumKernel", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "acc += x", First: "x + 0", Sum: true},
+	{Name: "narrowSumKernel", Message: "float64", Load: "float64(%s)", Step: "acc += x", First: "x + 0", Sum: true},
 	{Name: "minKernel", Better: "x < best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x < acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "maxKernel", Better: "x > best[d]", Params: "[T pregel.Number]", Args: "[T]", Message: "T", Step: "if x > acc { acc = x; STOP }", Stop: "acc == k.terminal", StopInStep: true},
 	{Name: "orKernel", Message: "bool", Step: "acc = acc || x", Stop: "acc"},
@@ -41,7 +42,7 @@ var operators = []operator{
 	{Name: "funcKernel", Params: "[T any]", Args: "[T]", Message: "T", Step: "acc = k.combine(acc, x)", Slow: true},
 	{Name: "minPlusKernel", Better: "x < best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x + weights[j]", Step: "if x < acc { acc = x }", Bounded: true},
 	{Name: "maxMinKernel", Better: "x > best[d]", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "min(x, weights[j])", Step: "if x > acc { acc = x }"},
-	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x"},
+	{Name: "sumTimesKernel", Params: "[W Weight]", Args: "[W]", Message: "W", Cross: "x * weights[j]", Step: "acc += x", First: "x + 0"},
 }
 
 //go:embed kernels.tmpl

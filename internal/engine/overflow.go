@@ -1,0 +1,205 @@
+package engine
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"reflect"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// A path of finite weights may have an infinite length, as a float has it, and infinity means that there is no path. The
+// loops do not check for that. Where the greatest weight times the number of vertices is finite, there is no such path.
+// Otherwise the partitions check when the run has ended: they exchange the lengths of those vertices whose edges could
+// overflow, and which vertices are not reached. Each then looks at its edges from the former to the latter.
+
+// measuresPaths reports whether the values are lengths of paths, and Reached says where there is one.
+func (j *Job) measuresPaths() bool {
+	m := j.methods
+	_, ok := j.runners[0].kernel.(kernel.Bounded)
+	return ok && m.monotone && m.Has("Reached") && m.program.Value == m.program.Message
+}
+
+// largest is the largest float of the weights' type, and its name.
+func (r *runner) largest() (largest float64, name string) {
+	if r.job.methods.Weights == reflect.Float32 {
+		return math.MaxFloat32, "float32"
+	}
+	return math.MaxFloat64, "float64"
+}
+
+// checkOverflow finds the vertices of the partition that a path leads to whose length overflows. It returns an error in
+// the partition that owns the first of all by input id.
+func (r *runner) checkOverflow(ctx context.Context) (failure, err error) {
+	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest())) // bits rise with floats that are not negative
+	if err != nil {
+		return nil, err
+	}
+	greatest := math.Float64frombits(^weight)
+	largest, kind := r.largest()
+	if greatest*float64(r.ids()) <= largest/2 { // sums are rounded
+		return nil, nil
+	}
+	lengths, unreached, err := r.exchangeLengths(ctx, greatest)
+	if err != nil {
+		return nil, err
+	}
+	data := make([][]byte, r.part.Of)
+	for _, id := range r.overflowing(lengths, unreached) {
+		owner := uint64(id) % uint64(r.part.Of)
+		data[owner] = binary.LittleEndian.AppendUint64(data[owner], uint64(id))
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, fmt.Errorf("checking lengths of paths: %w", err)
+	}
+	came[r.part.Index] = data[r.part.Index]
+	own := uint64(pregel.None)
+	for _, ids := range came {
+		for ; len(ids) >= 8; ids = ids[8:] {
+			own = min(own, r.label(pregel.VertexID(binary.LittleEndian.Uint64(ids))))
+		}
+	}
+	first, err := r.leastOfAll(ctx, own)
+	if err != nil || own != first || own == uint64(pregel.None) {
+		return nil, err
+	}
+	return &bsp.ProgramError{
+		Program: r.job.name, Superstep: r.command.Superstep, Vertex: own, Known: true, Name: r.job.vertexName(own), Method: "distance",
+		Value: fmt.Errorf("a path leads there, but its length is beyond the largest %s, %.2g", kind, largest),
+	}, nil
+}
+
+// leastOfAll returns the least of what all partitions have.
+func (r *runner) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
+	data := make([][]byte, r.part.Of)
+	for q := range data {
+		data[q] = binary.LittleEndian.AppendUint64(nil, own)
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return 0, fmt.Errorf("checking lengths of paths: %w", err)
+	}
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		if len(b) != 8 {
+			return 0, fmt.Errorf("checking lengths of paths: %d bytes from partition %d", len(b), q)
+		}
+		own = min(own, binary.LittleEndian.Uint64(b))
+	}
+	return own, nil
+}
+
+// heaviest is the greatest weight of the partition's arcs.
+func (r *runner) heaviest() float64 {
+	if r.weighed == r.part {
+		return r.greatest
+	}
+	var single float32
+	var double float64
+	for _, ways := range r.layout.Blocks {
+		for _, w := range ways.Pull.ByReceiver.Weights32 {
+			single = max(single, w)
+		}
+		for _, w := range ways.Pull.ByReceiver.Weights64 {
+			double = max(double, w)
+		}
+	}
+	r.weighed, r.greatest = r.part, max(float64(single), double)
+	return r.greatest
+}
+
+// exchangeLengths returns the lengths of the paths to those vertices of all partitions from which an arc of the greatest
+// weight would overflow, and, by partition, the vertices that are not reached.
+//
+//	| 1 bit for each owned vertex, in words | vertex (8) length (8) | ...
+func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
+	bounded, words := r.kernel.(kernel.Bounded), bitmap.Words(r.part.Owned)
+	unreached := make([][]uint64, r.part.Of)
+	own, lengths := make([]uint64, words), map[uint64]float64{}
+	var pairs []byte
+	if err := r.each("Reached", func(v uint32) {
+		if !r.instance.Reached(v) {
+			bitmap.Set(own, v)
+		} else if length := bounded.Length(r.instance.Any(v)); r.overflows(length + greatest) {
+			id := uint64(r.part.Global(v))
+			lengths[id] = length
+			pairs = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(pairs, id), math.Float64bits(length))
+		}
+	}); err != nil {
+		return nil, nil, err
+	}
+	var all []byte
+	for _, word := range own {
+		all = binary.LittleEndian.AppendUint64(all, word)
+	}
+	all = append(all, pairs...)
+	data := make([][]byte, r.part.Of)
+	for q := range data {
+		data[q] = all
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, nil, fmt.Errorf("checking lengths of paths: %w", err)
+	}
+	unreached[r.part.Index] = own
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		words := bitmap.Words((int(r.ids()) - q + r.part.Of - 1) / r.part.Of)
+		if len(b) < 8*words || len(b)%8 != 0 {
+			return nil, nil, fmt.Errorf("checking lengths of paths: %d bytes from partition %d", len(b), q)
+		}
+		for range words {
+			unreached[q] = append(unreached[q], binary.LittleEndian.Uint64(b))
+			b = b[8:]
+		}
+		for ; len(b) >= 16; b = b[16:] {
+			lengths[binary.LittleEndian.Uint64(b)] = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+		}
+	}
+	return lengths, unreached, nil
+}
+
+// overflows reports whether a length is infinite in the weights' type.
+func (r *runner) overflows(length float64) bool {
+	if r.job.methods.Weights == reflect.Float32 {
+		length = float64(float32(length))
+	}
+	return math.IsInf(length, 1)
+}
+
+// overflowing returns the vertices not reached to which an arc of the partition leads that makes a length overflow.
+func (r *runner) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
+	slots, of := r.layout.Slots, uint64(r.part.Of)
+	for _, ways := range r.layout.Blocks {
+		l := &ways.Pull.ByReceiver.Lists
+		bitmap.Each(l.Bits, func(slot uint32) {
+			to := slots.ID(slot)
+			if to == kernel.None || !bitmap.Get(unreached[to%of], uint32(to/of)) {
+				return
+			}
+			for lo, hi := l.Row(slot); lo < hi; lo++ {
+				weight := 0.0
+				if l.Weights32 != nil {
+					weight = float64(l.Weights32[lo])
+				} else {
+					weight = l.Weights64[lo]
+				}
+				if length, ok := lengths[slots.ID(l.Adj[lo])]; ok && r.overflows(length+weight) {
+					ids = append(ids, pregel.VertexID(to))
+					return
+				}
+			}
+		})
+	}
+	return ids
+}
