@@ -102,6 +102,9 @@ func (r *runner) heaviest() float64 {
 	if r.weighed == r.part {
 		return r.greatest
 	}
+	if w, known := r.part.GreatestWeight(); known {
+		return w
+	}
 	var single float32
 	var double float64
 	for _, ways := range r.layout.Blocks {

@@ -190,8 +190,7 @@ func (a *Builder) Link(ctx context.Context, exchange Exchange) error {
 	if err != nil {
 		return err
 	}
-	g.leastWeight()
-	if err := g.checkSummed(); err != nil {
+	if err := g.weigh(); err != nil {
 		return err
 	}
 	if a.reversedArcs != nil {

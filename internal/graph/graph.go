@@ -88,6 +88,9 @@ type Graph struct {
 	Tuples, Loops, Dropped int
 	// LeastWeight is the least weight stored, or 0 if that is less.
 	LeastWeight float64
+	// greatest is the greatest weight stored, or 0 if that is greater, if weighed says so.
+	greatest float64
+	weighed  bool
 	// Connected is the number of vertices with an edge: they have the ids below it. In the input's order it is N.
 	Connected int
 

@@ -194,43 +194,22 @@ func (p *Partition) name(sides ...*Side) {
 	p.slots.FindBases(mem.Make[uint64](p.graph.arena, p.Slots/64))
 }
 
-// leastWeight finds the least weight.
-func (g *Graph) leastWeight() {
-	least := 0.0
+// weigh finds the least and the greatest weight, and refuses sums of weights that overflow.
+func (g *Graph) weigh() error {
+	least, greatest := 0.0, 0.0
 	for p := range g.here() {
 		l := p.along.Pull.ByReceiver
 		for _, w := range l.Weights32 {
-			least = min(least, float64(w))
+			least, greatest = min(least, float64(w)), max(greatest, float64(w))
 		}
 		for _, w := range l.Weights64 {
-			least = min(least, w)
+			least, greatest = min(least, w), max(greatest, w)
 		}
 	}
-	g.LeastWeight = least
-}
-
-// checkSummed refuses sums of weights that overflow.
-func (g *Graph) checkSummed() error {
-	if g.Options.Duplicates != SumDuplicates {
-		return nil
-	}
-	finite := func(w float64) error {
+	g.LeastWeight, g.greatest, g.weighed = least, greatest, true
+	for _, w := range []float64{least, greatest} {
 		if w-w != 0 {
 			return fmt.Errorf("the weights of parallel edges add up to %v, which is no weight", w)
-		}
-		return nil
-	}
-	for p := range g.here() {
-		l := p.along.Pull.ByReceiver
-		for _, w := range l.Weights32 {
-			if err := finite(float64(w)); err != nil {
-				return err
-			}
-		}
-		for _, w := range l.Weights64 {
-			if err := finite(w); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

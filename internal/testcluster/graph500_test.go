@@ -58,7 +58,7 @@ func TestGraph500(t *testing.T) {
 		} {
 			j := c.graph500(t, spec, &control.RunOptions{Delivery: way.delivery, Serial: way.serial}, way.rows, way.columns)
 			j, words := c.watch(t, j.Id, nil)
-			if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued loading running 0 1") {
+			if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued running, loading running 0 1") {
 				t.Fatalf("%d workers, %v: %v: %s; %s", workers, way, j.State.Word(), j.Reason, words)
 			}
 			r := j.Graph500

@@ -54,7 +54,7 @@ func TestNetbench(t *testing.T) {
 			far = max(far, int(p.Total))
 		}
 	})
-	if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued loading running") || j.RunSeconds <= 0 || far != 8 {
+	if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued running, loading running") || j.RunSeconds <= 0 || far != 8 {
 		t.Fatalf("%v: %s; %s; %v, %d", j.State.Word(), j.Reason, words, j.RunSeconds, far)
 	}
 	var r netbench.Report

@@ -29,7 +29,7 @@ func TestManyPartitions(t *testing.T) {
 			}
 		}
 	})
-	if want := "queued loading running 0 1 done"; words != want || records != 2*partitions {
+	if want := "queued running, loading running 0 1 done"; words != want || records != 2*partitions {
 		t.Errorf("found %s with %d records, expected %s with %d", words, records, want, 2*partitions)
 	}
 	if columns != pairs || messages != pairs || j.MessagesSent != pairs {

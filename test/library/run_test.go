@@ -68,8 +68,8 @@ func TestRunOptions(t *testing.T) {
 					t.Errorf("%+v: vertex %d has level %d, want %d", o, label, level, want)
 				}
 			}
-			if !res.Converged || len(res.Seconds) != res.Supersteps || res.Messages == 0 || (res.BytesSent > 0) != (parts > 1) {
-				t.Errorf("%+v: converged %t, %d times of %d supersteps, %d messages, %d bytes", o, res.Converged, len(res.Seconds), res.Supersteps, res.Messages, res.BytesSent)
+			if res.Ended != "halted" || len(res.Seconds) != res.Supersteps || res.Messages == 0 || (res.BytesSent > 0) != (parts > 1) {
+				t.Errorf("%+v: ended %s, %d times of %d supersteps, %d messages, %d bytes", o, res.Ended, len(res.Seconds), res.Supersteps, res.Messages, res.BytesSent)
 			}
 		}
 	}
