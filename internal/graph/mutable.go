@@ -43,4 +43,6 @@ func (p *Partition) LeastWeight() float64 { return p.graph.LeastWeight }
 
 // GreatestWeight returns the greatest weight that is stored in the partition's graph, or 0 if that
 // is greater. It is not known of a graph that was changed or mapped.
-func (p *Partition) GreatestWeight() (w float64, known bool) { return p.graph.greatest, p.graph.weighed }
+func (p *Partition) GreatestWeight() (w float64, known bool) {
+	return p.graph.greatest, p.graph.weighed
+}
