@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/design/security.md has the table. Without
+// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/operating.md has the table. Without
 // any everyone may everything.
 type Gate struct {
 	Credentials

@@ -115,7 +115,7 @@ func outcomeOf(err error) string {
 	return "none"
 }
 
-// TestWhoMayWhat is the table of docs/design/security.md.
+// TestWhoMayWhat is the table of docs/operating.md.
 func TestWhoMayWhat(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
 	token, metrics := Token{"the-token-of-a-cluster"}, Token{"one-for-prometheus-only"}
