@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // audit writes down who has changed what, a line of JSON each. The nil value writes nothing.
@@ -56,7 +57,7 @@ func (a *audit) add(ctx context.Context, e entry, err error) {
 	caller := control.CallerOf(ctx)
 	e.Who, e.Roles, e.From = caller.Name, caller.Roles.String(), caller.From
 	if e.Outcome = "done"; err != nil {
-		e.Outcome = control.Text(err.Error(), maxReason)
+		e.Outcome = escape.Text(err.Error(), maxReason)
 	}
 	a.write(e)
 }
@@ -67,7 +68,7 @@ func (a *audit) write(e entry) {
 	}
 	e.Time = a.now().UTC()
 	for _, text := range []*string{&e.Job, &e.Graph, &e.Program, &e.Worker} { // as the caller has them
-		*text = control.Text(*text, maxReason)
+		*text = escape.Text(*text, maxReason)
 	}
 	line, err := json.Marshal(e)
 	if err == nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
@@ -190,7 +191,7 @@ func (a *app) dropGraph() *cobra.Command {
 		ValidArgsFunction: f.completeCatalog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
-				return fmt.Sprintf("graph %s is dropped\n", g.Name)
+				return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
 			})
 		},
 	}
