@@ -361,5 +361,6 @@ func (s *Server) Register(_ context.Context, r *connect.Request[control.Register
 		Incarnation: incarnation, Master: s.id, Version: s.options.Version, GossipAddress: s.options.GossipAddress,
 		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
 		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
+		Places:                s.places(),
 	}), nil
 }

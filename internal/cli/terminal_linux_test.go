@@ -138,7 +138,7 @@ func TestTerminalObeysNoNames(t *testing.T) {
 			text, _ := io.ReadAll(display) // it ends with an error when nobody has the terminal any more
 			all <- string(text)
 		}()
-		if status := Run("superstep", args, nil, program, os.Stderr); status != 0 {
+		if status := Run("superstep", args, nil, program, io.Discard); status != 0 {
 			t.Errorf("%q: status %d", args, status)
 		}
 		if err := program.Close(); err != nil {

@@ -1093,11 +1093,12 @@ type RegisterResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Incarnation uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// master names the run of the master: another means that it was started anew, and knows of no command before.
-	Master                string `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
-	LeaseMilliseconds     uint32 `protobuf:"varint,3,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"`
-	HeartbeatMilliseconds uint32 `protobuf:"varint,4,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
-	GossipAddress         string `protobuf:"bytes,5,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"` // empty: there is no gossip
-	Version               string `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
+	Master                string   `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
+	LeaseMilliseconds     uint32   `protobuf:"varint,3,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"`
+	HeartbeatMilliseconds uint32   `protobuf:"varint,4,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
+	GossipAddress         string   `protobuf:"bytes,5,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"` // empty: there is no gossip
+	Version               string   `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
+	Places                []string `protobuf:"bytes,7,rep,name=places,proto3" json:"places,omitempty"` // of the master's own: its state, results and checkpoints. No graph is read or saved there
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -1172,6 +1173,13 @@ func (x *RegisterResponse) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *RegisterResponse) GetPlaces() []string {
+	if x != nil {
+		return x.Places
+	}
+	return nil
 }
 
 type ReportExitRequest struct {
@@ -10449,14 +10457,15 @@ const file_control_proto_rawDesc = "" +
 	"\aspilled\x18\x03 \x01(\x04R\aspilled\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xf3\x01\n" +
+	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\x8b\x02\n" +
 	"\x10RegisterResponse\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12-\n" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"{\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\x12\x16\n" +
+	"\x06places\x18\a \x03(\tR\x06places\"{\n" +
 	"\x11ReportExitRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x16\n" +
