@@ -155,9 +155,7 @@ the exit status is 1.`,
 				}
 				return a.listSnapshots(cmd.Context(), args[0], f.json)
 			}
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, func(r *control.ListGraphsResponse) string {
-				return control.GraphsText(r.Graphs)
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, control.GraphsText)
 		},
 	}
 	f.defineAsk(cmd)

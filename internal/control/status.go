@@ -39,8 +39,16 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t)
 		jobsTable(t, s.Jobs, s.Now.AsTime())
 	}
+	moreLine(t, s.More)
 	_ = t.Flush()
 	return trimLines(b.String())
+}
+
+// moreLine says that something is left out.
+func moreLine(t *tabwriter.Writer, n uint32) {
+	if n > 0 {
+		fmt.Fprintf(t, "and %d more, for which a list has no room\n", n)
+	}
 }
 
 // Limit returns how many bytes of memory a worker may take, or had free at the start where it has no budget.
@@ -97,6 +105,7 @@ func JobsText(l *ListJobsResponse) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	jobsTable(t, l.Jobs, l.Now.AsTime())
+	moreLine(t, l.More)
 	_ = t.Flush()
 	return trimLines(b.String())
 }
@@ -139,13 +148,14 @@ func (j *Job) priorityText() string {
 }
 
 // GraphsText words a list of graphs.
-func GraphsText(graphs []*Graph) string {
-	if len(graphs) == 0 {
+func GraphsText(l *ListGraphsResponse) string {
+	if len(l.Graphs) == 0 {
 		return "no graphs\n"
 	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	graphsTable(t, graphs)
+	graphsTable(t, l.Graphs)
+	moreLine(t, l.More)
 	_ = t.Flush()
 	return trimLines(b.String())
 }

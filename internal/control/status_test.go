@@ -74,7 +74,7 @@ func TestTablesForgeNothing(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"status": StatusText(status), "jobs": JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}),
-		"graphs": GraphsText(graphs), "graph": GraphText(graphs[0]),
+		"graphs": GraphsText(&ListGraphsResponse{Graphs: graphs}), "graph": GraphText(graphs[0]),
 	} {
 		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") || len(text) > 64<<10 {
 			t.Errorf("%s: found %d bytes: %.300q", name, len(text), text)
