@@ -20,12 +20,12 @@ func (s *Server) stamp(d time.Duration) *timestamppb.Timestamp {
 	return timestamppb.New(s.start.Add(d))
 }
 
-// small refuses what is too large.
+// small refuses what is too large, as the door does where a caller is not in this process.
 func small(m proto.Message) error {
 	if n := proto.Size(m); n > control.MaxSpec {
 		return invalid("found a request of %d bytes, expected at most %d", n, control.MaxSpec)
 	}
-	return nil
+	return control.Bounded(m)
 }
 
 // SubmitJob puts a job into the queue, unless the client has gone meanwhile.
@@ -147,21 +147,17 @@ func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobs
 		all = slices.DeleteFunc(s.results.retention.jobs(), func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
 	}
 	for i, j := range all {
-		if len(j.Aggregators) > 0 {
-			all[i] = proto.CloneOf(j)
-			all[i].Aggregators = nil
-		}
+		all[i] = briefJob(j)
 	}
-	return connect.NewResponse(&control.ListJobsResponse{Jobs: append(all, s.jobs(r.Msg.Ended)...), Now: s.stamp(s.now())}), nil
+	jobs, more := fittingJobs(append(all, s.jobs(r.Msg.Ended)...))
+	return connect.NewResponse(&control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}), nil
 }
 
 func (s *Server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
 	for _, id := range s.cluster.order {
 		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
-			about := s.describe(j)
-			about.Aggregators = nil // many jobs go into one message
-			all = append(all, about)
+			all = append(all, briefJob(s.describe(j)))
 		}
 	}
 	return all
@@ -342,13 +338,14 @@ func describeGraph(g *graph) *control.Graph {
 func (s *Server) ListGraphs(context.Context, *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return connect.NewResponse(&control.ListGraphsResponse{Graphs: s.graphs()}), nil
+	graphs, more := fitting(s.graphs())
+	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
 }
 
 func (s *Server) graphs() []*control.Graph {
 	var all []*control.Graph
 	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
-		all = append(all, describeGraph(s.cluster.graphs[name]))
+		all = append(all, briefGraph(describeGraph(s.cluster.graphs[name])))
 	}
 	return all
 }

@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // audit writes down who has changed what, a line of JSON each. The nil value writes nothing.
@@ -30,6 +31,8 @@ type entry struct {
 	What    string    `json:"what"`
 	Job     string    `json:"job,omitempty"`
 	Graph   string    `json:"graph,omitempty"`
+	Source  string    `json:"source,omitempty"` // that a graph is loaded from
+	Place   string    `json:"place,omitempty"`  // that it is saved to
 	Program string    `json:"program,omitempty"`
 	Worker  string    `json:"worker,omitempty"`
 	More    int64     `json:"more,omitempty"` // refusals since the last line about one
@@ -56,7 +59,7 @@ func (a *audit) add(ctx context.Context, e entry, err error) {
 	caller := control.CallerOf(ctx)
 	e.Who, e.Roles, e.From = caller.Name, caller.Roles.String(), caller.From
 	if e.Outcome = "done"; err != nil {
-		e.Outcome = control.Text(err.Error(), maxReason)
+		e.Outcome = escape.Text(err.Error(), maxReason)
 	}
 	a.write(e)
 }
@@ -66,8 +69,8 @@ func (a *audit) write(e entry) {
 		return
 	}
 	e.Time = a.now().UTC()
-	for _, text := range []*string{&e.Job, &e.Graph, &e.Program, &e.Worker} { // as the caller has them
-		*text = control.Text(*text, maxReason)
+	for _, text := range []*string{&e.Job, &e.Graph, &e.Source, &e.Place, &e.Program, &e.Worker} { // as the caller has them
+		*text = escape.Text(*text, maxReason)
 	}
 	line, err := json.Marshal(e)
 	if err == nil {
@@ -124,7 +127,14 @@ func (a Audited) DrainWorker(ctx context.Context, r *connect.Request[control.Dra
 // LoadGraph is Server.LoadGraph.
 func (a Audited) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
 	answer, err := a.Server.LoadGraph(ctx, r)
-	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name}, err)
+	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.GetSource().GetInput()}, err)
+	return answer, err
+}
+
+// SaveGraph is Server.SaveGraph.
+func (a Audited) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (*connect.Response[control.SaveGraphResponse], error) {
+	answer, err := a.Server.SaveGraph(ctx, r)
+	a.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, err)
 	return answer, err
 }
 

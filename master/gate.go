@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // who is what the master shows, and knows others by.
@@ -44,6 +45,6 @@ func (s *Server) turnAway(from string, why error) {
 	_ = s.event(func() error { s.turned++; return nil })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
-		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: control.Text(why.Error(), maxReason)})
+		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})
 	}
 }

@@ -103,6 +103,9 @@ func (c *cluster) loadGraph(owner, name string, source *control.GraphSource, row
 	if err := checkGrid(rows, columns); err != nil {
 		return err
 	}
+	if c.graphs[name] == nil && len(c.graphs) >= maxGraphs {
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("there are %d graphs already, also those that failed: drop some first", maxGraphs))
+	}
 	g := &graph{name: name, owner: owner, source: source, asked: [2]uint32{rows, columns}}
 	lack, err := c.beginLoad(g, "")
 	switch {

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/jobspec"
 )
@@ -107,6 +109,15 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 	}
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
+	}
+	size := proto.Size(spec)
+	for _, id := range c.queued {
+		if j := c.jobs[id]; j.owner == owner {
+			size += proto.Size(j.spec)
+		}
+	}
+	if size > maxWaiting {
+		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the jobs that wait already, and this one, are described in %d bytes, expected at most %d: try again later", size, maxWaiting))
 	}
 	id := ""
 	for id == "" || c.jobs[id] != nil { // an earlier run may have had the same prefix

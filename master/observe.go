@@ -1,9 +1,13 @@
 package master
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
+	"slices"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
 )
@@ -48,10 +52,47 @@ type target struct {
 	Labels  map[string]string `json:"labels"`
 }
 
+// resolveTime is how long a name may take to be resolved.
+const resolveTime = time.Second
+
+// scraped returns where the metrics of a worker are that registers from an address of peer, or nothing if
+// it says that they are at another host: Prometheus would go there with its token.
+func scraped(ctx context.Context, peer, address string) string {
+	from, _, err := net.SplitHostPort(peer)
+	if err != nil {
+		return ""
+	}
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	source := net.ParseIP(from)
+	same := func(ip net.IP) bool { return ip != nil && ip.Equal(source) }
+	if ip := net.ParseIP(host); ip != nil {
+		if own, _ := net.InterfaceAddrs(); source.IsLoopback() && slices.ContainsFunc(own, func(a net.Addr) bool {
+			n, ok := a.(*net.IPNet)
+			return ok && n.IP.Equal(ip)
+		}) || same(ip) {
+			return address
+		}
+		return ""
+	}
+	ctx, cancel := context.WithTimeout(ctx, resolveTime)
+	defer cancel()
+	all, err := net.DefaultResolver.LookupIPAddr(ctx, host)
+	if err != nil || !slices.ContainsFunc(all, func(a net.IPAddr) bool { return same(a.IP) }) {
+		return ""
+	}
+	return net.JoinHostPort(from, port) // the name may be another host's later
+}
+
 // targets lists the workers that are there and have a port for it.
 func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
 	all := []target{}
-	for _, k := range s.status().Workers {
+	s.mu.Lock()
+	workers := s.workers()
+	s.mu.Unlock()
+	for _, k := range workers {
 		there := k.State == control.WorkerState_WORKER_STATE_REGISTERED || k.State == control.WorkerState_WORKER_STATE_LEAVING
 		if there && k.HttpAddress != "" {
 			labels := map[string]string{"worker": k.Name, "site": k.Site}

@@ -3,12 +3,16 @@ package master
 import (
 	"context"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/objects"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Who submitted a job owns it, and who had a graph loaded that graph: they, and operators, may confirm, cancel and go on with the one, read what it
@@ -22,6 +26,25 @@ func allowed(ctx context.Context, owner, what, do string) error {
 	}
 	return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("%s is of %s: %s or an operator may %s it, and not %s",
 		what, owner, owner, do, caller.Name))
+}
+
+// places are files and directories of the master's own, of which workers read no graph, and to which
+// they save none.
+func (s *Server) places() []string {
+	o := s.options
+	all := []string{s.results.dir, o.Data, o.AuditLog, o.TokenFile, o.MetricsTokenFile, o.TLSKey}
+	if o.TLS != nil {
+		all = append(all, o.TLS.Names.Key)
+	}
+	if o.Checkpoints != noCheckpoints && !objects.Is(o.Checkpoints) {
+		all = append(all, o.Checkpoints)
+	}
+	for i, place := range all {
+		if full, err := filepath.Abs(place); err == nil && place != "" && !store.IsS3(place) {
+			all[i] = full
+		}
+	}
+	return slices.DeleteFunc(all, func(place string) bool { return place == "" })
 }
 
 // allowedJob refuses to do something to another's job. One that there is not is refused later.

@@ -278,7 +278,7 @@ func (p *part) finish(ctx context.Context) error {
 // run writes the file.
 func (p *part) run(r *results) (err error) {
 	var file io.WriteCloser
-	if file, err = r.root.Create(p.name); err != nil {
+	if file, err = r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
 		return err
 	}
 	if r.wrap != nil {

@@ -33,7 +33,7 @@ const maxResults = maxEnded
 // The file beside a result's parts that says whose it is: the job, as JSON. It is for later masters.
 const (
 	manifestName = "job.json"
-	maxManifest  = 8 * control.MaxSpec // JSON is longer
+	maxManifest  = 8 << 20 // JSON is longer than what is in a message
 )
 
 // partPrefix is what the names of a result's parts begin with.

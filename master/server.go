@@ -27,10 +27,15 @@ import (
 const (
 	maxQueue = 1000
 	maxEnded = 1000
-	keepGone = 10 * time.Minute // after the time to come back
-	keepLeft = time.Minute
-	ticks    = 20 // in a lease
-	cleanUp  = 5 * time.Second
+	// maxGraphs bounds the catalog, maxWorkers the names of workers, and maxWaiting the bytes of the
+	// descriptions of an owner's jobs that wait.
+	maxGraphs  = 1000
+	maxWorkers = 4096
+	maxWaiting = 4 << 20
+	keepGone   = 10 * time.Minute // after the time to come back
+	keepLeft   = time.Minute
+	ticks      = 20 // in a lease
+	cleanUp    = 5 * time.Second
 
 	settleLeases = 4                      // that workers have to come back, before anything begins
 	shutdownFor  = 200 * time.Millisecond // streams have ended by then; HTTP/2 takes 1 s to say so
@@ -343,7 +348,12 @@ func (s *Server) spawn(f func()) {
 }
 
 // Register makes a worker known.
-func (s *Server) Register(_ context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+func (s *Server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+	if said := r.Msg.HttpAddress; said != "" {
+		if r.Msg.HttpAddress = scraped(ctx, r.Peer().Addr, said); r.Msg.HttpAddress == "" {
+			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Msg.Name, "from", r.Peer().Addr, "metrics", said)
+		}
+	}
 	var incarnation uint64
 	err := s.event(func() (err error) {
 		incarnation, err = s.cluster.register(s.now(), r.Msg)
@@ -361,5 +371,6 @@ func (s *Server) Register(_ context.Context, r *connect.Request[control.Register
 		Incarnation: incarnation, Master: s.id, Version: s.options.Version, GossipAddress: s.options.GossipAddress,
 		LeaseMilliseconds:     uint32(s.options.Lease.Milliseconds()),
 		HeartbeatMilliseconds: uint32((s.options.Lease / control.HeartbeatsPerLease).Milliseconds()),
+		Places:                s.places(),
 	}), nil
 }

@@ -175,7 +175,7 @@ func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, n
 	if ctx.Err() != nil { // nobody waits: the directory may be another's by now
 		return context.Cause(ctx)
 	}
-	to, err := root.Create(name)
+	to, err := root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ const lockName = ".lock"
 // own marks a directory as this process's, until the file is closed; nil where there are no locks, and nothing is cleared
 // then. The file gets its name when it is locked: one with that name and no lock belongs to nobody.
 func own(dir string) *os.File {
-	f, err := os.Create(filepath.Join(dir, lockName+"-new"))
+	f, err := os.OpenFile(filepath.Join(dir, lockName+"-new"), os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil
 	}

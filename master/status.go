@@ -16,7 +16,8 @@ import (
 func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return connect.NewResponse(&control.ListWorkersResponse{Workers: s.workers()}), nil
+	workers, _ := fittingWorkers(s.workers())
+	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers}), nil
 }
 
 func (s *Server) workers() []*control.Worker {
@@ -53,9 +54,12 @@ func (s *Server) Status(context.Context, *connect.Request[control.StatusRequest]
 func (s *Server) status() *control.StatusResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	workers, someWorkers := fittingWorkers(s.workers())
+	graphs, someGraphs := fitting(s.graphs())
+	jobs, someJobs := fittingJobs(s.jobs(false))
 	return &control.StatusResponse{
-		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
-		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
+		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: workers, Graphs: graphs,
+		Jobs: jobs, More: uint32(someWorkers + someGraphs + someJobs), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
 		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
 		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled),
 	}

@@ -69,6 +69,10 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		c.last++
 		incarnation = c.last
 	}
+	if w == nil && len(c.workers) >= maxWorkers && !c.forgetGone() {
+		c.refused++
+		return 0, control.Refuse(control.Refusal_KIND_INVALID, "there are %d workers already", maxWorkers)
+	}
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
@@ -80,6 +84,21 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		}
 	}
 	return incarnation, nil
+}
+
+// forgetGone makes room for a worker's name: that of the one goes which has been gone for longest.
+func (c *cluster) forgetGone() bool {
+	var oldest *worker
+	for _, w := range c.workers {
+		if !w.live() && (oldest == nil || w.heard < oldest.heard) {
+			oldest = w
+		}
+	}
+	if oldest != nil {
+		c.floor = max(c.floor, oldest.incarnation)
+		delete(c.workers, oldest.name)
+	}
+	return oldest != nil
 }
 
 func (w *worker) place() string {

@@ -51,7 +51,10 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	var share build.Share
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
-		if err := allowed(ctx, request.Name); err != nil {
+		if request.Name, err = allowed(ctx, request.Name); err != nil {
+			return err
+		}
+		if request.Columns.Vertices, err = allowed(ctx, request.Columns.Vertices); err != nil {
 			return err
 		}
 		rank, ranks := group.Link().Rank(), group.Link().Size()

@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/membership"
+	"github.com/superstep-go/superstep/internal/statefile"
 	files "github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -36,7 +37,8 @@ type Options struct {
 	// Programs are those of this binary beside the built-in ones, as pregel.Register returns them. The master has the same, of
 	// the same build.
 	Programs []pregel.Registered
-	// DataRoots are the directories below which the files are that jobs may name; none: any that the process can read.
+	// DataRoots are the directories, and s3://BUCKET or s3://BUCKET/PREFIX, below which jobs name
+	// files and save graphs; relative names are below the first. None: jobs name no files.
 	DataRoots []string
 	// Name is what the cluster calls the worker; by default the host's name and the process's number. Site is a label for where it
 	// is, such as a rack.
@@ -76,7 +78,10 @@ type Config struct {
 	// Token is that of the file, if it was read, and TLS has the certificates of those.
 	Token control.Token
 	TLS   *certs.Files
-	roots files.Roots // DataRoots, checked
+	// Secrets are files, beside those of the options, that no job may read. The worker does not begin
+	// if one of them lies below a data root.
+	Secrets []string
+	roots   *files.Roots // DataRoots, checked
 	// Registry is the programs; by default the built-in ones and those of the options.
 	Registry engine.Registry
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
@@ -149,6 +154,19 @@ func (o *Config) complete() (err error) {
 	}
 	if o.roots, err = files.NewRoots(o.DataRoots); err != nil {
 		return fmt.Errorf("DataRoots: %w", err)
+	}
+	secrets := append([]string{o.TokenFile, o.TLSKey}, o.Secrets...)
+	if o.TLS != nil {
+		secrets = append(secrets, o.TLS.Names.Key)
+	}
+	for _, secret := range secrets {
+		if err := o.roots.Hold(secret); err != nil {
+			return err
+		}
+	}
+	o.roots.Hide(secrets...)
+	if dir, err := statefile.UserDir(); err == nil { // with what superstep made for this user
+		o.roots.Hide(dir)
 	}
 	if o.Registry == nil {
 		var problems []error

@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/generate"
 	files "github.com/superstep-go/superstep/internal/store"
@@ -10,10 +11,29 @@ import (
 // confine returns a context in which files that jobs name are below the worker's roots.
 func (o *Config) confine(ctx context.Context) context.Context { return files.Confine(ctx, o.roots) }
 
-// allowed refuses a file outside of the roots, before anything is looked at. What is in S3 is where the worker's environment says.
-func allowed(ctx context.Context, name string) error {
-	if generate.IsGenerator(name) || files.IsS3(name) {
-		return nil
+// allowed returns the full names of the files that a job names, and refuses those outside of the
+// roots before anything is looked at.
+func allowed(ctx context.Context, name string) (string, error) {
+	if name == "" || generate.IsGenerator(name) {
+		return name, nil
 	}
-	return files.RootsOf(ctx).Check(name)
+	roots := files.RootsOf(ctx)
+	parts := []string{name}
+	if _, err := roots.Stat(name); err != nil {
+		parts = strings.Split(name, ",")
+	}
+	for i, part := range parts {
+		if err := roots.Check(part); err != nil {
+			return "", err
+		}
+		if part == "" || files.IsS3(part) {
+			continue
+		}
+		full, err := roots.Path(part)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = full
+	}
+	return strings.Join(parts, ","), nil
 }

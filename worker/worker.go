@@ -254,6 +254,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if w.known.lease <= 0 || w.known.heartbeat <= 0 {
 		return false, errors.New("the master gave a lease of no time")
 	}
+	w.roots.Hide(r.Places...)
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}

@@ -126,8 +126,8 @@ func Issue(ca, out string, r Request) (Paths, error) {
 // check refuses what is no name of a file, and a master that nobody could check.
 func (r *Request) check() error {
 	switch {
-	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName:
-		return fmt.Errorf("--name: found %.80q, expected 1 to %d letters, digits, dots, - and _, and not %s", r.Name, maxName, caName)
+	case r.Name == "" || len(r.Name) > maxName || strings.Trim(r.Name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-") != "" || r.Name[0] == '.' || r.Name == caName || Reserved(r.Name):
+		return fmt.Errorf("--name: found %.80q, expected 1 to %d letters, digits, dots, - and _, and not %s, token, browser or anyone", r.Name, maxName, caName)
 	case r.Roles == 0:
 		return fmt.Errorf("a certificate without a role is good for nothing: expected --role %s", strings.Join(roleNames[:], ", "))
 	case r.Roles.Has(Master) && len(r.Hosts) == 0:

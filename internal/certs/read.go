@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
@@ -98,17 +99,5 @@ func nameOf(c *x509.Certificate) string {
 	return "(no name)"
 }
 
-// printable makes a text of a certificate harmless.
-func printable(s string) string {
-	const most = 128
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == 0xfffd || r > 0x7f && r < 0xa0 {
-			return '?'
-		}
-		return r
-	}, s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "")
-	}
-	return s
-}
+// printable is a text of a certificate as it is shown.
+func printable(s string) string { return escape.Text(s, 128) }

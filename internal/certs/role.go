@@ -77,3 +77,6 @@ func RolesOf(c *x509.Certificate) Role {
 	}
 	return all
 }
+
+// Reserved reports whether a name stands for callers without a certificate, and is nobody else's.
+func Reserved(name string) bool { return name == "token" || name == "browser" || name == "anyone" }

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -102,11 +103,11 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) er
 	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
 	for _, l := range all {
 		if l.Err != nil {
-			fmt.Fprintf(t, "%s\tbroken: %s\n", l.Name, visible(l.Err.Error()))
+			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
 			continue
 		}
 		m := l.Manifest
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, visible(m.Name()), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
 	}
 	return t.Flush()
 }
@@ -132,10 +133,10 @@ func (a *app) showCheckpoint(ctx context.Context, place string, asJSON bool) err
 
 func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	fmt.Fprintf(w, "%s/%s\n", strings.TrimSuffix(s.String(), "/"), checkpoint.ManifestName(m.Superstep))
-	fmt.Fprintf(w, "program %s, before %s, taken %s\n", visible(m.Name()), visible(m.Where()), m.Created.Format(time.DateTime))
-	fmt.Fprintf(w, "graph %s: %s, %s, grid %s\n", visible(m.Graph.Name), things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
+	escape.Printf(w, "program %s, before %s, taken %s\n", m.Name(), m.Where(), m.Created.Format(time.DateTime))
+	escape.Printf(w, "graph %s: %s, %s, grid %s\n", m.Graph.Name, things(m.Graph.Vertices, "vertex", "vertices"), things(m.Graph.Arcs, "arc", "arcs"), m.Graph.Grid)
 	for _, t := range m.Program.Types {
-		fmt.Fprintf(w, "  %s\n", visible(t))
+		escape.Printf(w, "  %s\n", t)
 	}
 	for _, p := range m.Parts {
 		fmt.Fprintf(w, "  %s: %s, of %s, sha256 %.16s\n", p.Name, mem.Text(p.Size), mem.Text(p.Raw), p.SHA256)
@@ -171,9 +172,9 @@ func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) 
 		switch {
 		case asJSON:
 		case l.Err != nil:
-			fmt.Fprintf(a.out, "%s: broken: %s\n", l.Name, visible(l.Err.Error()))
+			escape.Printf(a.out, "%s: broken: %s\n", l.Name, l.Err.Error())
 		default:
-			fmt.Fprintf(a.out, "%s: before %s: %s, as written\n", l.Name, visible(l.Manifest.Where()), things(len(l.Manifest.Parts), "part", "parts"))
+			escape.Printf(a.out, "%s: before %s: %s, as written\n", l.Name, l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
 		}
 	}
 	if asJSON && looked > 0 {
@@ -235,6 +236,6 @@ func (a *app) prune(ctx context.Context, s store.Store, keep int) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(a.out, "%s: %s removed, %d left\n", visible(s.String()), things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
+	escape.Printf(a.out, "%s: %s removed, %d left\n", s.String(), things(len(before)-len(after), "checkpoint", "checkpoints"), len(after))
 	return nil
 }

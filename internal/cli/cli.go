@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
@@ -90,6 +91,11 @@ func (a *app) main(args []string) int {
 	defer stop()
 	out := &checked{Writer: a.out}
 	a.out = out
+	if f, ok := out.Writer.(*os.File); ok && terminal(f) { // names of vertices may say anything
+		shown := &escape.Writer{To: f}
+		out.Writer = shown
+		defer shown.Close()
+	}
 	err := a.execute(ctx, args)
 	if err == nil {
 		err = out.err

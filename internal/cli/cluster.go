@@ -127,9 +127,8 @@ func (a *app) logger() *slog.Logger {
 	if a.quiet {
 		level = slog.LevelWarn
 	}
-	o := &slog.HandlerOptions{Level: level}
 	if a.logFormat != nil && a.logFormat.value == "json" {
-		return slog.New(slog.NewJSONHandler(a.err, o))
+		return slog.New(jsonHandler(a.err, level))
 	}
-	return slog.New(slog.NewTextHandler(a.err, o))
+	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))
 }

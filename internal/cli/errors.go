@@ -4,12 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // usageError is what was said wrong on the command line.
@@ -90,28 +91,5 @@ func oneLine(err error) string {
 			lines = append(lines, line)
 		}
 	}
-	return visible(strings.Join(lines, "; "))
-}
-
-// visible writes control characters, which a panic or a file's name may have, as Go does: a terminal would obey them.
-func visible(text string) string { return visibleBut(text, "") }
-
-// visibleLog is visible of what a program logs, which may have lines and tabs.
-func visibleLog(text string) string { return visibleBut(text, "\n\t") }
-
-func visibleBut(text, plain string) string {
-	obeyed := func(r rune) bool { return unicode.IsControl(r) && !strings.ContainsRune(plain, r) }
-	if !strings.ContainsFunc(text, obeyed) {
-		return text
-	}
-	var out strings.Builder
-	for _, r := range text {
-		if obeyed(r) {
-			quoted := strconv.QuoteRune(r)
-			out.WriteString(quoted[1 : len(quoted)-1])
-		} else {
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
+	return escape.Text(strings.Join(lines, "; "), control.MaxText)
 }

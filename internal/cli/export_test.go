@@ -77,6 +77,3 @@ func Asynchronous(w io.Writer) (stderr io.Writer, flush func()) {
 	a.writeAsync()
 	return a.err, a.flush
 }
-
-// VisibleLog is what a terminal gets of a line that a program logs.
-var VisibleLog = visibleLog

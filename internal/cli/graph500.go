@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -126,7 +127,7 @@ func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, js
 		return err
 	}
 	for _, line := range lines {
-		fmt.Fprintf(w, "# over all searches, %s\n", line)
+		escape.Printf(w, "# over all searches, %s\n", line)
 	}
 	for _, issue := range graph500.SubmissionIssues(*report) {
 		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)

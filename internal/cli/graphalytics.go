@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphalytics"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -269,13 +270,13 @@ func (p *graphalyticsReport) text(w io.Writer) {
 		if r.Error != "" {
 			validated = "failed"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", visible(r.Graph), r.Algorithm, r.Vertices, r.Edges,
+		escape.Printf(table, "%s\t%s\t%d\t%d\t%.3f\t%.3f\t%.6f\t%.4g\t%.4g\t%s\t\n", r.Graph, r.Algorithm, r.Vertices, r.Edges,
 			r.LoadTime, r.Makespan, r.ProcessingTime, r.EPS, r.EVPS, validated)
 	}
 	table.Flush()
 	for _, r := range p.Runs {
 		if why := cmp.Or(r.Error, r.Mismatch); why != "" {
-			fmt.Fprintf(w, "%s on %s: %s\n", r.Algorithm, visible(r.Graph), visible(why))
+			escape.Printf(w, "%s on %s: %s\n", r.Algorithm, r.Graph, why)
 		}
 	}
 	fmt.Fprintf(w, "%s, %s\n", things(p.Threads, "thread", "threads"), things(p.Partitions, "partition", "partitions"))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -157,14 +158,14 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 		a.notices().say(slog.LevelWarn, line)
 	}
 	account(a.out, in)
-	fmt.Fprintf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))
+	escape.Printf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))
 	return nil
 }
 
 // account prints what was understood of an input.
 func account(w io.Writer, in *edges.Input) {
 	for _, line := range in.Account {
-		fmt.Fprintln(w, line)
+		escape.Printf(w, "%s\n", line)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
@@ -154,9 +155,7 @@ the exit status is 1.`,
 				}
 				return a.listSnapshots(cmd.Context(), args[0], f.json)
 			}
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, func(r *control.ListGraphsResponse) string {
-				return control.GraphsText(r.Graphs)
-			})
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, control.GraphsText)
 		},
 	}
 	f.defineAsk(cmd)
@@ -190,7 +189,7 @@ func (a *app) dropGraph() *cobra.Command {
 		ValidArgsFunction: f.completeCatalog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
-				return fmt.Sprintf("graph %s is dropped\n", g.Name)
+				return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
 			})
 		},
 	}

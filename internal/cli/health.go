@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // Bounds of asking for health.
@@ -57,7 +58,7 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, err)
 			}
-			_, err = fmt.Fprintln(a.out, text)
+			_, err = fmt.Fprintln(a.out, escape.Text(text, escape.Most))
 			return err
 		},
 	}
@@ -117,7 +118,7 @@ func askHealth(ctx context.Context, address, page, ca string) (string, error) {
 	word := strings.TrimSpace(string(text))
 	switch {
 	case answer.StatusCode == http.StatusServiceUnavailable:
-		return "", fmt.Errorf("not ready: %.300s", visible(word))
+		return "", fmt.Errorf("not ready: %s", escape.Text(word, 300))
 	case word == control.WantsTLS:
 		return "", errors.New("what answers wants TLS: give --tls-ca")
 	case answer.StatusCode != http.StatusOK:

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -82,16 +83,16 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 	if s.Weighted {
 		weights = "with weights"
 	}
-	fmt.Fprintf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
-	fmt.Fprintf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
-	fmt.Fprintf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates), counted(s.Loops))
+	escape.Printf(w, "vertices    %s (%s isolated)\n", counted(s.Vertices), counted(s.Isolated))
+	escape.Printf(w, "edges       %s, %s, %s\n", counted(s.Tuples), kind, weights)
+	escape.Printf(w, "trouble     %s duplicates, %s self-loops\n", counted(s.Duplicates), counted(s.Loops))
 	if s.LargestDegree > 0 {
-		fmt.Fprintf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %s)\n",
+		escape.Printf(w, "degrees     least %s, median %s, mean %.1f, largest %s (vertex %s)\n",
 			counted(s.LeastDegree), counted(s.MedianDegree), s.MeanDegree, counted(s.LargestDegree), vertexText(in, s.Largest))
 	}
-	fmt.Fprintf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
+	escape.Printf(w, "memory      %s while loading, %s for the graph", mem.Text(s.LoadBytes), mem.Text(s.GraphBytes))
 	if free := mem.Available(); free > 0 {
-		fmt.Fprintf(w, "; %s are available", mem.Text(free))
+		escape.Printf(w, "; %s are available", mem.Text(free))
 	}
 	fmt.Fprintln(w)
 }
@@ -103,12 +104,12 @@ func suggest(w io.Writer, name string, input *inputFlags, largest string, s *bui
 		return
 	}
 	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input.words()...), " ")
-	fmt.Fprintf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
+	escape.Printf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
 	algorithm := "pagerank"
 	if s.Weighted {
 		algorithm = fmt.Sprintf("sssp -p source=%s", largest)
 	}
-	fmt.Fprintf(w, "            superstep run %s %s --output result.txt\n", algorithm, graph)
+	escape.Printf(w, "            superstep run %s %s --output result.txt\n", algorithm, graph)
 }
 
 // vertexText is what an input calls a vertex, by its input id, as a command line has it.

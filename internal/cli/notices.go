@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // notices are where people are told things beside results and reports: plainly, or with --log-format json as JSON lines.
@@ -20,14 +23,27 @@ func (a *app) jsonLogger(w io.Writer) *slog.Logger {
 	if a.logFormat == nil || a.logFormat.value != "json" {
 		return nil
 	}
-	return slog.New(slog.NewJSONHandler(w, nil))
+	return slog.New(jsonHandler(w, nil))
+}
+
+// jsonHandler writes logs as JSON, in which the same is escaped as in plain ones.
+func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
+	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+		switch v := a.Value.Any().(type) {
+		case string:
+			a.Value = slog.StringValue(escape.Lines(v))
+		case error:
+			a.Value = slog.StringValue(escape.Lines(v.Error()))
+		}
+		return a
+	}})
 }
 
 // to is the same to another writer.
 func (l *notices) to(w io.Writer) *notices {
 	to := &notices{w: w}
 	if l.json != nil {
-		to.json = slog.New(slog.NewJSONHandler(w, nil))
+		to.json = slog.New(jsonHandler(w, nil))
 	}
 	return to
 }
@@ -38,7 +54,7 @@ func (l *notices) crash(what, stack string) {
 		l.say(slog.LevelError, what, "stack", stack)
 		return
 	}
-	fmt.Fprintf(l.w, "superstep: %s\n\n%s", what, stack)
+	fmt.Fprintf(l.w, "superstep: %s\n\n%s", escape.Lines(what), escape.Lines(stack))
 }
 
 // say writes a line. Programs' own lines stand as they are; others say who speaks.
@@ -49,8 +65,8 @@ func (l *notices) say(level slog.Level, line string, args ...any) {
 	case level >= slog.LevelError:
 		fmt.Fprintf(l.w, "superstep: %s\n", line)
 	case level >= slog.LevelWarn:
-		fmt.Fprintf(l.w, "superstep: warning: %s\n", visibleLog(line))
+		fmt.Fprintf(l.w, "superstep: warning: %s\n", escape.Text(line, control.MaxText))
 	default:
-		fmt.Fprintln(l.w, visibleLog(line))
+		fmt.Fprintln(l.w, escape.Lines(line))
 	}
 }

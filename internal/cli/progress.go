@@ -15,6 +15,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -224,7 +225,7 @@ func (s step) line(now time.Time, width int) string {
 	if s.note != "" {
 		parts = append(parts, s.note)
 	}
-	return runewidth.Truncate(strings.Join(parts, "  "), max(width-1, 0), "…")
+	return runewidth.Truncate(escape.Text(strings.Join(parts, "  "), escape.Most), max(width-1, 0), "…")
 }
 
 // bound says how far a run is of the supersteps that it has at most and, if wanted, the time left, in what a narrow terminal has room for. There is no

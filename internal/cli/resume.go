@@ -124,7 +124,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
 		return err
 	}
-	r.app.notices().say(slog.LevelInfo, "superstep: goes on before "+visible(m.Where()))
+	r.app.notices().say(slog.LevelInfo, "superstep: goes on before "+m.Where())
 	return r.perform(ctx, spec)
 }
 

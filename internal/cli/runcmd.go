@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -321,7 +322,7 @@ func (a *app) reported(w io.Writer, report *runReport, lines []string) {
 	}
 	report.text(w)
 	for _, line := range lines {
-		fmt.Fprintln(w, line)
+		escape.Printf(w, "%s\n", line)
 	}
 }
 
@@ -330,7 +331,7 @@ func (p *runReport) text(w io.Writer) {
 	if p.Directed {
 		kind = "directed"
 	}
-	fmt.Fprintf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
+	escape.Printf(w, "%s on %s: %s, %s, %s\n", p.Algorithm, p.Graph,
 		things(p.Vertices, "vertex", "vertices"), things(p.Edges, "edge", "edges"), kind)
 	how := string(p.Ended)
 	switch p.Ended {
@@ -371,7 +372,7 @@ func (p *runReport) text(w io.Writer) {
 		if trace.IsSummary(name) {
 			what = ""
 		}
-		fmt.Fprintf(w, "%s%s: %s\n", what, visible(name), visible(texts[name]))
+		escape.Printf(w, "%s%s: %s\n", what, name, texts[name])
 	}
 	if p.Verified != nil {
 		fmt.Fprintln(w, "verified: the result satisfies its certificate")

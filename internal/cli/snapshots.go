@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -134,7 +135,7 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 
 // saved says what has been stored.
 func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
-	fmt.Fprintf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", visible(place), things(m.Vertices, "vertex", "vertices"),
+	escape.Printf(c.app.out, "saved %s: %s, %s, %s, %s in %.3f s\n", place, things(m.Vertices, "vertex", "vertices"),
 		things(int(m.Arcs), "arc", "arcs"), things(m.Partitions, "partition", "partitions"), mem.Text(m.Bytes), seconds)
 }
 
@@ -261,15 +262,15 @@ func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) erro
 		fmt.Fprintln(t, "SNAPSHOT\tVERTICES\tEDGES\tGRID\tSIZE\tSAVED\tGRAPH")
 		for _, r := range list.Snapshots {
 			if r.Error != "" {
-				fmt.Fprintf(t, "%s\tbroken: %s\n", visible(r.Name), visible(r.Error))
+				escape.Printf(t, "%s\tbroken: %s\n", r.Name, r.Error)
 				continue
 			}
-			fmt.Fprintf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", visible(r.Name), r.Vertices, r.Edges, r.Grid, mem.Text(r.Bytes), r.Saved, visible(r.Graph))
+			escape.Printf(t, "%s\t%d\t%d\t%s\t%s\t%s\t%s\n", r.Name, r.Vertices, r.Edges, r.Grid, mem.Text(r.Bytes), r.Saved, r.Graph)
 		}
 		err = t.Flush()
 	}
 	if err == nil && broken > 0 {
-		err = fmt.Errorf("%s: %s broken", visible(s.String()), things(broken, "snapshot is", "snapshots are"))
+		err = fmt.Errorf("%s: %s broken", s.String(), things(broken, "snapshot is", "snapshots are"))
 	}
 	return err
 }
@@ -312,7 +313,7 @@ that opening the snapshot checks. Opening does not check the SHA-256 of files.`,
 			if asJSON {
 				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
 			}
-			fmt.Fprintf(a.out, "%s is whole: %s, %s\n", visible(place.String()), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
+			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil
 		},
 	}

@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // status is `superstep status`.
@@ -90,14 +92,15 @@ worker's partitions of graphs again.`,
 		ValidArgsFunction: f.completeWorker,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker, &control.DrainWorkerRequest{Name: args[0]}, func(r *control.DrainWorkerResponse) string {
-				text := fmt.Sprintf("worker %s leaves\n", args[0])
+				var text strings.Builder
+				escape.Printf(&text, "worker %s leaves\n", args[0])
 				for _, id := range r.Moves {
-					text += fmt.Sprintf("job %s goes on without it, from a checkpoint\n", id)
+					escape.Printf(&text, "job %s goes on without it, from a checkpoint\n", id)
 				}
 				for _, id := range r.Waits {
-					text += fmt.Sprintf("it waits for job %s\n", id)
+					escape.Printf(&text, "it waits for job %s\n", id)
 				}
-				return text
+				return text.String()
 			})
 		},
 	}
@@ -107,12 +110,13 @@ worker's partitions of graphs again.`,
 
 // cancelled says what became of a job that was to be cancelled.
 func cancelled(j *control.Job) string {
+	id := escape.Text(j.Id, escape.Most)
 	switch {
 	case j.State == control.JobState_JOB_STATE_CANCELLED:
-		return fmt.Sprintf("job %s is cancelled\n", j.Id)
+		return fmt.Sprintf("job %s is cancelled\n", id)
 	case j.State.Ended():
-		return fmt.Sprintf("job %s had ended already: it is %s\n", j.Id, j.State.Word())
+		return fmt.Sprintf("job %s had ended already: it is %s\n", id, j.State.Word())
 	default:
-		return fmt.Sprintf("job %s is being cancelled\n", j.Id)
+		return fmt.Sprintf("job %s is being cancelled\n", id)
 	}
 }

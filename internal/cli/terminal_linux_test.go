@@ -2,7 +2,9 @@ package cli
 
 import (
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -118,4 +120,32 @@ func screen(output string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// TestTerminalObeysNoNames: names of vertices that are written to a terminal are shown there.
+func TestTerminalObeysNoNames(t *testing.T) {
+	t.Setenv("TERM", "xterm")
+	file := filepath.Join(t.TempDir(), "g.csv")
+	if err := os.WriteFile(file, []byte("source,target\n\x1b[31mEVIL,b\u202e\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"run", "wcc", "-q", "-g", file, "-o", "-"}, {"run", "pagerank", "-q", "-g", file, "--top", "2"}, {"info", "-q", file},
+	} {
+		display, program := terminalPair(t, unix.Winsize{Row: 24, Col: 80})
+		all := make(chan string)
+		go func() {
+			text, _ := io.ReadAll(display) // it ends with an error when nobody has the terminal any more
+			all <- string(text)
+		}()
+		if status := Run("superstep", args, nil, program, io.Discard); status != 0 {
+			t.Errorf("%q: status %d", args, status)
+		}
+		if err := program.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if text := <-all; strings.ContainsAny(text, "\x1b\u202e") || !strings.Contains(text, `\x1b[31mEVIL`) {
+			t.Errorf("%q: found %q", args, text)
+		}
+	}
 }

@@ -93,16 +93,3 @@ func TestValuesWithoutText(t *testing.T) {
 
 // genericName is the name of a generic program's type with its arguments.
 var genericName = regexp.MustCompile(`setting\[[^:]*\]`)
-
-// TestVisibleLog: a terminal obeys nothing that a program logs but lines and tabs.
-func TestVisibleLog(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain\tand\nlines": "plain\tand\nlines",
-		"\x1b[31mred\r\a":   `\x1b[31mred\r\a`,
-		"\u009b2J ä":        `\u009b2J ä`,
-	} {
-		if found := cli.VisibleLog(text); found != want {
-			t.Errorf("%q: found %q, expected %q", text, found, want)
-		}
-	}
-}

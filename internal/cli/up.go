@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // upCommand is `superstep up`.
@@ -23,6 +24,7 @@ type upCommand struct {
 	app              *app
 	workers, threads int
 	listen, data     string
+	roots            []string
 	checkpoints      checkpointFlags
 	hold             time.Duration
 	quotas           quotasFlag
@@ -84,6 +86,7 @@ worker and client (superstep ca issue --role master,worker,client --host 127.0.0
 	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master listens at `ADDR`, HOST:PORT; port 0 is any free port")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master stores its state and results below `DIR`, and is restarted if it ends (default: a directory that is removed with it)")
+	cmd.Flags().StringArrayVar(&u.roots, "data-root", nil, "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: the current directory)")
 	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)")
 	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME (default: computed from the cost of a checkpoint)")
 	holdFlag(cmd, &u.hold, "wait `TIME` for a lost worker before its graphs are loaded again")
@@ -108,6 +111,14 @@ func (u *upCommand) check() error {
 	}
 	if err := control.CheckListen(u.listen, control.Credentials{}); err != nil {
 		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
+	}
+	if len(u.roots) == 0 {
+		u.roots = []string{"."}
+	}
+	if roots, err := store.NewRoots(u.roots); err != nil {
+		return usagef("--data-root: %w", err)
+	} else if err := roots.Hold(u.tls.Key); err != nil {
+		return usagef("--tls-key: %w", err)
 	}
 	if _, err := u.window.bytes(); err != nil {
 		return err
@@ -222,6 +233,9 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
 	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
+	for _, root := range u.roots {
+		args = append(args, "--data-root", root)
+	}
 	args = append(args, u.memory.words(u.workers)...)
 	return u.children.start(name, nil, append(args, u.tls.words()...)...)
 }

@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // aJob is what commands for one job want.
@@ -84,7 +86,7 @@ was cancelled. After an interrupt the job continues.`,
 			}
 			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
 			(&remoteResult{job: job}).figures(report)
-			fmt.Fprintf(a.out, "job %s is done\n", job.Id)
+			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.out, report, lines)
 			return nil
 		},
@@ -216,14 +218,15 @@ func (a *app) printLog(e *control.JobEvent) error {
 	var err error
 	switch body := e.Body.(type) {
 	case *control.JobEvent_Log:
-		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), body.Log.Worker, visibleLog(body.Log.Text))
+		text := strings.ReplaceAll(escape.Lines(strings.TrimRight(body.Log.Text, "\n")), "\n", "\n    ") // no line of it begins as others do
+		_, err = fmt.Fprintf(a.out, "%s  %s  %s\n", e.Time.AsTime().Local().Format(logTime), escape.Text(body.Log.Worker, escape.Most), text)
 	case *control.JobEvent_Job:
 		j := body.Job
 		text := j.State.Detail()
 		if j.Reason != "" {
 			text += ": " + j.Reason
 		}
-		_, err = fmt.Fprintf(a.out, "%s  job %s  %s\n", e.Time.AsTime().Local().Format(logTime), j.Id, text)
+		escape.Printf(a.out, "%s  job %s  %s\n", e.Time.AsTime().Local().Format(logTime), j.Id, text)
 	}
 	return err
 }

@@ -64,8 +64,7 @@ the address from which the worker reaches the master.`,
 	cmd.Flags().SortFlags = false
 	w.client.define(cmd)
 	insecureFlag(cmd.Flags(), &w.insecureToken)
-	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name only files below `DIR`; may be repeated (default: any file that this process can read)")
-	_ = cmd.MarkFlagDirname("data-root")
+	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)")
 	cmd.Flags().StringVar(&w.name, "name", "", "the `NAME` of the worker (default: host name and process id)")
 	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for the place of the worker, such as a rack")
 	cmd.Flags().StringVar(&w.listen, "listen", "", "serve metrics and health at `ADDR`, HOST:PORT; off disables it (default: a free port of the address that reaches the master)")
@@ -151,8 +150,10 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		Options: worker.Options{
 			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value,
 			Window: window, Log: log, InsecureToken: w.insecureToken, DataRoots: w.roots,
+			TokenFile: w.client.tokenFile,
 		},
 		Token: token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Secrets: []string{w.metrics.tokenFile, w.gossip.key},
 	}
 	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
 	if err != nil {
@@ -165,8 +166,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 			group.Join(w.join)
 		}
 	}
-	if len(w.roots) == 0 && !control.Loopback(listener.Addr().String()) {
-		log.Warn("jobs may name any file that this process can read: --data-root confines them")
+	if len(w.roots) == 0 {
+		log.Info("jobs name no files here: --data-root PLACE lets them read below PLACE")
 	}
 	working, err := worker.New(o)
 	if err != nil {

@@ -15,7 +15,7 @@ const (
 	// MaxMessage is how large a message may be, in bytes; a job's spec is held to MaxSpec.
 	MaxMessage = 4 << 20
 	// MaxSpec is how large the description of a job or a graph may be.
-	MaxSpec = 1 << 20
+	MaxSpec = 128 << 10
 	// ChunkSize is how much of a result goes into one message.
 	ChunkSize = 256 << 10
 )

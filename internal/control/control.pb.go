@@ -1093,11 +1093,12 @@ type RegisterResponse struct {
 	state       protoimpl.MessageState `protogen:"open.v1"`
 	Incarnation uint64                 `protobuf:"varint,1,opt,name=incarnation,proto3" json:"incarnation,omitempty"`
 	// master names the run of the master: another means that it was started anew, and knows of no command before.
-	Master                string `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
-	LeaseMilliseconds     uint32 `protobuf:"varint,3,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"`
-	HeartbeatMilliseconds uint32 `protobuf:"varint,4,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
-	GossipAddress         string `protobuf:"bytes,5,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"` // empty: there is no gossip
-	Version               string `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
+	Master                string   `protobuf:"bytes,2,opt,name=master,proto3" json:"master,omitempty"`
+	LeaseMilliseconds     uint32   `protobuf:"varint,3,opt,name=lease_milliseconds,json=leaseMilliseconds,proto3" json:"lease_milliseconds,omitempty"`
+	HeartbeatMilliseconds uint32   `protobuf:"varint,4,opt,name=heartbeat_milliseconds,json=heartbeatMilliseconds,proto3" json:"heartbeat_milliseconds,omitempty"`
+	GossipAddress         string   `protobuf:"bytes,5,opt,name=gossip_address,json=gossipAddress,proto3" json:"gossip_address,omitempty"` // empty: there is no gossip
+	Version               string   `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
+	Places                []string `protobuf:"bytes,7,rep,name=places,proto3" json:"places,omitempty"` // of the master's own: its state, results and checkpoints. No graph is read or saved there
 	unknownFields         protoimpl.UnknownFields
 	sizeCache             protoimpl.SizeCache
 }
@@ -1172,6 +1173,13 @@ func (x *RegisterResponse) GetVersion() string {
 		return x.Version
 	}
 	return ""
+}
+
+func (x *RegisterResponse) GetPlaces() []string {
+	if x != nil {
+		return x.Places
+	}
+	return nil
 }
 
 type ReportExitRequest struct {
@@ -8016,8 +8024,9 @@ func (x *ListJobsRequest) GetEnded() bool {
 
 type ListJobsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"` // oldest first
+	Jobs          []*Job                 `protobuf:"bytes,1,rep,name=jobs,proto3" json:"jobs,omitempty"` // oldest first, with short reasons, and without what is large
 	Now           *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=now,proto3" json:"now,omitempty"`
+	More          uint32                 `protobuf:"varint,3,opt,name=more,proto3" json:"more,omitempty"` // older ones, for which there is no room in a message
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8064,6 +8073,13 @@ func (x *ListJobsResponse) GetNow() *timestamppb.Timestamp {
 		return x.Now
 	}
 	return nil
+}
+
+func (x *ListJobsResponse) GetMore() uint32 {
+	if x != nil {
+		return x.More
+	}
+	return 0
 }
 
 type GetJobRequest struct {
@@ -9074,6 +9090,7 @@ func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
 type ListGraphsResponse struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Graphs        []*Graph               `protobuf:"bytes,1,rep,name=graphs,proto3" json:"graphs,omitempty"`
+	More          uint32                 `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"` // for which there is no room in a message
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9113,6 +9130,13 @@ func (x *ListGraphsResponse) GetGraphs() []*Graph {
 		return x.Graphs
 	}
 	return nil
+}
+
+func (x *ListGraphsResponse) GetMore() uint32 {
+	if x != nil {
+		return x.More
+	}
+	return 0
 }
 
 type InspectGraphRequest struct {
@@ -9819,6 +9843,7 @@ type StatusResponse struct {
 	Stale         uint64                 `protobuf:"varint,12,opt,name=stale,proto3" json:"stale,omitempty"`                                      // messages of workers that fitted nothing that was waited for
 	Quotas        []*QuotaUse            `protobuf:"bytes,13,rep,name=quotas,proto3" json:"quotas,omitempty"`                                     // where there are some: by owner
 	Stragglers    uint64                 `protobuf:"varint,14,opt,name=stragglers,proto3" json:"stragglers,omitempty"`                            // moves of jobs away from workers that were slow, since the start
+	More          uint32                 `protobuf:"varint,15,opt,name=more,proto3" json:"more,omitempty"`                                        // jobs, graphs and workers for which there is no room in a message
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -9947,6 +9972,13 @@ func (x *StatusResponse) GetQuotas() []*QuotaUse {
 func (x *StatusResponse) GetStragglers() uint64 {
 	if x != nil {
 		return x.Stragglers
+	}
+	return 0
+}
+
+func (x *StatusResponse) GetMore() uint32 {
+	if x != nil {
+		return x.More
 	}
 	return 0
 }
@@ -10449,14 +10481,15 @@ const file_control_proto_rawDesc = "" +
 	"\aspilled\x18\x03 \x01(\x04R\aspilled\"?\n" +
 	"\aProgram\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
-	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\xf3\x01\n" +
+	"\vfingerprint\x18\x02 \x01(\tR\vfingerprint\"\x8b\x02\n" +
 	"\x10RegisterResponse\x12 \n" +
 	"\vincarnation\x18\x01 \x01(\x04R\vincarnation\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12-\n" +
 	"\x12lease_milliseconds\x18\x03 \x01(\rR\x11leaseMilliseconds\x125\n" +
 	"\x16heartbeat_milliseconds\x18\x04 \x01(\rR\x15heartbeatMilliseconds\x12%\n" +
 	"\x0egossip_address\x18\x05 \x01(\tR\rgossipAddress\x12\x18\n" +
-	"\aversion\x18\x06 \x01(\tR\aversion\"{\n" +
+	"\aversion\x18\x06 \x01(\tR\aversion\x12\x16\n" +
+	"\x06places\x18\a \x03(\tR\x06places\"{\n" +
 	"\x11ReportExitRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12 \n" +
 	"\vincarnation\x18\x02 \x01(\x04R\vincarnation\x12\x16\n" +
@@ -11065,10 +11098,11 @@ const file_control_proto_rawDesc = "" +
 	"\x11ConfirmJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"'\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
-	"\x05ended\x18\x01 \x01(\bR\x05ended\"o\n" +
+	"\x05ended\x18\x01 \x01(\bR\x05ended\"\x83\x01\n" +
 	"\x10ListJobsResponse\x12-\n" +
 	"\x04jobs\x18\x01 \x03(\v2\x19.superstep.control.v1.JobR\x04jobs\x12,\n" +
-	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\"\x1f\n" +
+	"\x03now\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x03now\x12\x12\n" +
+	"\x04more\x18\x03 \x01(\rR\x04more\"\x1f\n" +
 	"\rGetJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"_\n" +
 	"\x0fWatchJobRequest\x12\x0e\n" +
@@ -11150,9 +11184,10 @@ const file_control_proto_rawDesc = "" +
 	"\x05notes\x18\x14 \x03(\tR\x05notes\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
 	"\x05named\x18\x12 \x01(\bR\x05named\"\x13\n" +
-	"\x11ListGraphsRequest\"I\n" +
+	"\x11ListGraphsRequest\"]\n" +
 	"\x12ListGraphsResponse\x123\n" +
-	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\")\n" +
+	"\x06graphs\x18\x01 \x03(\v2\x1b.superstep.control.v1.GraphR\x06graphs\x12\x12\n" +
+	"\x04more\x18\x02 \x01(\rR\x04more\")\n" +
 	"\x13InspectGraphRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"&\n" +
 	"\x10DropGraphRequest\x12\x12\n" +
@@ -11198,7 +11233,7 @@ const file_control_proto_rawDesc = "" +
 	"\x12ListWorkersRequest\"M\n" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\"\x0f\n" +
-	"\rStatusRequest\"\xa4\x04\n" +
+	"\rStatusRequest\"\xb8\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -11217,7 +11252,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06quotas\x18\r \x03(\v2\x1e.superstep.control.v1.QuotaUseR\x06quotas\x12\x1e\n" +
 	"\n" +
 	"stragglers\x18\x0e \x01(\x04R\n" +
-	"stragglers\"\x99\x02\n" +
+	"stragglers\x12\x12\n" +
+	"\x04more\x18\x0f \x01(\rR\x04more\"\x99\x02\n" +
 	"\bQuotaUse\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
 	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +

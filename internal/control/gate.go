@@ -87,6 +87,9 @@ func (g *Gate) Caller(r *http.Request) (Caller, error) {
 	if g.TLS != nil {
 		if err = errNobody; r.TLS != nil {
 			who, wrong := g.TLS.Identify(r.TLS, checked(r.Context()))
+			if wrong == nil && certs.Reserved(who.Name) {
+				wrong = fmt.Errorf("the name of the certificate, %s, stands for callers that have none", who.Name)
+			}
 			if wrong == nil {
 				if caller.Name, caller.Roles, caller.shown, err = who.Name, who.Roles, who.Roles, nil; who.Roles.Has(certs.Operator) {
 					caller.Roles |= Reading

@@ -2,12 +2,20 @@ package control
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
 	"errors"
 	"io"
 	"log/slog"
+	"math/big"
 	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -329,4 +337,47 @@ func clientHello(t *testing.T) []byte {
 		t.Fatal(err)
 	}
 	return buffer[:n]
+}
+
+// TestReservedNamesAreNobodys: a certificate whose name stands for callers without one is refused,
+// whichever tool has issued it, and owns nothing of theirs.
+func TestReservedNamesAreNobodys(t *testing.T) {
+	a := newAuthority(t)
+	pair, err := tls.LoadX509KeyPair(filepath.Join(a.dir, "ca.pem"), filepath.Join(a.dir, "ca-key.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	parent, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	role := &url.URL{Scheme: "superstep", Opaque: "role:client"}
+	gate := &Gate{Credentials: Credentials{TLS: a.files("m", certs.Master, 5, a)}}
+	for name, want := range map[string]bool{"alice": true, "token": false, "browser": false, "anyone": false} {
+		if _, err := certs.Issue(a.dir, t.TempDir(), certs.Request{Name: name, Roles: certs.Client, Days: 5}); (err == nil) != want {
+			t.Errorf("issue %s: %v", name, err)
+		}
+		template := &x509.Certificate{
+			SerialNumber: big.NewInt(7), Subject: pkix.Name{CommonName: name}, URIs: []*url.URL{role},
+			NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth},
+		}
+		der, err := x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, pair.PrivateKey)
+		if err != nil {
+			t.Fatal(err)
+		}
+		leaf, err := x509.ParseCertificate(der)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := httptest.NewRequest("GET", "/", nil)
+		r.TLS = &tls.ConnectionState{PeerCertificates: []*x509.Certificate{leaf}}
+		caller, err := gate.Caller(r)
+		if (err == nil) != want || want != (caller.Owner() == name) {
+			t.Errorf("%s: found %v, %v", name, caller, err)
+		}
+	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/escape"
 )
 
 // mostPairs is between how many workers of no site each pair has a line.
@@ -44,7 +46,7 @@ func networkTable(w io.Writer, workers []*Worker) {
 		if x.Traffic {
 			since += ", and by traffic since"
 		}
-		fmt.Fprintf(w, "%s\t%.3g MB/s\t%.3g ms\t%s\t\n", name, x.BytesPerSecond/1e6, 1e3*x.DelaySeconds, since)
+		escape.Printf(w, "%s\t%.3g MB/s\t%.3g ms\t%s\t\n", name, x.BytesPerSecond/1e6, 1e3*x.DelaySeconds, since)
 	}
 }
 

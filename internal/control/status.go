@@ -8,13 +8,14 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
 // StatusText words a status for people: the master's page and the command line show the same.
 func StatusText(s *StatusResponse) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
+	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
 		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second), count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Workers) == 0 {
@@ -23,7 +24,7 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t, "\nWORKER\tSTATE\tCORES\tMEMORY\tHELD\tSITE\tDATA\tHEARD\tINCARNATION\t")
 	}
 	for _, w := range s.Workers {
-		fmt.Fprintf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), dash(w.Site), dash(w.DataAddress),
+		escape.Printf(t, "%s\t%s\t%d\t%s\t%s\t%s\t%s\t%.1f s ago\t%d\t%s\n", w.Name, w.StateText(), w.Cores, mem.Text(int64(w.Limit())), w.heldText(), dash(w.Site), dash(w.DataAddress),
 			w.HeardSeconds, w.Incarnation, w.Reason)
 	}
 	networkTable(t, s.Workers)
@@ -38,8 +39,16 @@ func StatusText(s *StatusResponse) string {
 		fmt.Fprintln(t)
 		jobsTable(t, s.Jobs, s.Now.AsTime())
 	}
+	moreLine(t, s.More)
 	_ = t.Flush()
 	return trimLines(b.String())
+}
+
+// moreLine says that something is left out.
+func moreLine(t *tabwriter.Writer, n uint32) {
+	if n > 0 {
+		fmt.Fprintf(t, "and %d more, for which a list has no room\n", n)
+	}
 }
 
 // Limit returns how many bytes of memory a worker may take, or had free at the start where it has no budget.
@@ -83,7 +92,7 @@ func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
 		if u.TimeQuotaSeconds > 0 {
 			limit = timeText(time.Duration(u.TimeQuotaSeconds * float64(time.Second)))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner, of(fmt.Sprint(u.Queued), number(u.QueuedQuota)), of(fmt.Sprint(u.Running), number(u.RunningQuota)),
+		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\t\n", u.Owner, of(fmt.Sprint(u.Queued), number(u.QueuedQuota)), of(fmt.Sprint(u.Running), number(u.RunningQuota)),
 			of(mem.Text(int64(u.ResultBytes)), bytes(u.ResultBytesQuota)), limit)
 	}
 }
@@ -96,28 +105,26 @@ func JobsText(l *ListJobsResponse) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	jobsTable(t, l.Jobs, l.Now.AsTime())
+	moreLine(t, l.More)
 	_ = t.Flush()
 	return trimLines(b.String())
 }
 
 func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 	owners := slices.ContainsFunc(jobs, func(j *Job) bool { return Named(j.Owner) })
-	owner := func(of string) string { // where there are several
-		if owners {
-			return dash(of) + "\t"
-		}
-		return ""
-	}
 	urgent := slices.ContainsFunc(jobs, func(j *Job) bool { return j.priorityText() != "normal" })
-	priority := func(text string) string { // where there are several
-		if urgent {
-			return text + "\t"
+	row := func(job, state, program, graph, owner, priority, supersteps, workers, submitted, took, reason string) {
+		escape.Printf(t, "%s\t%s\t%s\t%s\t", job, state, program, graph)
+		if owners { // there are several
+			escape.Printf(t, "%s\t", owner)
 		}
-		return ""
+		if urgent { // so are there
+			escape.Printf(t, "%s\t", priority)
+		}
+		escape.Printf(t, "%s\t%s\t%s\t%s\t%s\n", supersteps, workers, submitted, took, reason)
 	}
-	fmt.Fprintln(t, "JOB\tSTATE\tPROGRAM\tGRAPH\t"+owner("OWNER")+priority("PRIORITY")+"SUPERSTEPS\tWORKERS\tSUBMITTED\tTOOK\t")
+	row("JOB", "STATE", "PROGRAM", "GRAPH", "OWNER", "PRIORITY", "SUPERSTEPS", "WORKERS", "SUBMITTED", "TOOK", "")
 	for _, j := range jobs {
-		graph := j.Spec.Origin()
 		took := "-"
 		switch {
 		case j.Started == nil:
@@ -126,8 +133,8 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		default:
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s%s%d\t%d\t%s ago\t%s\t%s\n", j.Id, j.State.Detail(), j.Spec.GetProgram(), graph, owner(j.Owner), priority(j.priorityText()), j.Supersteps, len(j.Workers),
-			timeText(now.Sub(j.Submitted.AsTime())), took, j.Reason)
+		row(j.Id, j.State.Detail(), j.Spec.GetProgram(), j.Spec.Origin(), dash(j.Owner), j.priorityText(),
+			fmt.Sprint(j.Supersteps), fmt.Sprint(len(j.Workers)), timeText(now.Sub(j.Submitted.AsTime()))+" ago", took, j.Reason)
 	}
 }
 
@@ -141,13 +148,14 @@ func (j *Job) priorityText() string {
 }
 
 // GraphsText words a list of graphs.
-func GraphsText(graphs []*Graph) string {
-	if len(graphs) == 0 {
+func GraphsText(l *ListGraphsResponse) string {
+	if len(l.Graphs) == 0 {
 		return "no graphs\n"
 	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	graphsTable(t, graphs)
+	graphsTable(t, l.Graphs)
+	moreLine(t, l.More)
 	_ = t.Flush()
 	return trimLines(b.String())
 }
@@ -166,7 +174,7 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 		if g.State != GraphState_GRAPH_STATE_FAILED {
 			memory = mem.Text(int64(g.Bytes))
 		}
-		fmt.Fprintf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
+		escape.Printf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
 			g.Source.GetInput(), g.Reason)
 	}
 }
@@ -179,8 +187,8 @@ func GraphText(g *Graph) string {
 	if g.Reason != "" {
 		state += ": " + g.Reason
 	}
-	fmt.Fprintf(t, "graph\t%s, %s\n", g.Name, state)
-	fmt.Fprintf(t, "source\t%s\n", g.Source.GetInput())
+	escape.Printf(t, "graph\t%s, %s\n", g.Name, state)
+	escape.Printf(t, "source\t%s\n", g.Source.GetInput())
 	if g.State == GraphState_GRAPH_STATE_READY {
 		kind, weights := "undirected", "without weights"
 		if g.Directed {
@@ -189,13 +197,13 @@ func GraphText(g *Graph) string {
 		if g.Weighted {
 			weights = "with weights"
 		}
-		fmt.Fprintf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
-		fmt.Fprintf(t, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
-		fmt.Fprintf(t, "loaded in\t%s\n", timeText(time.Duration(g.LoadSeconds*float64(time.Second))))
+		escape.Printf(t, "holds\t%s, %s, %s, %s\n", count(g.Vertices, "vertex", "vertices"), count(g.Edges, "edge", "edges"), kind, weights)
+		escape.Printf(t, "memory\t%s on all workers\n", mem.Text(int64(g.Bytes)))
+		escape.Printf(t, "loaded in\t%s\n", timeText(time.Duration(g.LoadSeconds*float64(time.Second))))
 	}
-	fmt.Fprintf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
+	escape.Printf(t, "grid\t%dx%d\n", g.Rows, g.Columns)
 	for _, p := range g.Placements {
-		fmt.Fprintf(t, "partition %d\t%s\n", p.Partition, p.Worker)
+		escape.Printf(t, "partition %d\t%s\n", p.Partition, p.Worker)
 	}
 	_ = t.Flush()
 	return trimLines(b.String())

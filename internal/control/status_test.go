@@ -55,3 +55,32 @@ func TestQuotasOfStatus(t *testing.T) {
 		}
 	}
 }
+
+// TestTablesForgeNothing: names, paths and reasons of others are shown in their row, in a bounded
+// length, and are not obeyed.
+func TestTablesForgeNothing(t *testing.T) {
+	evil := "\x1b[31mEVIL\u202e\nforged  done\tx" + strings.Repeat("y", 1<<20)
+	spec := &JobSpec{Program: evil, Source: &GraphSource{Input: evil}}
+	jobs := []*Job{{Id: evil, Spec: spec, Owner: evil, Reason: evil, Submitted: timestamppb.Now()}}
+	graphs := []*Graph{{
+		Name: evil, Source: spec.Source, Reason: evil, Progress: &Progress{Stage: evil},
+		Placements: []*Placement{{Worker: evil}},
+	}}
+	worker := &Worker{Name: evil, Site: evil, DataAddress: evil, Reason: evil, State: WorkerState_WORKER_STATE_REGISTERED}
+	worker.Ways = []*Way{{Worker: evil}}
+	status := &StatusResponse{
+		Master: evil, Version: evil, Workers: []*Worker{worker}, Graphs: graphs, Jobs: jobs,
+		Quotas: []*QuotaUse{{Owner: evil}}, Now: timestamppb.Now(),
+	}
+	for name, text := range map[string]string{
+		"status": StatusText(status), "jobs": JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}),
+		"graphs": GraphsText(&ListGraphsResponse{Graphs: graphs}), "graph": GraphText(graphs[0]),
+	} {
+		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") || len(text) > 64<<10 {
+			t.Errorf("%s: found %d bytes: %.300q", name, len(text), text)
+		}
+		if !strings.Contains(text, `\x1b[31mEVIL\u202e\nforged  done\tx`) {
+			t.Errorf("%s: found %.300q, expected the text with escapes", name, text)
+		}
+	}
+}

@@ -54,7 +54,11 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	if !strings.ContainsAny(name, "*?[") {
 		return []string{name}, nil // who opens it says that it is not there
 	}
-	all, err := filepath.Glob(name)
+	pattern, err := store.RootsOf(ctx).Path(name)
+	if err != nil {
+		return nil, err
+	}
+	all, err := filepath.Glob(pattern)
 	if err != nil {
 		return nil, fileFault(name, "a pattern that is none ("+err.Error()+")", "* ? and [a-z] in a name")
 	}

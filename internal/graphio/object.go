@@ -27,7 +27,7 @@ type input interface {
 // stat is os.Stat, also of an object in S3.
 func stat(ctx context.Context, path string) (fs.FileInfo, error) {
 	if !store.IsS3(path) {
-		return os.Stat(path)
+		return (*store.Roots)(nil).Stat(path)
 	}
 	_, o, err := find(ctx, path)
 	if err != nil {
@@ -49,17 +49,22 @@ func Absolute(path string) (string, error) {
 		if part == "" || store.IsS3(part) {
 			continue
 		}
-		full, err := filepath.Abs(part)
+		part, err := store.Local(part)
 		if err != nil {
 			return "", err
 		}
-		parts[i] = full
+		if parts[i], err = filepath.Abs(part); err != nil {
+			return "", err
+		}
 	}
 	return strings.Join(parts, ","), nil
 }
 
 // find returns the object of a name s3://BUCKET/NAME, and the store that has it.
 func find(ctx context.Context, path string) (store.Store, store.Object, error) {
+	if err := store.RootsOf(ctx).Check(path); err != nil {
+		return nil, store.Object{}, err
+	}
 	bucket, name := store.SplitS3(path)
 	s, err := store.Open(bucket)
 	if err != nil {

@@ -27,7 +27,7 @@ var (
 // file is an input file, open, and its content as a stream. Whoever reads a plain regular file may also go by offset.
 type file struct {
 	path  string
-	roots store.Roots // that it is below, if it must be
+	roots *store.Roots // that it is below, if it must be
 	f     input
 	info  fs.FileInfo
 	codec codec

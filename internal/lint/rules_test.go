@@ -23,7 +23,7 @@ const module = "github.com/superstep-go/superstep"
 var layers = [...][]string{
 	{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/names", "internal/statefile", "internal/figure", "internal/buildinfo",
-		"internal/invariants", "internal/laxgc", "internal/faults", "internal/lint", "internal/store", "internal/store/s3", "internal/store/storetest", "internal/checkpoint", "internal/certs", "internal/backup", "internal/standby",
+		"internal/invariants", "internal/laxgc", "internal/faults", "internal/lint", "internal/store", "internal/store/s3", "internal/store/storetest", "internal/checkpoint", "internal/escape", "internal/certs", "internal/backup", "internal/standby",
 	},
 	{"internal/kernel", "pregel", "internal/plans", "plan", "internal/laws", "internal/edges", "internal/trace", "internal/transport"},
 	{

@@ -22,13 +22,20 @@ func inMemory(dir string) bool {
 	return unix.Statfs(dir, &s) == nil && (int64(s.Type) == tmpfs || int64(s.Type) == ramfs)
 }
 
-// diskFree returns how many bytes a directory's file system has for this process.
-func diskFree(dir string) int64 {
+// DiskRoom returns how many bytes a directory's file system has for this process, and has in all; 0 if
+// that is not known.
+func DiskRoom(dir string) (free, total int64) {
 	var s unix.Statfs_t
 	if unix.Statfs(dir, &s) != nil {
-		return 0
+		return 0, 0
 	}
-	return int64(s.Bavail) * s.Bsize
+	return int64(s.Bavail) * s.Bsize, int64(s.Blocks) * s.Bsize
+}
+
+// diskFree returns how many bytes a directory's file system has for this process.
+func diskFree(dir string) int64 {
+	free, _ := DiskRoom(dir)
+	return free
 }
 
 // spillFile maps a new file of so many zeroed bytes, to be read and written. Its room on the disk is taken now: where there is none a write to

@@ -166,3 +166,37 @@ func TestUploads(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestDiskKeepsAReserve: objects of workers leave 1 GiB of the master's disk free, or a tenth of a
+// smaller one, also those that are on their way together.
+func TestDiskKeepsAReserve(t *testing.T) {
+	for _, c := range []struct{ free, total, size int64 }{
+		{10 << 30, 100 << 30, 9 << 30}, {2 << 30, 10 << 30, 1 << 30}, {100 << 20, 500 << 20, 50 << 20}, {1 << 40, 1 << 40, 1<<40 - 1<<30},
+	} {
+		s := &Server{room: func() (int64, int64) { return c.free, c.total }}
+		if !s.fits(c.size) || s.fits(c.size+1) {
+			t.Errorf("%d bytes of %d free of %d: found %v, and %v for one more", c.size, c.free, c.total, s.fits(c.size), s.fits(c.size+1))
+		}
+		s.uploads = map[string]*upload{"u": {size: 100}}
+		if s.fits(c.size) || !s.fits(c.size-100) {
+			t.Errorf("%d bytes of %d free of %d beside others", c.size, c.free, c.total)
+		}
+	}
+	dir, err := store.OpenDir(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewServer(dir)
+	defer s.Close()
+	s.room = func() (int64, int64) { return 200, 1000 }
+	for _, q := range []*control.PutObjectRequest{
+		{Name: "a", Size: 101, Data: make([]byte, 101)}, {Name: "b", Size: 101, Data: make([]byte, 101), Absent: true}, {Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
+	} {
+		if _, err := s.PutObject(t.Context(), connect.NewRequest(q)); connect.CodeOf(err) != connect.CodeResourceExhausted {
+			t.Errorf("%s: found %v", q.Name, err)
+		}
+	}
+	if _, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte, 100)})); err != nil {
+		t.Error(err)
+	}
+}

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -24,11 +25,13 @@ const (
 	mostListed = 4096        // objects in a message
 	most       = 256         // uploads under way
 	idle       = time.Minute // between two pieces of an upload
+	reserve    = 1 << 30     // bytes of the disk that stay free, or a tenth of a smaller one: the master's state is there too
 )
 
 // Server answers the calls for the objects of a directory. The zero value has none, and refuses all of them.
 type Server struct {
-	dir *store.Dir
+	dir  *store.Dir
+	room func() (free, total int64) // of the disk; a total of 0 is not known
 
 	mu      sync.Mutex
 	uploads map[string]*upload
@@ -50,7 +53,10 @@ type upload struct {
 }
 
 // NewServer serves the objects of a directory. Close it when done.
-func NewServer(dir *store.Dir) *Server { return &Server{dir: dir, uploads: map[string]*upload{}} }
+func NewServer(dir *store.Dir) *Server {
+	room := func() (free, total int64) { return mem.DiskRoom(dir.String()) }
+	return &Server{dir: dir, room: room, uploads: map[string]*upload{}}
+}
 
 var errNone = connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps no objects: it was started without --data"))
 
@@ -84,6 +90,8 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 		return invalid("bytes %d to %d of an object of %d", m.Offset, m.Offset+n, m.Size)
 	case m.Absent && n != m.Size:
 		return invalid("%d bytes of an object of %d that is to be stored at once", n, m.Size)
+	case m.Offset == 0 && !s.fits(m.Size):
+		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
 	case m.Absent:
 		return s.dir.PutIfAbsent(ctx, m.Name, m.Data)
 	case n == m.Size:
@@ -115,6 +123,17 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// fits reports whether an object leaves the reserve of the disk, beside what others on their way still need.
+func (s *Server) fits(size int64) bool {
+	free, total := s.room()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, u := range s.uploads {
+		free -= u.size // what has come of it counts twice
+	}
+	return total == 0 || size <= free-min(reserve, total/10)
 }
 
 // upload returns that which a piece belongs to: a new one of the first.

@@ -22,7 +22,10 @@ func Is(name string) bool {
 	if filepath.Base(name) == ManifestName {
 		return true
 	}
-	_, err := os.Stat(filepath.Join(name, ManifestName))
+	name, err := store.Local(name)
+	if err == nil {
+		_, err = os.Stat(filepath.Join(name, ManifestName))
+	}
 	return err == nil
 }
 

@@ -20,11 +20,13 @@ import (
 	"github.com/superstep-go/superstep/internal/faults"
 )
 
-// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it.
+// Dir is a store in a directory. Nothing outside of it is read or written, also by links in it. What it makes is its user's alone, or
+// as the process has it (umask) if it is shared.
 type Dir struct {
-	path string
-	root *os.Root
-	made string // the uppermost directory that OpenDir has made; "" is none
+	path   string
+	shared bool
+	root   *os.Root
+	made   string // the uppermost directory that OpenDir has made; "" is none
 
 	swept sync.Map // directories, once something is written there
 }
@@ -35,8 +37,24 @@ const (
 	left      = 24 * time.Hour
 )
 
+// Modes of what is made.
+const (
+	dirMode  fs.FileMode = 0o700
+	fileMode fs.FileMode = 0o600
+)
+
+// mode is the mode of what is made; what is shared is for the group and others too.
+func (d *Dir) mode(own fs.FileMode) fs.FileMode {
+	if d.shared {
+		return own | own>>3 | own>>6
+	}
+	return own
+}
+
 // OpenDir returns the store in a directory, which is made if there is none.
-func OpenDir(dir string) (*Dir, error) {
+func OpenDir(dir string) (*Dir, error) { return openDir(&Dir{}, dir) }
+
+func openDir(d *Dir, dir string) (*Dir, error) {
 	full, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -48,14 +66,15 @@ func OpenDir(dir string) (*Dir, error) {
 		}
 		made = at
 	}
-	if err := os.MkdirAll(full, 0o777); err != nil {
+	if err := os.MkdirAll(full, d.mode(dirMode)); err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(full)
 	if err != nil {
 		return nil, err
 	}
-	return &Dir{path: full, root: root, made: made}, nil
+	d.path, d.root, d.made = full, root, made
+	return d, nil
 }
 
 // String returns the directory's path.
@@ -102,7 +121,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 		return err
 	}
 	dir := path.Dir(name)
-	if err := d.root.MkdirAll(dir, 0o777); err != nil {
+	if err := d.root.MkdirAll(dir, d.mode(dirMode)); err != nil {
 		return Failed("write", d, name, err)
 	}
 	d.sweep(dir)
@@ -122,7 +141,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 
 // fill writes a file of so many bytes, to the disk.
 func (d *Dir) fill(ctx context.Context, name string, data io.Reader, size int64) (err error) {
-	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	f, err := d.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, d.mode(fileMode))
 	if err != nil {
 		return err
 	}

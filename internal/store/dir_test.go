@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,54 @@ func TestLeftBehind(t *testing.T) {
 	}
 	for o := range d.List(t.Context(), "a/.") {
 		t.Errorf("found %q in the list", o.Name)
+	}
+}
+
+// TestModes: what a store makes is its user's alone. Snapshots, which roots open, are as the process
+// has them.
+func TestModes(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such modes here")
+	}
+	base := t.TempDir()
+	places := map[string]fs.FileMode{}
+	put := func(s store.Store, err error) {
+		if err == nil {
+			err = s.Put(t.Context(), "sub/a", strings.NewReader("x"), 1)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		store.Close(s)
+	}
+	roots, err := store.NewRoots([]string{base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(store.Open(filepath.Join(base, "own/place")))
+	put(roots.Make("shared/place"))
+	put((*store.Roots)(nil).Make(filepath.Join(base, "here/place")))
+	places["own"] = 0o700
+	places["shared"], places["here"] = 0o777, 0o777
+	file := filepath.Join(base, "umask")
+	if err := os.WriteFile(file, nil, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, mode := range places {
+		mode &= info.Mode().Perm()
+		for _, path := range []string{name, name + "/place", name + "/place/sub", name + "/place/sub/a"} {
+			want := mode
+			if strings.HasSuffix(path, "/a") {
+				want &= 0o666
+			}
+			if info, err := os.Stat(filepath.Join(base, path)); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: found %v, %v, expected %v", path, info.Mode(), err, want)
+			}
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -59,7 +60,7 @@ func TestRoots(t *testing.T) {
 			t.Errorf("check %s: %v", name, err)
 		}
 	}
-	for _, name := range []string{"/etc/passwd", "etc/passwd", "file:///etc/passwd", "/proc/self/environ", "/dev/zero", "", ".", base} {
+	for _, name := range []string{"/etc/passwd", "../secret", "file:///etc/passwd", "/proc/self/environ", "/dev/zero", base, "deep/../../secret"} {
 		if _, err := roots.OpenFile(name, os.O_RDONLY); !errors.Is(err, ErrOutside) {
 			t.Errorf("%q: %v", name, err)
 		}
@@ -82,6 +83,22 @@ func TestRoots(t *testing.T) {
 			t.Errorf("%s was made outside", name)
 		}
 	}
+	for _, name := range []string{"a.el", "deep/b.el", "file://" + base + "/graphs/a.el", "file://localhost" + base + "/more/c.el"} { // below the first root
+		if err := roots.Check(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := roots.Stat(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"http://host/a.el", "file://host/a.el", "ftp://h/x", "master://checkpoints/x"} {
+		if _, err := roots.Make(name); err == nil || !strings.Contains(err.Error(), "expected a path, file:///PATH or s3://BUCKET/NAME") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := Open(name); err == nil {
+			t.Errorf("%s was opened", name)
+		}
+	}
 	s, err := roots.Open(filepath.Join(base, "graphs/deep"))
 	if err != nil {
 		t.Fatal(err)
@@ -90,10 +107,7 @@ func TestRoots(t *testing.T) {
 	if _, err := Stat(t.Context(), s, "b.el"); err != nil {
 		t.Error(err)
 	}
-	if got := RootsOf(Confine(context.Background(), roots)); len(got) != 2 {
-		t.Error(got)
-	}
-	if got := RootsOf(Confine(context.Background(), nil)); got != nil {
+	if got := RootsOf(Confine(context.Background(), roots)); got != roots {
 		t.Error(got)
 	}
 	if _, err := NewRoots([]string{filepath.Join(base, "secret")}); err == nil && runtime.GOOS == "linux" {
@@ -154,4 +168,92 @@ func TestRootsUnderARace(t *testing.T) {
 	close(done)
 	<-ended
 	t.Logf("opened %d times", opened)
+}
+
+// TestHidden: what is hidden is not opened by any name: by links, hard links, below it, or above it
+// as a store.
+func TestHidden(t *testing.T) {
+	base := t.TempDir()
+	for path, text := range map[string]string{"own/results/1/part": "1 2", "own/key": "k", "graphs/a.el": "1 2"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(base, path)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(base, path), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"graphs/link": "../own/results", "graphs/deeper": "../own/results/1"} {
+		if err := os.Symlink(to, filepath.Join(base, link)); err != nil {
+			t.Skip("there are no links here:", err)
+		}
+	}
+	if err := os.Link(filepath.Join(base, "own/key"), filepath.Join(base, "graphs/hard.el")); err != nil {
+		t.Skip("there are no hard links here:", err)
+	}
+	roots, err := NewRoots([]string{base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"own/results/1/part", "graphs/hard.el", "graphs/link/1/part", "graphs/deeper/part"} {
+		if _, err := roots.Stat(name); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	t.Chdir(base)
+	roots.Hide("", filepath.Join(base, "own/results"), filepath.Join(base, "own/key"), filepath.Join(base, "own/later"))
+	for _, name := range []string{
+		"own/results", "own/results/1/part", "own/results/1", "graphs/hard.el", "own/key", "graphs/link/1/part", "graphs/deeper/part",
+		"own/results/none", "own/later/none", "graphs/../own/key",
+	} {
+		if _, err := roots.OpenFile(name, os.O_RDONLY); !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := roots.Check(name); !errors.Is(err, ErrOutside) {
+			t.Errorf("check %s: %v", name, err)
+		}
+	}
+	for _, name := range []string{"own", "own/later", "own/later/new", "own/results", "graphs/link/new", "."} {
+		if _, err := roots.Make(name); !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(base, "own/later")); err == nil {
+		t.Error("own/later was made")
+	}
+	if _, err := roots.Stat("graphs/a.el"); err != nil {
+		t.Error(err)
+	}
+	for secret, want := range map[string]bool{"own/key": true, "graphs/hard.el": true, "nowhere": true, "../key": false} {
+		if err := roots.Hold(filepath.Join(base, secret)); (err != nil) != want {
+			t.Errorf("%s: %v", secret, err)
+		}
+	}
+}
+
+// TestRootsOfObjects: objects are opened below the places that are listed, whole names of them, and
+// not where something is hidden.
+func TestRootsOfObjects(t *testing.T) {
+	roots, err := NewRoots([]string{"s3://all", "s3://some/graphs/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots.Hide("s3://all/checkpoints/")
+	for name, want := range map[string]bool{
+		"s3://all/x": true, "s3://all": true, "s3://all/": true, "s3://some/graphs/x": true, "s3://some/graphs": true, "s3://all/checkpoints2/x": true,
+		"s3://some/graphs2/x": false, "s3://some/x": false, "s3://some": false, "s3://all2/x": false, "s3://some/graphs/../x": false,
+		"s3://all/checkpoints/x": false, "s3://all/checkpoints": false, "s3://all/checkpoints/": false, "/etc/passwd": false, "x": false,
+	} {
+		if err := roots.Check(name); (err == nil) != want || err != nil && !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	none, err := NewRoots(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"s3://all/x", "/etc/passwd", "x", "/"} {
+		if err := none.Check(name); !errors.Is(err, ErrOutside) || !strings.Contains(err.Error(), "--data-root") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

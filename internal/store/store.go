@@ -78,6 +78,10 @@ func Open(place string) (Store, error) {
 		}
 		return open(place)
 	}
+	place, err := Local(place)
+	if err != nil {
+		return nil, err
+	}
 	d, err := OpenDir(place)
 	if err != nil {
 		return nil, err
@@ -88,7 +92,11 @@ func Open(place string) (Store, error) {
 // Existing is Open of a place that is there already: a directory is not made.
 func Existing(place string) (Store, error) {
 	if !IsS3(place) {
-		info, err := os.Stat(place)
+		path, err := Local(place)
+		if err != nil {
+			return nil, err
+		}
+		info, err := os.Stat(path)
 		if err != nil {
 			return nil, err
 		}

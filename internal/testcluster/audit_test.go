@@ -36,6 +36,8 @@ func TestAuditLog(t *testing.T) {
 	id := j.Msg.Id
 	_, _ = alice.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "none\nof them"}}))
 	_, _ = alice.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
+	_, _ = alice.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "g", Source: &control.GraphSource{Input: "path:vertices=\x1b"}}))
+	_, _ = alice.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "/else\nwhere"}))
 	_, _ = alice.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "nowhere"}))
 	if _, err := eve.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); connect.CodeOf(err) != connect.CodePermissionDenied {
 		t.Error(err)
@@ -53,16 +55,16 @@ func TestAuditLog(t *testing.T) {
 	}
 	var found []string
 	for lines := bufio.NewScanner(f); lines.Scan(); {
-		var e struct{ Time, Who, Roles, From, What, Job, Graph, Program, Worker, Outcome string }
+		var e struct{ Time, Who, Roles, From, What, Job, Graph, Source, Place, Program, Worker, Outcome string }
 		if err := json.Unmarshal(lines.Bytes(), &e); err != nil || e.Time == "" || !strings.HasPrefix(e.From, "127.0.0.1:") {
 			t.Errorf("%s: %v", lines.Text(), err)
 		}
 		outcome, _, _ := strings.Cut(e.Outcome, ":")
-		found = append(found, strings.Join([]string{e.Who, e.Roles, e.What, strings.Replace(e.Job, id, "J", 1) + e.Graph + e.Worker, outcome}, "|"))
+		found = append(found, strings.Join([]string{e.Who, e.Roles, e.What, strings.Replace(e.Job, id, "J", 1) + e.Graph + e.Source + e.Place + e.Worker, outcome}, "|"))
 	}
 	want := []string{
 		"all|worker,client,master|register|w0|done", "alice|client|submit|Jpath|done", "alice|client|submit|", "alice|client|cancel|J|done",
-		"alice|client|drop|nowhere|", "||refused||the certificate of eve has the role reader",
+		`alice|client|load|gpath:vertices=\x1b|`, `alice|client|save|g/else\nwhere|`, "alice|client|drop|nowhere|", "||refused||the certificate of eve has the role reader",
 	}
 	for i, w := range want {
 		if i >= len(found) || !strings.HasPrefix(strings.Replace(found[i], ":vertices=100", "", 1), w) {

@@ -140,11 +140,13 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 	o := watching(metrics.New("test"))
 	o.Token, o.MetricsToken = token(all), token(some)
 	c := Start(t, 0, o)
-	c.Worker.HTTPAddress, c.Worker.Site = "10.1.2.3:7710", "rack1"
+	c.Worker.HTTPAddress, c.Worker.Site = "127.0.0.1:7710", "rack1"
 	c.StartWorker("w0")
 	c.Worker.HTTPAddress = ""
 	c.StartWorker("w1") // has no port for it
-	c.Await(2)
+	c.Worker.HTTPAddress = "10.1.2.3:7710"
+	c.StartWorker("w2") // says that it is at another host, which would get the token of Prometheus
+	c.Await(3)
 	at := "http://" + c.Address
 	for _, k := range []struct {
 		path, token string
@@ -178,7 +180,7 @@ func TestWhoMayAskForMetrics(t *testing.T) {
 		Targets []string
 		Labels  map[string]string
 	}
-	if err := json.Unmarshal([]byte(text), &targets); err != nil || len(targets) != 1 || targets[0].Targets[0] != "10.1.2.3:7710" ||
+	if err := json.Unmarshal([]byte(text), &targets); err != nil || len(targets) != 1 || targets[0].Targets[0] != "127.0.0.1:7710" ||
 		targets[0].Labels["worker"] != "w0" || targets[0].Labels["site"] != "rack1" {
 		t.Errorf("found %s, %v", text, err)
 	}

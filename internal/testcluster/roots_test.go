@@ -1,9 +1,11 @@
 package testcluster
 
 import (
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/worker"
 )
 
 // loads tries to load a graph, and returns why that failed, or nothing.
@@ -32,7 +35,7 @@ func (c *Cluster) loads(t *testing.T, name, input string) string {
 // TestJobsNameFilesBelowTheRoots: with roots a worker opens nothing else by the name of a job, whatever way the name takes.
 func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	base := t.TempDir()
-	for name, text := range map[string]string{"graphs/a.el": "1 2\n2 3\n", "secret.el": "7 8\n", "snap/snapshot.json": "{}"} {
+	for name, text := range map[string]string{"graphs/a.el": "1 2\n2 3\n", "graphs/t.csv": "source,target\n1,2\n", "secret.el": "7 8\n", "snap/snapshot.json": "{}"} {
 		full := filepath.Join(base, name)
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
 			t.Fatal(err)
@@ -57,10 +60,146 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 	}
 	for name, input := range map[string]string{
 		"absolute": filepath.Join(base, "secret.el"), "dots": filepath.Join(base, "graphs") + "/../secret.el", "link": filepath.Join(base, "graphs/link.el"),
+		"second": filepath.Join(base, "graphs/a.el") + "," + filepath.Join(base, "secret.el"), "object": "s3://bucket/secret.el",
 		"system": "/etc/passwd", "snapshot": filepath.Join(base, "snap"), "url": "file:///etc/passwd", "proc": "/proc/self/environ",
 	} {
 		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what may be read here: below "+filepath.Join(base, "graphs")+" alone (--data-root)") {
 			t.Errorf("%s: %q", input, why)
+		}
+	}
+	source := &control.GraphSource{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base, "secret.el")}
+	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", Source: source}))
+	if err == nil || !strings.Contains(err.Error(), "outside of what may be read here") {
+		t.Errorf("a file of vertices: %v", err)
+	}
+}
+
+// TestJobsNameNoFilesWithoutRoots: a worker that was told nothing opens no file, and makes none.
+func TestJobsNameNoFilesWithoutRoots(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "group")
+	if err := os.WriteFile(file, []byte("1 2\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	c := Start(t, 0, master.Config{}, programs()...)
+	c.Worker.DataRoots = nil
+	c.StartWorker("w0")
+	c.Await(1)
+	for name, input := range map[string]string{"file": file, "object": "s3://bucket/secret.el", "relative": "group"} {
+		if why := c.loads(t, name, input); !strings.Contains(why, "no file is, until --data-root says which") {
+			t.Errorf("%s: %q", input, why)
+		}
+	}
+	if why := c.loads(t, "g", "path:vertices=10"); why != "" {
+		t.Fatal(why)
+	}
+	place := filepath.Join(t.TempDir(), "new")
+	_, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place}))
+	if err == nil || !strings.Contains(err.Error(), "no file is, until --data-root says which") {
+		t.Errorf("found %v", err)
+	}
+	if _, err := os.Stat(place); err == nil {
+		t.Error("a directory was made")
+	}
+}
+
+// TestOwnFilesAreNoGraphs: results, the state and the checkpoints of a master are no graphs, and no
+// graph is saved among them, though they lie in the data root of the workers.
+func TestOwnFilesAreNoGraphs(t *testing.T) {
+	base := t.TempDir()
+	data, checkpoints := filepath.Join(base, "data"), filepath.Join(base, "checkpoints")
+	if err := os.Mkdir(checkpoints, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := Start(t, 0, master.Config{Options: master.Options{Data: data, Checkpoints: checkpoints}}, programs()...)
+	c.Worker.DataRoots = []string{base}
+	c.StartWorker("w0")
+	c.Await(1)
+	for path, text := range map[string]string{"data/results/x-1/part-00000": "1 2\n", "checkpoints/wcc-x/owner": "1 2\n", "a.el": "1 2\n"} {
+		full := filepath.Join(base, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, input := range map[string]string{
+		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1", "state": "data/state.db",
+		"checkpoint": filepath.Join(checkpoints, "wcc-x/owner"), "pattern": "data/results/*/part-*", "second": "a.el,checkpoints/wcc-x/owner",
+	} {
+		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what may be read here") {
+			t.Errorf("%s: %q", input, why)
+		}
+	}
+	if why := c.loads(t, "g", "a.el"); why != "" {
+		t.Fatal(why)
+	}
+	for _, place := range []string{"data/results/mine", "file://" + data + "/results/mine", "checkpoints", "data", "ftp://host/x"} {
+		if _, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: place})); err == nil {
+			t.Errorf("a graph was saved to %s", place)
+		}
+	}
+	if _, err := c.Client.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "file://" + base + "/saved"})); err != nil {
+		t.Error(err)
+	}
+	if why := c.loads(t, "h", "saved"); why != "" {
+		t.Error(why)
+	}
+	for _, path := range []string{"data/results/mine", "file:", "ftp:"} {
+		if _, err := os.Stat(filepath.Join(base, path)); err == nil {
+			t.Errorf("%s was made", path)
+		}
+	}
+}
+
+// TestResultsAreTheMastersAlone: no other user of the machine reads what jobs have computed.
+func TestResultsAreTheMastersAlone(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there are no such modes here")
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	c := Start(t, 1, master.Config{Options: master.Options{Data: data}}, programs()...)
+	j := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true})
+	c.watch(t, j.Id, nil)
+	files := 0
+	err := filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil && info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: found %v", path, info.Mode())
+		}
+		if strings.Contains(path, "part-") {
+			files++
+		}
+		return err
+	})
+	if err != nil || files == 0 {
+		t.Errorf("found %d parts, %v", files, err)
+	}
+}
+
+// TestKeysLieOutsideOfRoots: a worker whose key or token jobs could read does not begin.
+func TestKeysLieOutsideOfRoots(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "ca", "secret")
+	if err := os.Mkdir(filepath.Dir(secret), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(secret, []byte("0123456789abcdef"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, o := range map[string]worker.Config{
+		"token": {Options: worker.Options{TokenFile: secret}}, "gossip key": {Secrets: []string{secret}},
+	} {
+		o.DataRoots = []string{dir}
+		if _, err := worker.New(o); err == nil || !strings.Contains(err.Error(), "lies in the data root") {
+			t.Errorf("%s: %v", name, err)
+		}
+		o.DataRoots = []string{t.TempDir()}
+		if _, err := worker.New(o); err != nil {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }

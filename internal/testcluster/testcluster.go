@@ -71,7 +71,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	registry := append(engine.Registry{}, programs...) // without the built-in ones, which tests have of their own
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
-		Options: worker.Options{Threads: 1}, Token: m.Token, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
+		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Token: m.Token, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
 	}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
@@ -139,6 +139,9 @@ func (c *Cluster) StartWorker(name string) *Process {
 	wires := &wires{}
 	o := c.Worker
 	o.Name, o.Master, o.Dial, o.Listener = name, cmp.Or(c.Address, "127.0.0.1:1"), wires.dial, &wiredListener{l.(*net.TCPListener), wires}
+	if o.TLS != nil && len(o.DataRoots) > 0 && o.DataRoots[0] == "/" {
+		o.DataRoots = nil // the keys of tests are files too
+	}
 	w, err := worker.New(o)
 	if err != nil {
 		c.T.Fatal(err)

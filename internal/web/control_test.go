@@ -160,7 +160,7 @@ func TestRequestsThatChangeSomething(t *testing.T) {
 		"a form":              {good, header("Content-Type", "application/x-www-form-urlencoded"), 415, "application/json"},
 		"text":                {good, header("Content-Type", "text/plain"), 415, "application/json"},
 		"no type":             {good, func(r *http.Request) { r.Header.Del("Content-Type") }, 415, "application/json"},
-		"too large":           {`{"program": "` + strings.Repeat("x", control.MaxSpec) + `"}`, nil, 413, "at most 1048576 bytes"},
+		"too large":           {`{"program": "` + strings.Repeat("x", control.MaxSpec) + `"}`, nil, 413, "at most 131072 bytes"},
 		"no JSON":             {`program=bfs`, nil, 400, "expected a job, such as"},
 		"a word unknown":      {`{"program": "bfs", "grpah": "x"}`, nil, 400, "unknown field"},
 		"another kind":        {`{"graph500": {"scale": -4}}`, nil, 400, "graph500.scale: found number -4, expected a whole number from 0 to 4294967295"},

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
 )
 
@@ -23,13 +26,12 @@ const (
 // events streams what is new (server-sent events). A reader that comes back says with Last-Event-ID what it had last; one
 // that was away for too long is told to read everything anew (reset).
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
-	select {
-	case s.streams <- struct{}{}:
-		defer func() { <-s.streams }()
-	default:
-		fail(w, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d others read events already", maxStreams)})
+	done, err := s.streams.begin(r)
+	if err != nil {
+		fail(w, err)
 		return
 	}
+	defer done()
 	after := history.Cursor(r.Header.Get("Last-Event-ID"))
 	if len(after) > 64 || strings.ContainsAny(string(after), "\r\n\x00") {
 		after = "-" // no process's
@@ -79,6 +81,37 @@ func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+}
+
+// streams counts who reads events, by caller and host.
+type streams struct {
+	mu  sync.Mutex
+	all int
+	of  map[string]int
+}
+
+// begin counts a reader until done is called, unless there are too many, or too many of this one.
+func (s *streams) begin(r *http.Request) (done func(), err error) {
+	host, _, _ := net.SplitHostPort(r.RemoteAddr)
+	who := control.CallerOf(r.Context()).Owner() + " " + host
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.all >= maxStreams:
+		return nil, &refusal{http.StatusServiceUnavailable, fmt.Sprintf("%d others read events already", maxStreams)}
+	case s.of[who] >= maxOwnStreams:
+		return nil, &refusal{http.StatusTooManyRequests, fmt.Sprintf("the same caller reads events %d times already", maxOwnStreams)}
+	}
+	s.all++
+	s.of[who]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.of[who]--; s.of[who] == 0 {
+			delete(s.of, who)
+		}
+	}, nil
 }
 
 // change is the data of an event.

@@ -92,12 +92,16 @@ type Site struct {
 	mux      *http.ServeMux // of files and metrics
 	api      *http.ServeMux
 	sessions sessions
-	streams  chan struct{} // a token for each reader of events
+	streams  streams
 	surveys  *surveys
 }
 
-// maxStreams is how many may read events at once.
-const maxStreams = 128
+// maxStreams is how many streams of events there are at once, and maxOwnStreams how many of them one
+// caller at one host has.
+const (
+	maxStreams    = 128
+	maxOwnStreams = 32
+)
 
 // writeTimeout is how long an answer may take to be taken.
 const writeTimeout = 30 * time.Second
@@ -107,7 +111,7 @@ func New(source Source, o Options) *Site {
 	if o.Gate == nil {
 		o.Gate = new(control.Gate)
 	}
-	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: make(chan struct{}, maxStreams), surveys: newSurveys(o.Closing)}
+	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: streams{of: map[string]int{}}, surveys: newSurveys(o.Closing)}
 	s.routes()
 	return s
 }

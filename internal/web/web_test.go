@@ -404,12 +404,38 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	}
 }
 
+// TestTooManyReadersAreTurnedAway: 128 streams of events are open at once, and 32 of one caller at one
+// host.
 func TestTooManyReadersAreTurnedAway(t *testing.T) {
-	s := New(source(t), Options{})
-	for range maxStreams {
-		s.streams <- struct{}{}
+	var s streams
+	s.of = map[string]int{}
+	from := func(host string) *http.Request {
+		r := httptest.NewRequest("GET", "/api/v1/events", nil)
+		r.RemoteAddr = host + ":1"
+		return r
 	}
-	if w := ask(s, "GET", "/api/v1/events", nil); w.Code != http.StatusServiceUnavailable {
+	var last func()
+	for i := range 40 {
+		done, err := s.begin(from("10.0.0.1"))
+		if (err != nil) != (i >= 32) {
+			t.Fatalf("stream %d of one: %v", i, err)
+		}
+		if err == nil {
+			last = done
+		}
+	}
+	last()
+	if _, err := s.begin(from("10.0.0.1")); err != nil {
+		t.Error(err)
+	}
+	for i := 32; i < 140; i++ {
+		if _, err := s.begin(from(fmt.Sprint("10.0.1.", i))); (err != nil) != (i >= 128) {
+			t.Fatalf("stream %d: %v", i, err)
+		}
+	}
+	site := New(source(t), Options{})
+	site.streams.all = maxStreams
+	if w := ask(site, "GET", "/api/v1/events", nil); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d", w.Code)
 	}
 }

@@ -120,6 +120,13 @@ func (c *Processes) StartWorker(name string, flags ...string) error {
 			args = append(args, c.Flags[i:i+2]...)
 		}
 	}
+	root := ".." // clients have directories beside this one
+	if slices.ContainsFunc(args, func(a string) bool { return a == "--token-file" || a == "--tls-key" }) {
+		root = "graphs" // apart from the secret
+	}
+	if _, err := os.Stat(filepath.Join(c.Dir, root)); err == nil && !slices.Contains(args, "--data-root") {
+		args = append(args, "--data-root", root)
+	}
 	return c.Start(name, args...)
 }
 

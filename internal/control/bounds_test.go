@@ -1,0 +1,104 @@
+package control
+
+import (
+	"bytes"
+	"compress/gzip"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+)
+
+// TestBounded: texts of 4 KB and parameters of 64 KB in all are taken, and no more.
+func TestBounded(t *testing.T) {
+	name, parameters := strings.Repeat("n", 4<<10), strings.Repeat("p", 64<<10-1)
+	for _, c := range []struct {
+		m    proto.Message
+		want string
+	}{
+		{&CancelJobRequest{Id: name, Reason: name}, ""},
+		{&CancelJobRequest{Reason: name + "n"}, "found 4097 bytes in .reason, expected at most 4096"},
+		{&LoadGraphRequest{Name: name, Source: &GraphSource{Input: name, Vertices: name}}, ""},
+		{&LoadGraphRequest{Source: &GraphSource{Input: name + "n"}}, "found 4097 bytes in .source.input, expected at most 4096"},
+		{&RegisterRequest{Version: name + "n"}, "found 4097 bytes in .version, expected at most 4096"},
+		{&RegisterRequest{Programs: []*Program{{Name: name + "n"}}}, "found 4097 bytes in .programs[0].name, expected at most 4096"},
+		{&SubmitJobRequest{Spec: &JobSpec{Parameters: map[string]string{"a": parameters}}}, ""},
+		{&SubmitJobRequest{Spec: &JobSpec{Parameters: map[string]string{"ab": parameters}}}, "found parameters of 65537 bytes, expected at most 65536"},
+		{&SubmitJobRequest{Spec: &JobSpec{Parameters: map[string]string{"a": parameters[:40000], "b": parameters[:40000]}}}, "found parameters of 80002 bytes, expected at most 65536"},
+		{&SubmitJobRequest{Spec: &JobSpec{Graph: name + "n"}}, "found 4097 bytes in .spec.graph, expected at most 4096"},
+		{&SubmitJobRequest{Spec: &JobSpec{ColumnData: map[string]*ColumnData{"c": {File: name + "n"}}}}, "found 4097 bytes in .spec.column_data[\"c\"].file, expected at most 4096"},
+	} {
+		err := Bounded(c.m)
+		if (err == nil) != (c.want == "") || err != nil && !strings.HasSuffix(err.Error(), c.want) {
+			t.Errorf("found %v, expected %q", err, c.want)
+		}
+	}
+}
+
+// TestCompressedRequestsAreRefused: a body that is small and would be large is not inflated.
+func TestCompressedRequestsAreRefused(t *testing.T) {
+	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
+	mux := http.NewServeMux()
+	mux.Handle(path, h)
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	var small bytes.Buffer
+	w := gzip.NewWriter(&small)
+	for range 64 {
+		if _, err := w.Write(make([]byte, 1<<20)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+"CancelJob", &small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/proto")
+	r.Header.Set("Content-Encoding", "gzip")
+	answer, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	text := new(bytes.Buffer)
+	if _, err := text.ReadFrom(answer.Body); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), `unknown compression`) {
+		t.Errorf("found %s, %s", answer.Status, text)
+	}
+}
+
+// TestDoor: a call whose texts are not bounded does not reach its handler.
+func TestDoor(t *testing.T) {
+	path, h := NewClusterHandler(UnimplementedClusterHandler{}, HandlerOptions()...)
+	mux := http.NewServeMux()
+	mux.Handle(path, h)
+	s := httptest.NewServer(mux)
+	defer s.Close()
+	for method, field := range map[string]string{"CancelJob": "reason", "GetJob": "id", "InspectGraph": "name"} {
+		body := `{"` + field + `":"` + strings.Repeat("x", 4<<10+1) + `"}`
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.URL+path+method, strings.NewReader(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Content-Type", "application/json")
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := new(bytes.Buffer)
+		if _, err := text.ReadFrom(answer.Body); err != nil {
+			t.Fatal(err)
+		}
+		_ = answer.Body.Close()
+		if !strings.Contains(text.String(), "found 4097 bytes in ."+field+", expected at most 4096") {
+			t.Errorf("%s: found %s, %s", method, answer.Status, text)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package master
+
+import (
+	"slices"
+
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
+)
+
+// Bounds of lists, in bytes: what jobs, graphs or workers may take of a message together, what one
+// may take that is listed as it is, and a reason.
+const (
+	mostOfList   = 1 << 20
+	mostOfEntry  = 4 << 10
+	mostOfReason = 512
+)
+
+// fitting returns the first entries of a list that a message has room for, and how many are left out.
+func fitting[M proto.Message](all []M) (listed []M, more int) {
+	size := 0
+	for i, m := range all {
+		if size += proto.Size(m) + 8; size > mostOfList {
+			return all[:i], len(all) - i
+		}
+	}
+	return all, 0
+}
+
+// fittingJobs is the same of jobs, of which the last are the newest and stay.
+func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
+	slices.Reverse(all)
+	listed, more = fitting(all)
+	slices.Reverse(listed)
+	return listed, more
+}
+
+// fittingWorkers is the same of workers, which go without what they have measured of the network
+// where there is no room for it.
+func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) {
+	if listed, more = fitting(all); more == 0 {
+		return listed, 0
+	}
+	for _, w := range all {
+		w.Ways = nil // of a description that is nobody else's
+	}
+	return fitting(all)
+}
+
+// briefJob returns a job as lists have it, which GetJob describes whole.
+func briefJob(j *control.Job) *control.Job {
+	if len(j.Aggregators) == 0 && len(j.Reason) <= mostOfReason && proto.Size(j) <= mostOfEntry {
+		return j
+	}
+	spec := j.Spec
+	if proto.Size(spec) > mostOfEntry/2 {
+		spec = &control.JobSpec{
+			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Priority: spec.Priority, KeepResult: spec.KeepResult,
+			Graph500: spec.Graph500, Source: &control.GraphSource{Input: escape.Text(spec.Source.GetInput(), mostOfReason)},
+		}
+	}
+	j = proto.CloneOf(j)
+	j.Spec, j.Aggregators, j.Reason, j.Stack = spec, nil, escape.Text(j.Reason, mostOfReason), ""
+	if proto.Size(j) > 2*mostOfEntry {
+		j.Skipped, j.Panic, j.Graph500 = nil, nil, nil
+	}
+	return j
+}
+
+// briefGraph is the same of a graph, which InspectGraph describes whole.
+func briefGraph(g *control.Graph) *control.Graph {
+	g.Reason = escape.Text(g.Reason, mostOfReason)
+	if proto.Size(g) > mostOfEntry {
+		g.Skipped, g.Notes, g.Source = nil, nil, &control.GraphSource{Input: escape.Text(g.Source.GetInput(), mostOfReason)}
+	}
+	return g
+}

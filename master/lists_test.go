@@ -1,0 +1,127 @@
+package master
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into 3,
+// with the newest jobs, and says how many it leaves out.
+func TestListsFit(t *testing.T) {
+	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	long := strings.Repeat("x", 64<<10)
+	c := s.cluster
+	for i := range 1000 {
+		spec := &control.JobSpec{
+			Program: long[:4096], Parameters: map[string]string{"p": long}, Form: long[:4096],
+			Source: &control.GraphSource{Input: long[:4096], Vertices: long[:4096]},
+		}
+		j, err := c.enqueue(0, fmt.Sprint("owner", i/50), spec, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		j.reason = long
+		name := fmt.Sprint("g", i)
+		c.graphs[name] = &graph{
+			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED, reason: long,
+			report: &control.LoadReport{Notes: []string{long}, Skipped: []string{long}},
+		}
+	}
+	for i := range 1000 {
+		ways := make([]*control.Way, 256)
+		for k := range ways {
+			ways[k] = &control.Way{Worker: fmt.Sprint("worker", k), BytesPerSecond: 1e9, DelaySeconds: 1e-3}
+		}
+		name := fmt.Sprint("worker", i)
+		c.workers[name] = &worker{name: name, state: control.WorkerState_WORKER_STATE_REGISTERED, ways: ways, about: &control.RegisterRequest{}}
+	}
+	jobs, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	graphs, err := s.ListGraphs(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	workers, err := s.ListWorkers(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, m := range map[string]proto.Message{"jobs": jobs.Msg, "graphs": graphs.Msg, "workers": workers.Msg} {
+		if n := proto.Size(m); n > 1<<20+64 || n < 16<<10 {
+			t.Errorf("%s: found %d bytes", name, n)
+		}
+	}
+	status := s.status()
+	if n := proto.Size(status); n > 3<<20+1<<10 {
+		t.Errorf("the status has %d bytes", n)
+	}
+	if all := jobs.Msg.Jobs; len(all) < 300 || len(all)+int(jobs.Msg.More) != 1000 || all[len(all)-1].Id != c.order[999] {
+		t.Errorf("found %d jobs and %d more, the last %s", len(all), jobs.Msg.More, all[len(all)-1].Id)
+	}
+	if all := graphs.Msg.Graphs; len(all) < 300 || len(all)+int(graphs.Msg.More) != 1000 {
+		t.Errorf("found %d graphs and %d more", len(all), graphs.Msg.More)
+	}
+	if len(workers.Msg.Workers) != 1000 || status.More == 0 {
+		t.Errorf("found %d workers, and a status without %d", len(workers.Msg.Workers), status.More)
+	}
+	if text := control.StatusText(status); len(text) > 4<<20 || !strings.Contains(text, "more, for which a list has no room") {
+		t.Errorf("found a text of %d bytes", len(text))
+	}
+}
+
+// TestBoundsOfTheMaster: of an owner 4 MiB of descriptions wait, the catalog has 1,000 graphs, and
+// 4,096 names of workers are known: those that are gone for longest make room.
+func TestBoundsOfTheMaster(t *testing.T) {
+	c := newCluster(rules{queue: 10000, ended: 10, lease: 1})
+	spec := func() *control.JobSpec {
+		return &control.JobSpec{Program: "p", Parameters: map[string]string{"p": strings.Repeat("x", 64<<10-100)}, Source: &control.GraphSource{Input: "g"}}
+	}
+	for i := range 70 {
+		_, err := c.enqueue(0, "alice", spec(), "", 0)
+		if refused := connect.CodeOf(err) == connect.CodeResourceExhausted; refused != (i >= 64) {
+			t.Fatalf("job %d: %v", i, err)
+		}
+	}
+	if _, err := c.enqueue(0, "bob", spec(), "", 0); err != nil {
+		t.Error(err)
+	}
+	for i := range 1001 {
+		name := fmt.Sprint("g", i)
+		if c.graphs[name] = (&graph{name: name, state: control.GraphState_GRAPH_STATE_FAILED}); i == 1000 {
+			delete(c.graphs, name)
+		}
+	}
+	source := &control.GraphSource{Input: "path:vertices=3"}
+	if err := c.loadGraph("alice", "new", source, 0, 0); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "1000 graphs") {
+		t.Errorf("found %v", err)
+	}
+	if err := c.loadGraph("alice", "g7", source, 0, 0); connect.CodeOf(err) == connect.CodeResourceExhausted {
+		t.Errorf("a graph that failed: %v", err)
+	}
+	register := func(i int) error {
+		name := fmt.Sprint("w", i)
+		_, err := c.register(0, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		return err
+	}
+	for i := range 9000 {
+		if err := register(i); (err != nil) != (i >= 4096) {
+			t.Fatalf("worker %d: %v", i, err)
+		}
+	}
+	c.lose(1, c.workers["w5"], "silent")
+	if err := register(9000); err != nil || len(c.workers) != 4096 || c.workers["w5"] != nil {
+		t.Errorf("found %v, %d workers", err, len(c.workers))
+	}
+}
