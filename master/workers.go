@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -71,12 +73,16 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	}
 	if w == nil && len(c.workers) >= maxWorkers && !c.forgetGone() {
 		c.refused++
-		return 0, control.Refuse(control.Refusal_KIND_INVALID, "there are %d workers already", maxWorkers)
+		full := control.Refuse(control.Refusal_KIND_HELD, "there are %d workers already", maxWorkers)
+		full.Wait = c.lease
+		return 0, full
 	}
+	about := proto.CloneOf(r)
+	about.Programs = nil // they have been compared
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
 		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
-		heard: now, deadline: now + c.lease, about: r, since: now, budget: r.Budget, counted: now,
+		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget, counted: now,
 	}
 	for _, g := range c.loaded() {
 		if uses(g.placements, r.Name) && !placedOn(g.placements, r.Name, incarnation) {

@@ -76,6 +76,9 @@ type Command struct {
 	// Ended stands for no superstep: the program has ended. Partitions make the changes of the last superstep, if Change says so;
 	// else they report a Summary of their values.
 	Ended bool
+	// Cut, with Ended, says that the program was stopped before its own end: by Coordinator.Stop or
+	// the limit of supersteps.
+	Cut bool
 }
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.

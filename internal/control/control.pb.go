@@ -5003,6 +5003,7 @@ type Superstep struct {
 	Change        bool                   `protobuf:"varint,9,opt,name=change,proto3" json:"change,omitempty"`        // vertices asked for changes of the graph in the last superstep
 	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
+	Cut           bool                   `protobuf:"varint,13,opt,name=cut,proto3" json:"cut,omitempty"`             // with summarize: the program was stopped before its own end
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5110,6 +5111,13 @@ func (x *Superstep) GetSummarize() bool {
 func (x *Superstep) GetSave() bool {
 	if x != nil {
 		return x.Save
+	}
+	return false
+}
+
+func (x *Superstep) GetCut() bool {
+	if x != nil {
+		return x.Cut
 	}
 	return false
 }
@@ -10809,7 +10817,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
 	"\x03End\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xa8\x02\n" +
+	"\x04body\"\xba\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -10822,7 +10830,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06change\x18\t \x01(\bR\x06change\x12\x1c\n" +
 	"\tsummarize\x18\n" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
-	"\x04save\x18\v \x01(\bR\x04saveJ\x04\b\f\x10\r\"v\n" +
+	"\x04save\x18\v \x01(\bR\x04save\x12\x10\n" +
+	"\x03cut\x18\r \x01(\bR\x03cutJ\x04\b\f\x10\r\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +

@@ -187,6 +187,7 @@ const exitTime = 2 * time.Second
 func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitRequest) error {
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
+	r.Reason = Text(r.Reason, MaxName)
 	c, err := ConnectWorker(address, who, dial)
 	if err != nil {
 		return err

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"slices"
@@ -118,6 +119,9 @@ func formOf(program any) string {
 	return Name(program) + "{" + strings.Join(fields, "; ") + "}"
 }
 
+// mostDecides bounds the text of a field in a manifest, in bytes: of a longer one there is a hash.
+const mostDecides = 256
+
 // decides is what values depend on beside the graph, whose weights are of this type: the program's fields, and the options that change
 // values, in words that are the same in all processes.
 func (m *methods) decides(o Options, weights edges.Weights) map[string]string {
@@ -135,6 +139,9 @@ func (m *methods) decides(o Options, weights edges.Weights) map[string]string {
 		text := valueForm(v.Field(i))
 		if t := v.Field(i).Type(); t == vertexType || t.Kind() == reflect.Slice && t.Elem() == vertexType {
 			text = "vertex number " + text // as the graph has it, which is not its input id
+		}
+		if len(text) > mostDecides {
+			text = fmt.Sprintf("%d bytes with SHA-256 %x", len(text), sha256.Sum256([]byte(text)))
 		}
 		all[cmp.Or(names[i], "field "+v.Type().Field(i).Name)] = text
 	}

@@ -33,21 +33,21 @@ func (r *runner) largest() (largest float64, name string) {
 	return math.MaxFloat64, "float64"
 }
 
-// checkOverflow finds the vertices of the partition that a path leads to whose length overflows. It returns an error in
-// the partition that owns the first of all by input id.
-func (r *runner) checkOverflow(ctx context.Context) (failure, err error) {
+// checkOverflow finds the vertices that a path leads to whose length overflows, and reports in all
+// partitions whether there is one. The one that owns the first of all, by input id, gets a failure.
+func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err error) {
 	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest())) // bits rise with floats that are not negative
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	greatest := math.Float64frombits(^weight)
 	largest, kind := r.largest()
 	if greatest*float64(r.ids()) <= largest/2 { // sums are rounded
-		return nil, nil
+		return false, nil, nil
 	}
 	lengths, unreached, err := r.exchangeLengths(ctx, greatest)
 	if err != nil {
-		return nil, err
+		return false, nil, err
 	}
 	data := make([][]byte, r.part.Of)
 	for _, id := range r.overflowing(lengths, unreached) {
@@ -56,7 +56,7 @@ func (r *runner) checkOverflow(ctx context.Context) (failure, err error) {
 	}
 	came, err := r.exchange.All(ctx, data)
 	if err != nil {
-		return nil, fmt.Errorf("checking lengths of paths: %w", err)
+		return false, nil, fmt.Errorf("checking lengths of paths: %w", err)
 	}
 	came[r.part.Index] = data[r.part.Index]
 	own := uint64(pregel.None)
@@ -66,10 +66,10 @@ func (r *runner) checkOverflow(ctx context.Context) (failure, err error) {
 		}
 	}
 	first, err := r.leastOfAll(ctx, own)
-	if err != nil || own != first || own == uint64(pregel.None) {
-		return nil, err
+	if found = err == nil && first != uint64(pregel.None); !found || own != first {
+		return found, nil, err
 	}
-	return &bsp.ProgramError{
+	return true, &bsp.ProgramError{
 		Program: r.job.name, Superstep: r.command.Superstep, Vertex: own, Known: true, Name: r.job.vertexName(own), Method: "distance",
 		Value: fmt.Errorf("a path leads there, but its length is beyond the largest %s, %.2g", kind, largest),
 	}, nil

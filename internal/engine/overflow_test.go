@@ -124,3 +124,17 @@ func TestOverflowIsNotUnreachable(t *testing.T) {
 		t.Errorf("%d of 30 runs have failed: the test tests too little", failed)
 	}
 }
+
+// A run that the limit of supersteps ends does not fail: it may not have found the path that is
+// short enough.
+func TestARunThatIsCutDoesNotOverflow(t *testing.T) {
+	s := on(t, "0>1:1e308 1>2:1e308 0>3:1 3>4:1 4>2:1").shape
+	for i, way := range inGrids() {
+		way.o.MaxSupersteps = 1 + i%4
+		g := s.loadAs(t, way, edges.Float64)
+		p := algorithms.SSSP[float64]{Source: pregel.VertexID(g.IDs[0])}
+		if _, _, err := tryRun(t, g, p, way); err != nil {
+			t.Fatalf("%v: %v", way, err)
+		}
+	}
+}

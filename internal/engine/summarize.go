@@ -25,13 +25,14 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
 	r.exchange.Begin(c.Superstep)
+	var overflows bool
 	var overflow error
-	if r.job.measuresPaths() {
-		if overflow, err = r.checkOverflow(ctx); err != nil {
+	if !c.Cut && r.job.measuresPaths() {
+		if overflows, overflow, err = r.checkOverflow(ctx); err != nil {
 			return err
 		}
 	}
-	if r.report.Summary = new(trace.Summary); overflow == nil && r.job.summarizes() {
+	if r.report.Summary = new(trace.Summary); !overflows && r.job.summarizes() {
 		if err := r.summarizeValues(ctx, r.report.Summary); err != nil {
 			return err
 		}

@@ -209,6 +209,9 @@ func (g *Graph) weigh() error {
 	g.LeastWeight, g.greatest, g.weighed = least, greatest, true
 	for _, w := range []float64{least, greatest} {
 		if w-w != 0 {
+			if g.Options.Duplicates != SumDuplicates {
+				return fmt.Errorf("found the weight %v, expected a finite number", w)
+			}
 			return fmt.Errorf("the weights of parallel edges add up to %v, which is no weight", w)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"io/fs"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"connectrpc.com/connect"
@@ -44,7 +45,7 @@ type upload struct {
 	mu   sync.Mutex // of who brings a piece
 	name string
 	size int64
-	have int64
+	have atomic.Int64
 	to   *io.PipeWriter
 	stop context.CancelCauseFunc
 	idle *time.Timer
@@ -105,15 +106,15 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	if u.name != m.Name || u.size != m.Size || u.have != m.Offset {
-		return invalid("bytes from %d on of %s, after %d of %s", m.Offset, m.Name, u.have, u.name)
+	if u.name != m.Name || u.size != m.Size || u.have.Load() != m.Offset {
+		return invalid("bytes from %d on of %s, after %d of %s", m.Offset, m.Name, u.have.Load(), u.name)
 	}
 	u.idle.Reset(idle)
 	if _, err := u.to.Write(m.Data); err != nil {
 		<-u.done
 		return errors.Join(u.err, err)
 	}
-	if u.have += n; u.have < u.size {
+	if u.have.Add(n) < u.size {
 		return nil
 	}
 	_ = u.to.Close()
@@ -131,7 +132,7 @@ func (s *Server) fits(size int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, u := range s.uploads {
-		free -= u.size // what has come of it counts twice
+		free -= u.size - u.have.Load()
 	}
 	return total == 0 || size <= free-min(reserve, total/10)
 }

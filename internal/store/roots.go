@@ -266,7 +266,7 @@ func (r *Roots) object(path string) error {
 	defer r.mu.Unlock()
 	begins := func(place string) bool { return strings.HasPrefix(path+"/", strings.TrimRight(place, "/")+"/") }
 	_, name := SplitS3(path)
-	if slices.Contains(strings.Split(name, "/"), "..") || !slices.ContainsFunc(r.objects, begins) ||
+	if name = strings.TrimSuffix(name, "/"); name != "" && !fs.ValidPath(name) || !slices.ContainsFunc(r.objects, begins) ||
 		slices.ContainsFunc(r.hidden, func(h string) bool { return IsS3(h) && begins(h) }) {
 		return r.outside(path)
 	}

@@ -41,6 +41,8 @@ type Cluster struct {
 	Namespaces *netns.Hub
 	// Compress says whether messages between workers are compressed, as worker.Options has it.
 	Compress string
+	// Files is the directory below which jobs may read; the current one if empty.
+	Files string
 	// Command makes a process that will call Serve; it is started with this argument.
 	Command func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
 }
@@ -62,6 +64,7 @@ type arguments struct {
 	Name      string
 	Threads   int
 	Master    string // its address
+	Files     string // its workers may read below it
 	TokenFile string `json:",omitempty"`
 	Compress  string `json:",omitempty"`
 	Site      int    // 0 is the master's
@@ -101,7 +104,7 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 		return fmt.Errorf("the arguments of a worker: %w", err)
 	}
 	config, at := worker.Config{Options: worker.Options{
-		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs,
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs, DataRoots: []string{cmp.Or(a.Files, ".")},
 		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
 	if a.Namespace != nil {
@@ -168,7 +171,7 @@ func (c Cluster) Run(ctx context.Context, do func(ctx context.Context, address s
 	all := processes{ready: make(chan string, c.Workers)}
 	defer all.end()
 	for i := range c.Workers {
-		if err := c.start(ctx, &all, i, arguments{Master: address, TokenFile: o.TokenFile}, cancel); err != nil {
+		if err := c.start(ctx, &all, i, arguments{Master: address, Files: c.Files, TokenFile: o.TokenFile}, cancel); err != nil {
 			return err
 		}
 	}

@@ -77,7 +77,7 @@ func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error
 	}
 	o.Format = "wel"
 	c := *at.Cluster
-	c.Programs = Programs()
+	c.Programs, c.Files = Programs(), dir
 	return r, c.Run(ctx, c.Connected(func(ctx context.Context, conn *link.Connection) error {
 		g, err := conn.Load(ctx, file, o)
 		if err != nil {
