@@ -203,7 +203,7 @@ func (b binary) run(t *testing.T, arguments ...string) string {
 func (b binary) up(t *testing.T, more ...string) (address string) {
 	t.Helper()
 	address = free(t)
-	cmd := exec.Command(string(b), append([]string{"up", "--workers", "2", "--threads", "1", "--listen", address}, more...)...)
+	cmd := exec.Command(string(b), append([]string{"up", "--workers", "2", "--threads", "1", "--listen", address, "--data-root", "s3://bucket"}, more...)...)
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &said, &said
 	if err := cmd.Start(); err != nil {
