@@ -70,7 +70,7 @@ func TestMemoryOfAHub(t *testing.T) {
 		}
 	}
 	t.Run("budget", func(t *testing.T) {
-		check(t, exec.Command(words[0], append(words[1:], "--memory", "192MiB", "--data-root", os.TempDir())...))
+		check(t, exec.Command(words[0], append(words[1:], "--memory", "192MiB")...))
 	})
 	t.Run("group", func(t *testing.T) {
 		run, kills := memoryGroup(t, 192<<20)
@@ -130,11 +130,11 @@ func TestMemoryOfNames(t *testing.T) {
 	words := []string{"run", "wcc", "-q", "--graph", path}
 	// The names have taken the memory: what more is needed for them, or for the next edges, is refused.
 	refused := regexp.MustCompile(`not enough memory: [0-9.]+ MiB are asked for [a-z ]*names[a-z ]*: of the limit of 80\.0 MiB [0-9.]+ MiB are held|reading .*names.csv: .* needs [0-9.]+ MiB of memory and .* to spare, .* are available`)
-	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill", "off", "--data-root", os.TempDir())...).CombinedOutput()
+	out, err := exec.Command("superstep", append(words, "--memory", "80MiB", "--spill", "off")...).CombinedOutput()
 	if err == nil || !refused.Match(out) || strings.Count(string(out), "\n") != 1 {
 		t.Errorf("%v: %s", err, out)
 	}
-	_, address, _ := scripts.StartUp(t, "superstep", "--memory", "80MiB", "--spill", "off")
+	_, address, _ := scripts.StartUp(t, "superstep", "--memory", "80MiB", "--spill", "off", "--data-root", os.TempDir())
 	out, err = exec.Command("superstep", append(words, "--master", address, "--workers", "2")...).CombinedOutput()
 	if err == nil || !refused.Match(out) {
 		t.Errorf("on a cluster: %v: %s", err, out)
