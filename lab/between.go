@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -210,6 +211,9 @@ func (b *betweenCommand) execute(ctx context.Context, name string) error {
 		return err
 	}
 	c := cluster.Cluster{Workers: b.workers, Threads: b.threads, Compress: b.compress, Command: process(workerCommand)}
+	if _, err := os.Stat(b.graph); err == nil {
+		c.Files = filepath.Dir(b.graph)
+	}
 	found := &between.Report{}
 	switch enter, err := b.enter(ctx); {
 	case err != nil:

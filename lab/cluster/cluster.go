@@ -41,7 +41,7 @@ type Cluster struct {
 	Namespaces *netns.Hub
 	// Compress says whether messages between workers are compressed, as worker.Options has it.
 	Compress string
-	// Files is the directory below which jobs may read; the current one if empty.
+	// Files is the directory below which jobs may read; if empty, they read no files.
 	Files string
 	// Command makes a process that will call Serve; it is started with this argument.
 	Command func(ctx context.Context, arguments ...string) (*exec.Cmd, error)
@@ -104,9 +104,12 @@ func Serve(ctx context.Context, in io.Reader, out io.Writer, argument string, pr
 		return fmt.Errorf("the arguments of a worker: %w", err)
 	}
 	config, at := worker.Config{Options: worker.Options{
-		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs, DataRoots: []string{cmp.Or(a.Files, ".")},
+		Master: a.Master, Name: a.Name, TokenFile: a.TokenFile, InsecureToken: a.TokenFile != "", Site: a.Label, Threads: a.Threads, Programs: programs,
 		Grace: time.Second, Compress: a.Compress, Ready: func(address string) { fmt.Fprintln(out, address) },
 	}}, host(a.Site)
+	if a.Files != "" {
+		config.DataRoots = []string{a.Files}
+	}
 	if a.Namespace != nil {
 		if err := a.Namespace.Up(in); err != nil {
 			return err
