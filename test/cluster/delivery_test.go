@@ -41,17 +41,17 @@ func TestAutoOnLinksWithDelay(t *testing.T) {
 				}
 			}
 		}
-		var medians []float64
+		var medians, quick []float64 // other work on the machine only adds to a time
 		var text strings.Builder
 		for _, each := range times {
 			slices.Sort(each)
-			medians = append(medians, each[len(each)/2])
+			medians, quick = append(medians, each[len(each)/2]), append(quick, each[len(each)/4])
 			fmt.Fprintf(&text, " %.1f (%.1f..%.1f)", 1e3*each[len(each)/2], 1e3*each[len(each)/4], 1e3*each[len(each)*3/4])
 		}
-		best := slices.Min(medians[1:])
-		t.Logf("%s:%s, auto over the best %.2f", program[0], text.String(), medians[0]/best)
-		if limit := 1.1*best + best/float64(supersteps); medians[0] > limit {
-			t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f", program[0], 1e3*medians[0], 1e3*best)
+		best := slices.Min(quick[1:])
+		t.Logf("%s:%s, auto over the best %.2f", program[0], text.String(), medians[0]/slices.Min(medians[1:]))
+		if limit := 1.1*best + best/float64(supersteps); quick[0] > limit {
+			t.Errorf("%s: auto took %.1f ms, the best fixed delivery %.1f", program[0], 1e3*quick[0], 1e3*best)
 		}
 	}
 }
