@@ -68,8 +68,11 @@ type Options struct {
 	CheckpointEvery                   int
 	CheckpointInterval, MTBF          time.Duration
 	CheckpointStrict, KeepCheckpoints bool
-	// Resume has the run go on from the newest checkpoint there that is in order, and begin at the start where there is none. Program, parameters, graph, Seed and Deterministic must be those of the run
-	// before, unless Fork is set: then it is another run, and Log gets a line that says so. Threads, partitions and Delivery may be others. Without Resume a place that has checkpoints is refused.
+	// Resume continues from the newest checkpoint that is in order, or begins if there is none.
+	// Program, parameters, graph, Seed and Deterministic must be those of the run before. With Fork,
+	// parameters and Seed may be others: then it is another run, and Log gets a line that says so.
+	// Its checkpoints take the place of the first run's. Threads, partitions and Delivery may be
+	// others. Without Resume a place that has checkpoints is refused.
 	Resume, Fork bool
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
