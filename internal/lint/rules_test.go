@@ -10,39 +10,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
 
 // module is the module's path, before which imports are ours.
 const module = "github.com/superstep-go/superstep"
-
-// layers are the packages, from the ground up. An import goes to a lower layer, to one that stands before in its own, or into the
-// package's own subfolder. Examples and tests share a name; the root package has none. docs/design.md has the same table.
-var layers = [...][]string{
-	{
-		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/names", "internal/statefile", "internal/figure", "internal/buildinfo",
-		"internal/invariants", "internal/laxgc", "internal/faults", "internal/lint", "internal/store", "internal/store/s3", "internal/store/storetest", "internal/checkpoint", "internal/escape", "internal/certs", "internal/backup", "internal/standby",
-	},
-	{"internal/kernel", "pregel", "internal/plans", "plan", "internal/laws", "internal/edges", "internal/trace", "internal/transport"},
-	{
-		"combiners/internal/gen", "combiners", "internal/graph", "internal/generate", "internal/graphio", "internal/graphio/parquet", "drivers/s3", "drivers/parquet",
-		"internal/testcluster/memlink", "internal/collective", "internal/graph/build", "internal/snapshot", "internal/load", "internal/transport/pack", "internal/transport/mesh",
-		"internal/control", "internal/membership", "internal/objects",
-	},
-	{
-		"internal/delivery", "internal/bsp", "internal/engine", "algorithms/reference", "algorithms/verify", "algorithms/internal/mode", "algorithms",
-		"internal/backend", "internal/ranks", "internal/netbench", "internal/resultlines",
-	},
-	{
-		"internal/graph500/validate", "internal/graph500", "internal/graphalytics", "internal/builtin", "internal/jobspec", "internal/history", "internal/otlp", "drivers/otlp",
-		"internal/jobtrace", "internal/metrics", "internal/web", "internal/client",
-	},
-	{"master", "worker"}, // they meet in internal/control
-	{"internal/cli", "", "cluster", "command", "internal/testcluster/memgroup", "internal/testcluster", "internal/programtest"},
-	{"internal/reference", "pregel/pregeltest", "examples", "test", "cmd/superstep"},
-}
 
 // unsafeFiles are the only ones that may import unsafe.
 var unsafeFiles = map[string]bool{
@@ -120,24 +93,4 @@ func files(root string) ([]file, error) {
 		return nil
 	})
 	return all, err
-}
-
-// place is where a package stands: its layer, and its place in it.
-type place struct{ layer, at int }
-
-// below reports whether what stands at q may import what stands at p.
-func (p place) below(q place) bool { return p.layer < q.layer || p.layer == q.layer && p.at < q.at }
-
-// placeOf finds the package of a path below the module.
-func placeOf(pkg string) (place, bool) {
-	top, _, _ := strings.Cut(pkg, "/")
-	if top == "examples" || top == "test" {
-		pkg = top
-	}
-	for i, packages := range layers {
-		if at := slices.Index(packages, pkg); at >= 0 {
-			return place{i, at}, true
-		}
-	}
-	return place{}, false
 }

@@ -1,0 +1,234 @@
+package lint
+
+import (
+	"fmt"
+	"go/scanner"
+	"go/token"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// room is a group of packages with one idea, and how many code lines they may have together. A budget
+// only falls: code that comes in is paid for with code that goes out.
+type room struct {
+	name     string
+	budget   int
+	packages []string // with their subfolders, unless another room names these
+}
+
+// rooms are the groups from the ground up. A package imports only from its own room and those below.
+var rooms = []room{
+	{"ground", 2450, []string{
+		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile",
+		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
+		"internal/faults", "internal/lint", "internal/escape", "internal/trace",
+	}},
+	{"programs", 5300, []string{
+		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
+	}},
+	{"storage", 2900, []string{
+		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
+	}},
+	{"formats", 12700, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
+	{"transport", 9000, []string{
+		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
+		"internal/netbench", "internal/testcluster/memlink",
+	}},
+	{"graphs", 13500, []string{
+		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
+	}},
+	{"engine", 13500, []string{
+		"internal/delivery", "internal/bsp", "internal/engine", "internal/backend", "internal/resultlines",
+	}},
+	{"algorithms", 6000, []string{"algorithms", "internal/builtin"}},
+	{"graph500", 3000, []string{"internal/graph500", "internal/graphalytics"}},
+	{"cluster", 9000, []string{
+		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace", "internal/web",
+		"drivers/otlp", "internal/control", "internal/client", "internal/membership", "internal/objects",
+		"internal/jobspec",
+	}},
+	{"daemons", 14000, []string{"master", "worker"}},
+	{"users", 15000, []string{
+		"internal/cli", "", "cluster", "command", "cmd", "internal/reference", "pregel/pregeltest",
+		"internal/testcluster", "internal/programtest",
+	}},
+	{"examples and tests", 0, []string{"examples", "test"}},
+}
+
+// uncounted are generated files from before the budgets. New ones count.
+var uncounted = map[string]bool{
+	"combiners/kernels_gen.go":            true,
+	"internal/control/control.pb.go":      true,
+	"internal/control/control.connect.go": true,
+}
+
+// maxFloors bounds the longest chain of imports.
+const maxFloors = 14
+
+// slack is by how many lines a room may stay below its budget before the budget has to follow.
+const slack = 60
+
+// roomOf finds the room that names the package, or the nearest folder above it.
+func roomOf(pkg string) (int, bool) {
+	for {
+		for i, r := range rooms {
+			if slices.Contains(r.packages, pkg) {
+				return i, true
+			}
+		}
+		above, _, found := cutLast(pkg, "/")
+		if !found {
+			return 0, false
+		}
+		pkg = above
+	}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+// TestImportsGoDown: no package imports from a room above its own, and chains of imports are short.
+func TestImportsGoDown(t *testing.T) {
+	imports := map[string]map[string]bool{}
+	for _, f := range all(t) {
+		own, known := roomOf(f.pkg())
+		if !known {
+			t.Errorf("%s: no room has package %q", f.path, f.pkg())
+			continue
+		}
+		if f.test {
+			continue
+		}
+		if imports[f.pkg()] == nil {
+			imports[f.pkg()] = map[string]bool{}
+		}
+		for _, path := range f.imports() {
+			target, ours := strings.CutPrefix(path, module)
+			if !ours {
+				continue
+			}
+			target = strings.TrimPrefix(target, "/")
+			if at, ok := roomOf(target); !ok || at > own {
+				t.Errorf("%s, of room %s, imports %q, of a room above", f.path, rooms[own].name, target)
+			}
+			imports[f.pkg()][target] = true
+		}
+	}
+	floors := map[string]int{}
+	var chain func(string) []string
+	var floor func(string) int
+	floor = func(pkg string) int {
+		if floors[pkg] == 0 {
+			floors[pkg] = 1 // Go refuses cycles
+			for target := range imports[pkg] {
+				floors[pkg] = max(floors[pkg], 1+floor(target))
+			}
+		}
+		return floors[pkg]
+	}
+	chain = func(pkg string) []string {
+		for _, target := range slices.Sorted(maps.Keys(imports[pkg])) {
+			if floors[target] == floors[pkg]-1 {
+				return append([]string{pkg}, chain(target)...)
+			}
+		}
+		return []string{pkg}
+	}
+	for _, pkg := range slices.Sorted(maps.Keys(imports)) {
+		if n := floor(pkg); n > maxFloors {
+			t.Errorf("%d floors, of at most %d: %s", n, maxFloors, strings.Join(chain(pkg), " > "))
+		}
+	}
+}
+
+// TestBudgets: a room has no more code lines than its budget, and a budget no more than it needs.
+func TestBudgets(t *testing.T) {
+	lines := make([]int, len(rooms))
+	for _, f := range all(t) {
+		if at, ok := roomOf(f.pkg()); ok && !f.test && !uncounted[f.path] && rooms[at].budget > 0 {
+			lines[at] += codeLines(t, filepath.Join("../..", f.path))
+		}
+	}
+	together, budget := 0, 0
+	for i, r := range rooms {
+		if lines[i] > r.budget {
+			t.Errorf("room %s has %d code lines, and its budget is %d: take code out", r.name, lines[i], r.budget)
+		}
+		if lines[i] < r.budget-slack {
+			t.Errorf("room %s has only %d code lines: lower its budget of %d", r.name, lines[i], r.budget)
+		}
+		together, budget = together+lines[i], budget+r.budget
+	}
+	t.Logf("%d code lines, of %d", together, budget)
+}
+
+// TestBudgetsOnlyFall compares the budgets with those of the commit before, where git has one.
+func TestBudgetsOnlyFall(t *testing.T) {
+	before := exec.Command("git", "show", "HEAD~1:internal/lint/rooms_test.go")
+	before.Dir = "../.."
+	old, err := before.Output()
+	if err != nil {
+		t.Skip("no earlier commit to compare with")
+	}
+	for _, r := range rooms {
+		_, rest, found := strings.Cut(string(old), fmt.Sprintf("{%q, ", r.name))
+		if !found {
+			continue // the room is new: the others have paid for it, or the total grows
+		}
+		var was int
+		if _, err := fmt.Sscanf(rest, "%d", &was); err != nil {
+			t.Fatal(err)
+		}
+		if r.budget > was {
+			t.Errorf("the budget of room %s rose from %d to %d", r.name, was, r.budget)
+		}
+	}
+}
+
+// codeLines counts the lines of a file that have code: no blank ones, no comments, and twice those
+// of more than 100 columns, with tabs of four.
+func codeLines(t *testing.T, path string) int {
+	t.Helper()
+	source, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := token.NewFileSet()
+	file := set.AddFile(path, set.Base(), len(source))
+	var s scanner.Scanner
+	s.Init(file, source, nil, 0)
+	has := map[int]bool{}
+	for {
+		pos, tok, literal := s.Scan()
+		if tok == token.EOF {
+			break
+		}
+		if tok == token.SEMICOLON && literal != ";" {
+			continue // of a line's end
+		}
+		first := file.Line(pos)
+		for i := range 1 + strings.Count(literal, "\n") {
+			has[first+i] = true
+		}
+	}
+	count := 0
+	for i, line := range strings.Split(string(source), "\n") {
+		switch {
+		case !has[i+1] || strings.TrimSpace(line) == "":
+		case len([]rune(strings.ReplaceAll(line, "\t", "    "))) > 100:
+			count += 2
+		default:
+			count++
+		}
+	}
+	return count
+}
