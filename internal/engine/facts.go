@@ -1,11 +1,15 @@
 package engine
 
 import (
+	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Facts are what a driver needs of the job's partitions before the first superstep. Rates are measured once, and not on a state that was taken up: that
@@ -17,12 +21,32 @@ func (j *Job) Facts() *bsp.Facts {
 	return f
 }
 
+// measured are the job's rates. They are measured once for a kind of combiner on a partition, and kept
+// with it for later jobs.
 func (j *Job) measured() delivery.Rates {
-	if j.rates == nil {
-		rates := j.runners[0].measure()
-		j.rates = &rates
+	if j.rates != nil {
+		return *j.rates
 	}
-	return *j.rates
+	r := j.runners[0]
+	of := kind{fmt.Sprintf("%T", r.kernel), "", r.traits, r.layout.Blocks[0].Pull, r.team.Size() > 1}
+	if !strings.HasPrefix(of.kernel, "*combiners.") || strings.Contains(of.kernel, ".func") {
+		of.program = j.name // its loops call code of the program's
+	}
+	kept, found := r.part.Measured.Load(of)
+	if !found {
+		kept, _ = r.part.Measured.LoadOrStore(of, r.measure())
+	}
+	rates := kept.(delivery.Rates)
+	j.rates = &rates
+	return rates
+}
+
+// kind is what rates depend on, beside the machine and the partition.
+type kind struct {
+	kernel, program string // the type of the combiner's loops; whose functions they call
+	traits          kernel.Traits
+	through         *graph.Block
+	team            bool
 }
 
 // facts are Facts without the rates, which cost some milliseconds to measure.

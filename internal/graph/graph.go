@@ -225,6 +225,8 @@ type Partition struct {
 	// Inputs are the input vertices of the owned ones, and TupleDegrees theirs if Options asked for them, where Graph has no
 	// maps. Inputs is nil, too, if input ids need more than 32 bits.
 	Inputs, TupleDegrees []uint32
+	// Measured is what the engine has measured on the partition, by kinds that it knows.
+	Measured sync.Map
 
 	graph  *Graph
 	slots  kernel.Slots
