@@ -43,7 +43,7 @@ func forge(rng *rand.Rand) func(name string, array []byte) []byte {
 
 // TestForged: a snapshot with arrays that somebody made up, under right checksums, is refused, or is a graph on which programs run: nothing panics.
 func TestForged(t *testing.T) {
-	rounds := 400
+	rounds := 120
 	if testing.Short() {
 		rounds = 50
 	}
