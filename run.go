@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Delivery says how messages to neighbours reach their receivers.
@@ -115,7 +116,7 @@ type Result[V any] struct {
 	// Seconds is the time of each superstep; NaN where a cluster had forgotten it before this process heard of it.
 	Seconds []float64
 	// Trace is what each superstep did, if it was kept.
-	Trace []SuperstepRecord
+	Trace []record.Superstep
 	// Totals are the values of the program's aggregators after the last superstep that ran: total.Value(res) is one of them, in its
 	// type. Aggregates has all by name.
 	pregel.Totals
@@ -147,7 +148,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 	if err != nil {
 		return nil, err
 	}
-	err = o.run(ctx, g, program, func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord) {
+	err = o.run(ctx, g, program, func(job *engine.Job, out *bsp.Outcome, records []record.Superstep) {
 		r = result[V](g, job, out, records)
 		held = r.graph == g
 	})
@@ -159,7 +160,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 
 // run runs a program in this process, and passes on what it leaves.
 func (o *Options) run(
-	ctx context.Context, g *Graph, p pregel.Erased, done func(job *engine.Job, out *bsp.Outcome, records []SuperstepRecord),
+	ctx context.Context, g *Graph, p pregel.Erased, done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
 ) (err error) {
 	team := newTeam(o.Threads)
 	defer team.Close()
@@ -209,7 +210,7 @@ func (o *Options) run(
 	return nil
 }
 
-func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []SuperstepRecord) *Result[V] {
+func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep) *Result[V] {
 	r := &Result[V]{
 		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Ended: string(o.Ended),
 		Converged: o.Ended == trace.Converged, Messages: o.Messages,
@@ -277,12 +278,12 @@ func (r *Result[V]) Graph() *Graph {
 // recorder holds records, if they are to be kept.
 type recorder struct {
 	keep    bool
-	records []SuperstepRecord
+	records []record.Superstep
 }
 
-func (k *recorder) Record(s *trace.Superstep) error {
+func (k *recorder) Record(s *record.Superstep) error {
 	if k.keep {
-		k.records = append(k.records, recordOf(s))
+		k.records = append(k.records, *s.Clone())
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/plan"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 func open(t *testing.T, g *superstep.Graph, err error) *superstep.Graph {
@@ -57,7 +58,7 @@ func TestPhases(t *testing.T) {
 }
 
 // wantPhases wants records of a run of algorithms.Betweenness from so many sources that say of which phase each is, in order, and all of them.
-func wantPhases(t *testing.T, records []superstep.SuperstepRecord, sources int) {
+func wantPhases(t *testing.T, records []record.Superstep, sources int) {
 	t.Helper()
 	phase := 1
 	for i, s := range records {

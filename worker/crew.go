@@ -16,10 +16,10 @@ import (
 	"github.com/superstep-go/superstep/internal/faults"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // crew is the partitions of all workers of a job as the driver of its runs has them, in the first of these workers. It runs its own
@@ -84,7 +84,7 @@ func (c *crew) superstep(ctx context.Context, command *bsp.Command) ([]*bsp.Repo
 		r.Worker = c.layout.Workers[0].Name
 		if len(r.Peers) == 0 && r.Account != nil { // as control.PartitionReport has it
 			for _, x := range r.Account.Peers {
-				r.Peers = append(r.Peers, trace.Peer{Partition: x.Partition, Messages: int(x.Sent.Values), Bytes: int(x.Sent.Bytes)})
+				r.Peers = append(r.Peers, record.Peer{Partition: x.Partition, Messages: int(x.Sent.Values), Bytes: int(x.Sent.Bytes)})
 			}
 		}
 		c.reports[r.Partition.Partition] = r
@@ -156,7 +156,10 @@ func (c *crew) take(rank int, p *control.PartitionReport, superstep int) error {
 	if i >= len(c.reports) || c.layout.Owner[i] != rank || c.reports[i] != nil {
 		return fmt.Errorf("worker %s reported it twice, or does not have it", c.layout.Workers[rank].Name)
 	}
-	r := &bsp.Report{Partition: p.Trace(), Cells: c.cells[i], Created: int(p.Created)}
+	r := &bsp.Report{
+		Partition: p.Trace(), Cells: c.cells[i], Created: int(p.Created),
+		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges), PullEdges: int(p.PullEdges), PushEdges: int(p.PushEdges),
+	}
 	r.Worker = c.layout.Workers[rank].Name
 	if len(p.Changed) > 0 {
 		if err := json.Unmarshal(p.Changed, &r.Changed); err != nil {
@@ -240,7 +243,7 @@ func (c *crew) locate(rank int, l *control.Locate) (*control.Located, error) {
 const mostNews = 1 << 20
 
 // Record keeps the record of a superstep for the master.
-func (c *crew) Record(s *trace.Superstep) error {
+func (c *crew) Record(s *record.Superstep) error {
 	record := control.NewSuperstepRecord(s)
 	size := proto.Size(record)
 	c.mu.Lock()

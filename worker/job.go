@@ -16,9 +16,9 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/record"
 )
 
 // job is the worker's partitions in an attempt at a job, and counts the commands that use it.
@@ -199,7 +199,7 @@ func (j *job) restart() error {
 // measuring makes the engine measure what it records: reports have that, and the driver makes the records.
 type measuring struct{}
 
-func (measuring) Record(*trace.Superstep) error { return nil }
+func (measuring) Record(*record.Superstep) error { return nil }
 
 // number is a job's on the data plane, where ids have 8 bytes.
 func number(id string) uint64 {

@@ -54,6 +54,8 @@ func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates)
 	}
 	aggregates.Reset(r.Cells)
 	p.Created = uint64(r.Created)
+	p.BackSenders, p.BackEdges = uint64(r.BackSenders), uint64(r.BackEdges)
+	p.PullEdges, p.PushEdges = uint64(r.PullEdges), uint64(r.PushEdges)
 	if r.Changed != nil {
 		if p.Changed, err = json.Marshal(r.Changed); err != nil {
 			return nil, err

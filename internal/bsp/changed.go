@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // loaded is what a coordinator knows of a graph before the program changes it.
@@ -15,7 +15,7 @@ type loaded struct {
 
 // resized returns the size of the graph after a superstep in which it was changed, by requests or by messages to vertices that did not exist;
 // nil if it was not.
-func (c *coordinator) resized(reports []*Report) *trace.GraphSize {
+func (c *coordinator) resized(reports []*Report) *record.GraphSize {
 	if len(reports) == 0 {
 		return nil
 	}
@@ -27,7 +27,7 @@ func (c *coordinator) resized(reports []*Report) *trace.GraphSize {
 	if by == nil && created == 0 {
 		return nil
 	}
-	size := &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}
+	size := &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}
 	if by != nil {
 		size.Vertices, size.Arcs = by.Vertices, by.Edges
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Own is a program's own state, which Coordinate changes.
@@ -156,7 +157,7 @@ func OutcomeOf(r *checkpoint.Ran) Outcome {
 		Ended: trace.Ended(r.Ended), Supersteps: r.Supersteps, Messages: r.Messages, Sent: r.Sent, Bytes: r.Bytes, IDs: r.IDs,
 	}
 	if r.IDs > 0 {
-		o.Left = &trace.GraphSize{Vertices: r.Vertices, Arcs: r.Arcs}
+		o.Left = &record.GraphSize{Vertices: r.Vertices, Arcs: r.Arcs}
 	}
 	return o
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Facts are what a driver needs of a process's partitions before the first superstep.
@@ -83,7 +84,16 @@ type Command struct {
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.
 type Report struct {
-	trace.Partition
+	record.Partition
+	// Of the senders and edges whose messages wait, those against the edges' direction, in a program of
+	// direction Either.
+	BackSenders, BackEdges int
+	// PullEdges is about how many edges a pull of these messages would look at, where that is fewer than
+	// UnfinishedEdges and was found out; else 0.
+	PullEdges int
+	// PushEdges is about how many edges a push of them would walk, where lists have been thinned; else 0.
+	PushEdges int
+
 	Err error
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
@@ -111,7 +121,7 @@ type Changed struct {
 
 // Begin clears all fields but those that carry over to the next superstep.
 func (p *Report) Begin() {
-	*p = Report{Partition: trace.Partition{
+	*p = Report{Partition: record.Partition{
 		Partition: p.Partition.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
 	}}
 }
@@ -144,6 +154,6 @@ type Outcome struct {
 	Forked string
 	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other
 	// programs.
-	Left *trace.GraphSize
+	Left *record.GraphSize
 	IDs  uint64
 }

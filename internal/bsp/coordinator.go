@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // coordinator takes the partitions' reports and decides what comes next. It does no I/O and starts nothing.
@@ -26,8 +27,8 @@ type coordinator struct {
 
 	command Command
 	view    *pregel.Coordinator
-	sum     trace.Partition // over all partitions
-	bounded bool            // some partition found out how many edges a pull looks at
+	sum     Report // over all partitions
+	bounded bool             // some partition found out how many edges a pull looks at
 	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
 	requests int
 	loaded   *loaded
@@ -58,9 +59,9 @@ func (c *coordinator) forget() {
 // begin decides on superstep 0.
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.forget()
-	c.sum = trace.Partition{Active: int(c.vertices)}
+	c.sum = Report{Partition: record.Partition{Active: int(c.vertices)}}
 	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
 	}
 	if c.vertices == 0 {
 		c.outcome.Ended = c.asleep
@@ -78,13 +79,13 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	if err := c.aggregates.Decode(m.State.Aggregates, c.totals); err != nil {
 		return nil, nil, err
 	}
-	c.sum = trace.Partition{
-		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges, Senders: at.Senders, SenderEdges: at.SenderEdges,
-		BackSenders: at.BackSenders, BackEdges: at.BackEdges, Sends: at.Sends,
-	}
+	c.sum = Report{BackSenders: at.BackSenders, BackEdges: at.BackEdges, Partition: record.Partition{
+		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges,
+		Senders: at.Senders, SenderEdges: at.SenderEdges, Sends: at.Sends,
+	}}
 	c.requests, c.view.NumVertices = at.Requests, at.Vertices
 	if c.mutates {
-		c.outcome.Left, c.outcome.IDs = &trace.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
+		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
 	}
 	own := m.Own()
 	c.outcome.Supersteps, c.outcome.Messages, c.outcome.Sent, c.outcome.Bytes = own, m.State.Messages, m.State.Sent, m.State.Bytes
@@ -172,7 +173,7 @@ type pendingRecord struct {
 	decision  delivery.Decision
 	actual    float64 // seconds of delivery
 	seconds   float64
-	graph     *trace.GraphSize // if the superstep has changed it
+	graph     *record.GraphSize // if the superstep has changed it
 	ended     time.Time
 }
 
@@ -189,9 +190,9 @@ func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Tim
 }
 
 // record fills in the record s of a superstep, whose partitions are set.
-func (m *pendingRecord) record(job string, s *trace.Superstep) {
+func (m *pendingRecord) record(job string, s *record.Superstep) {
 	d := &m.decision
-	*s = trace.Superstep{
+	*s = record.Superstep{
 		Job: job, Superstep: m.superstep, Scheme: m.scheme.String(), Delivery: m.scheme.Direction(), Reason: d.Reason(),
 		Actual: m.actual, Graph: m.graph, Ended: m.ended, Partitions: s.Partitions,
 	}
@@ -203,7 +204,7 @@ func (m *pendingRecord) record(job string, s *trace.Superstep) {
 }
 
 func (c *coordinator) add(reports []*Report) {
-	c.sum, c.requests, c.bounded = trace.Partition{}, 0, false
+	c.sum, c.requests, c.bounded = Report{}, 0, false
 	c.resize(reports)
 	for _, p := range reports {
 		c.requests += p.Requests

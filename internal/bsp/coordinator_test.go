@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 var update = flag.Bool("update", false, "write what the coordinator answers into the scripts")
@@ -77,7 +78,7 @@ func play(t *testing.T, script string) string {
 			var reports []*Report
 			for i, part := range strings.Split(rest, "|") {
 				v := fields(t, part)
-				reports = append(reports, &Report{Partition: trace.Partition{
+				reports = append(reports, &Report{Partition: record.Partition{
 					Partition: i, Computed: v["computed"], Active: v["active"], Senders: v["senders"], SenderEdges: v["edges"],
 					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"], Sent: v["sent"],
 				}})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // recorder buffers the figures of supersteps and makes their records in batches: between two short supersteps the code and data
@@ -22,9 +23,9 @@ type recorder struct {
 	program string     // of a phase of a plan, and which phase
 	phase   int
 	steps   []recordedStep
-	rows    []trace.Partition
-	peers   []trace.Peer    // of rows
-	step    trace.Superstep // reused for each record
+	rows    []record.Partition
+	peers   []record.Peer    // of rows
+	step    record.Superstep // reused for each record
 	timer   *time.Timer
 	waiting bool // for the timer
 	err     error
@@ -47,7 +48,7 @@ const (
 )
 
 func newRecorder(to trace.Sink, job string) *recorder {
-	return &recorder{to: to, job: job, steps: make([]recordedStep, 0, maxRows), rows: make([]trace.Partition, 0, maxRows)}
+	return &recorder{to: to, job: job, steps: make([]recordedStep, 0, maxRows), rows: make([]record.Partition, 0, maxRows)}
 }
 
 // of says which phase of a plan the supersteps are of from now on. Those before are recorded.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // seen is a sink that counts the supersteps it was told of, each of two partitions, and refuses one.
@@ -19,7 +19,7 @@ type seen struct {
 
 var errRefused = errors.New("the disk is full")
 
-func (s *seen) Record(r *trace.Superstep) error {
+func (s *seen) Record(r *record.Superstep) error {
 	if r.Superstep != s.records || len(r.Partitions) != 2 || r.Job != "job" {
 		s.t.Errorf("found superstep %d of %s with %d partitions: expected %d", r.Superstep, r.Job, len(r.Partitions), s.records)
 	}
@@ -39,8 +39,8 @@ func ran(k *recorder, superstep int, took time.Duration) error {
 	c := &coordinator{command: Command{Superstep: superstep}, load: new(delivery.Load)}
 	var reports []*Report
 	for p := range 2 {
-		reports = append(reports, &Report{Partition: trace.Partition{
-			Partition: p, Computed: superstep + p, Peers: []trace.Peer{{Partition: 1 - p, Messages: superstep}},
+		reports = append(reports, &Report{Partition: record.Partition{
+			Partition: p, Computed: superstep + p, Peers: []record.Peer{{Partition: 1 - p, Messages: superstep}},
 		}})
 	}
 	return k.add(c, reports, took, time.Now())

@@ -29,6 +29,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // local runs jobs in this process.
@@ -232,7 +233,7 @@ func (r *localResult) figures(p *runReport) {
 	p.Aggregators = r.bound.Final()
 	p.leftOut(r.in.Skipped)
 	if p.GraphLeft = r.outcome.Left; p.GraphLeft != nil {
-		p.GraphLoaded = &trace.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
+		p.GraphLoaded = &record.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
 	}
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := gridOf(r.spec)

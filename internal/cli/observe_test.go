@@ -7,7 +7,7 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // TestNothingIsTracedUnasked: without a collector there is no exporter, and nothing runs beside the run.
@@ -24,7 +24,7 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 	if err := goleak.Find(others); err != nil {
 		t.Error(err)
 	}
-	r := &trace.Superstep{Job: "bfs", Scheme: "pull", Delivery: "pull", Partitions: make([]trace.Partition, 1)}
+	r := &record.Superstep{Job: "bfs", Scheme: "pull", Delivery: "pull", Partitions: make([]record.Partition, 1)}
 	tell := func() { r.Superstep++; _ = w.Record(r) }
 	for range 100 {
 		tell()

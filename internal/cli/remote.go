@@ -22,6 +22,7 @@ import (
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // remote runs jobs on a cluster: it submits them, waits for them and fetches what they have computed.
@@ -244,7 +245,7 @@ func (r *remoteResult) figures(p *runReport) {
 	p.Aggregators = j.FinalAggregates()
 	p.leftOut(j.Skipped)
 	if p.GraphLeft = j.GraphLeft.Trace(); p.GraphLeft != nil {
-		p.GraphLoaded = &trace.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs}
+		p.GraphLoaded = &record.GraphSize{Vertices: j.Vertices, Arcs: j.Arcs}
 	}
 	p.PeakRSS, p.Threads = int64(j.PeakMemory), int(j.Threads)
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()

@@ -22,6 +22,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // runCommand is `superstep run`.
@@ -303,8 +304,8 @@ type runReport struct {
 	Aggregators   trace.Aggregates  `json:"aggregators,omitempty"` // by name: what the program's aggregators ended with
 	Checkpoints   *checkpointReport `json:"checkpoints,omitempty"`
 	Forked        string            `json:"forked,omitempty"`        // from which other run's checkpoint it went on, and in what the two differ
-	GraphLoaded   *trace.GraphSize  `json:"graph_loaded,omitempty"`  // of a program that changes the graph: before the run
-	GraphLeft     *trace.GraphSize  `json:"graph_left,omitempty"`    // and after it
+	GraphLoaded   *record.GraphSize `json:"graph_loaded,omitempty"`  // of a program that changes the graph: before the run
+	GraphLeft     *record.GraphSize `json:"graph_left,omitempty"`    // and after it
 	SkippedLines  int               `json:"skipped_lines,omitempty"` // malformed ones
 	skipped       []string
 	fields        []string // of a line that --output or --top writes

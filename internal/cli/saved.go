@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
 
 // ui is `superstep ui`.
@@ -147,7 +148,7 @@ func (f ofFile) Begin(j *trace.Job) error {
 	return f.to.Begin(&named)
 }
 
-func (f ofFile) Record(s *trace.Superstep) error {
+func (f ofFile) Record(s *record.Superstep) error {
 	named := *s
 	named.Job = f.named(s.Job)
 	return f.to.Record(&named)

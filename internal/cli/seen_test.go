@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // TestInterruptedRunsAreSummedUp: a run that is interrupted says where its time went, one that fails does not.
@@ -16,7 +17,7 @@ func TestInterruptedRunsAreSummedUp(t *testing.T) {
 		w := &observer{app: &app{err: &said}}
 		if e := errors.Join(
 			w.meter.Begin(&trace.Job{Job: "bfs", Partitions: 1}),
-			w.meter.Record(&trace.Superstep{Job: "bfs", Partitions: []trace.Partition{{Computed: 1, Times: trace.Seconds{Compute: 1, Total: 1}}}}),
+			w.meter.Record(&record.Superstep{Job: "bfs", Partitions: []record.Partition{{Computed: 1, Times: record.Seconds{Compute: 1, Total: 1}}}}),
 			w.meter.End(&trace.End{Job: "bfs", State: trace.Cancelled}),
 		); e != nil {
 			t.Fatal(e)

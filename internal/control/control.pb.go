@@ -5175,7 +5175,7 @@ func (x *SuperstepReport) GetPartitions() []*PartitionReport {
 	return nil
 }
 
-// PartitionReport is what a partition tells of a superstep; the counts are those of trace.Partition.
+// PartitionReport is what a partition tells of a superstep; the counts are those of record.Partition.
 type PartitionReport struct {
 	state           protoimpl.MessageState `protogen:"open.v1"`
 	Partition       uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // MaxPaired is the most partitions of which records tell what each sent to each other. Of more they have sums: pairs grow
@@ -15,13 +16,12 @@ import (
 const MaxPaired = 64
 
 // NewPartitionReport returns what is sent of a partition's superstep, one of so many partitions.
-func NewPartitionReport(p *trace.Partition, partitions int) *PartitionReport {
+func NewPartitionReport(p *record.Partition, partitions int) *PartitionReport {
 	r := &PartitionReport{
 		Partition: uint32(p.Partition), Worker: p.Worker,
 		Computed: uint64(p.Computed), Delivered: uint64(p.Delivered), Receivers: uint64(p.Receivers), Walked: uint64(p.Walked),
 		Sent: uint64(p.Sent), Bytes: uint64(p.Bytes),
 		Senders: uint64(p.Senders), SenderEdges: uint64(p.SenderEdges), Sends: uint64(p.Sends), Requests: uint64(p.Requests),
-		BackSenders: uint64(p.BackSenders), BackEdges: uint64(p.BackEdges), PullEdges: uint64(p.PullEdges), PushEdges: uint64(p.PushEdges),
 		Active: uint64(p.Active), Unfinished: uint64(p.Unfinished), UnfinishedEdges: uint64(p.UnfinishedEdges),
 		Times: &Times{
 			Expand: p.Times.Expand, Traverse: p.Times.Traverse, Fold: p.Times.Fold, Compute: p.Times.Compute, Wait: p.Times.Wait, Total: p.Times.Total,
@@ -59,40 +59,40 @@ func (p *PartitionReport) sum(exchange, encoding string, messages, bytes uint64)
 }
 
 // Trace is the partition's record. Where a report does not tell of exchanges, what was sent to each partition is taken from its account.
-func (p *PartitionReport) Trace() trace.Partition {
+func (p *PartitionReport) Trace() record.Partition {
 	t := p.GetTimes()
-	r := trace.Partition{
+	r := record.Partition{
 		Partition: int(p.Partition), Worker: p.Worker,
 		Computed: int(p.Computed), Delivered: int(p.Delivered), Receivers: int(p.Receivers), Walked: int(p.Walked),
 		Sent: int(p.Sent), Bytes: int(p.Bytes),
 		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends), Requests: int(p.Requests),
-		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges), PullEdges: int(p.PullEdges), PushEdges: int(p.PushEdges),
+		Messages: int(p.SenderEdges + p.Sends),
 		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
-		Times: trace.Seconds{
+		Times: record.Seconds{
 			Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(), Wait: t.GetWait(), Total: t.GetTotal(),
 		},
 		Memory: int64(p.Memory), GCPause: p.GcPause,
 	}
 	for _, x := range p.Sums {
-		r.Sums = append(r.Sums, trace.Sum{
+		r.Sums = append(r.Sums, record.Sum{
 			Exchange: x.Exchange, Encoding: x.Encoding, Columns: int(x.Columns), Messages: int(x.Messages), Bytes: int(x.Bytes),
 		})
 	}
 	for _, x := range p.Exchanges {
-		r.Peers = append(r.Peers, trace.Peer{
+		r.Peers = append(r.Peers, record.Peer{
 			Partition: int(x.Partition), Exchange: x.Exchange, Encoding: x.Encoding, Messages: int(x.Messages), Bytes: int(x.Bytes),
 		})
 	}
 	if len(p.Sums)+len(p.Exchanges) == 0 {
 		for _, q := range p.Peers {
-			r.Peers = append(r.Peers, trace.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
+			r.Peers = append(r.Peers, record.Peer{Partition: int(q.Partition), Messages: int(q.Sent), Bytes: int(q.Bytes)})
 		}
 	}
 	return r
 }
 
 // NewSuperstepRecord returns what is sent of a superstep.
-func NewSuperstepRecord(s *trace.Superstep) *SuperstepRecord {
+func NewSuperstepRecord(s *record.Superstep) *SuperstepRecord {
 	r := &SuperstepRecord{
 		Superstep: uint32(s.Superstep), Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason, Predicted: s.Predicted, Actual: s.Actual,
 		Seconds: s.Seconds, Phase: uint32(s.Phase), Program: s.Program, Graph: NewGraphSize(s.Graph),
@@ -104,8 +104,8 @@ func NewSuperstepRecord(s *trace.Superstep) *SuperstepRecord {
 }
 
 // Trace is the record that was sent.
-func (r *SuperstepRecord) Trace() *trace.Superstep {
-	s := &trace.Superstep{
+func (r *SuperstepRecord) Trace() *record.Superstep {
+	s := &record.Superstep{
 		Job: r.Search, Superstep: int(r.Superstep), Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: r.Predicted,
 		Actual: r.Actual, Seconds: r.Seconds, Phase: int(r.Phase), Program: r.Program,
 		Graph: r.Graph.Trace(),
@@ -117,18 +117,18 @@ func (r *SuperstepRecord) Trace() *trace.Superstep {
 }
 
 // NewGraphSize returns what is sent of a graph's size, and Trace the size that was sent; both are nil of none.
-func NewGraphSize(s *trace.GraphSize) *GraphSize {
+func NewGraphSize(s *record.GraphSize) *GraphSize {
 	if s == nil {
 		return nil
 	}
 	return &GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
 }
 
-func (s *GraphSize) Trace() *trace.GraphSize {
+func (s *GraphSize) Trace() *record.GraphSize {
 	if s == nil {
 		return nil
 	}
-	return &trace.GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
+	return &record.GraphSize{Vertices: s.Vertices, Arcs: s.Arcs}
 }
 
 // NewPanic is a panic of a user's program as a message has it.

@@ -10,9 +10,9 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Exchange sends and receives a partition's frames in a run. One goroutine calls its methods.
@@ -50,7 +50,7 @@ type Exchange struct {
 	Store *mem.Arena
 	// Peers and Sent describe what this superstep sent: Peers only if Tracing.
 	Tracing bool
-	Peers   []trace.Peer
+	Peers   []record.Peer
 	Sent    int
 	Bytes   int
 	// PartBytes is how long a part of a column is at least; all partitions agree on it. Tests lower it.
@@ -156,7 +156,7 @@ func (x *Exchange) count(f *transport.Frame) {
 		if f.Kind != transport.Changes { // which have the round there
 			encoding = Encoding(f.Encoding & encodingBits).String()
 		}
-		x.Peers = append(x.Peers, trace.Peer{
+		x.Peers = append(x.Peers, record.Peer{
 			Partition: f.To, Exchange: f.Kind.String(), Encoding: encoding, Messages: f.Count, Bytes: f.Size(),
 		})
 	}

@@ -5,7 +5,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // fill sets all values to the program's Initial, or to zero.
@@ -35,7 +35,7 @@ func (r *runner) reset() {
 	clear(r.grids.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
-	r.report = bsp.Report{Partition: trace.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
+	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
 	if !r.job.methods.Has("Initial") {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned

@@ -21,8 +21,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // changer is a program that does random things to the graph, and whose values depend on all that it sees.
@@ -247,7 +247,7 @@ func compareMutated(t *testing.T, seed uint64, s shape, kind edges.Weights, p pr
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, toy.outcome)
 		}
 		wantValues(t, fmt.Sprintf("%s, run %d", where, run), j, toy)
-		left := trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
+		left := record.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
 		if *o.Left != left || o.IDs != uint64(toy.n) {
 			t.Fatalf("%s, run %d: the outcome tells of %+v with ids up to %d, want %+v, %d", where, run, *o.Left, o.IDs, left, toy.n)
 		}
@@ -317,10 +317,10 @@ func wantGraph(t *testing.T, where string, changed *graph.Graph, toy *toy[uint64
 // changes are what records tell of changes: how many requests there were, and the size of the graph after the last change.
 type changes struct {
 	requests int
-	graph    *trace.GraphSize
+	graph    *record.GraphSize
 }
 
-func (c *changes) Record(s *trace.Superstep) error {
+func (c *changes) Record(s *record.Superstep) error {
 	for i := range s.Partitions {
 		c.requests += s.Partitions[i].Requests
 	}
@@ -378,7 +378,7 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 			for range 2 {
 				out, err := j.Run(t.Context())
 				check(t, err)
-				if out.Left == nil || *out.Left != (trace.GraphSize{Vertices: 4}) || out.IDs != 10 || out.Supersteps != 1 {
+				if out.Left == nil || *out.Left != (record.GraphSize{Vertices: 4}) || out.IDs != 10 || out.Supersteps != 1 {
 					t.Errorf("%s, %d partitions: %+v, left %+v", name, parts, out, out.Left)
 				}
 				if j.Exists(2) || !j.Exists(9) || j.Any(9) != uint64(7) || j.Any(1) != uint64(0) {

@@ -14,17 +14,18 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // journal keeps what a run tells. fail makes it refuse the record of a superstep.
 type journal struct {
-	records []*trace.Superstep
+	records []*record.Superstep
 	begun   []*trace.Job
 	ended   []*trace.End
 	at      func(superstep int) error
 }
 
-func (j *journal) Record(r *trace.Superstep) error {
+func (j *journal) Record(r *record.Superstep) error {
 	j.records = append(j.records, r.Clone())
 	if j.at != nil {
 		return j.at(r.Superstep)
@@ -72,7 +73,7 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 				for _, q := range p.Peers {
 					peers += q.Bytes
 				}
-				messages, sent, bytes = messages+p.Messages(), sent+p.Sent, bytes+p.Bytes
+				messages, sent, bytes = messages+p.Messages, sent+p.Sent, bytes+p.Bytes
 				s := p.Times
 				if sum := s.Busy() + s.Wait; sum <= 0 || sum > s.Total*(1+1e-9) || s.Wait < 0 || s.Total != r.Seconds {
 					t.Errorf("superstep %d: phases take %g of %g s, wait %g; the superstep %g", r.Superstep, sum, s.Total, s.Wait, r.Seconds)

@@ -12,8 +12,8 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy does.
@@ -44,7 +44,7 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	toy := newToy(s, g.IDs, p)
 	toy.seed, toy.unweighted, toy.spread = seed, kind == edges.Unweighted, c.spread
 	toy.run()
-	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Ended: toy.outcome.Ended, Left: &trace.GraphSize{}}
+	outcome := bsp.Outcome{Supersteps: toy.outcome.Supersteps, Messages: toy.outcome.Messages, Ended: toy.outcome.Ended, Left: &record.GraphSize{}}
 	way.o.Seed = seed
 	place, _, _ := keeping(t, g, p, way)
 	found, err := checkpoint.List(t.Context(), place)
@@ -89,7 +89,7 @@ func goesOnAsToy(
 		if o.Supersteps != want.Supersteps || o.Messages != want.Messages || o.Ended != want.Ended {
 			t.Fatalf("%s, run %d: %+v, want %+v", where, run, o, want)
 		}
-		left := &trace.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
+		left := &record.GraphSize{Vertices: uint64(toy.n - len(toy.changes.absent)), Arcs: toy.stored}
 		if want.Left == nil {
 			left = nil
 		}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 func TestBounds(t *testing.T) {
@@ -88,7 +89,7 @@ func TestPairsAreLetGoFirst(t *testing.T) {
 	for superstep := range 50 {
 		step := active("j", superstep, 2)
 		for p := range 2 {
-			step.Partitions[p].Times, step.Partitions[p].Peers = trace.Seconds{Compute: 1, Total: 1}, []trace.Peer{{Partition: 1 - p, Bytes: 7}}
+			step.Partitions[p].Times, step.Partitions[p].Peers = record.Seconds{Compute: 1, Total: 1}, []record.Peer{{Partition: 1 - p, Bytes: 7}}
 		}
 		must(t, s.Record(step))
 	}

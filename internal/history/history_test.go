@@ -12,28 +12,29 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // superstep is one in which each partition worked for so many seconds of two.
-func superstep(number int, busy ...float64) *trace.Superstep {
-	s := &trace.Superstep{
+func superstep(number int, busy ...float64) *record.Superstep {
+	s := &record.Superstep{
 		Job: "j", Superstep: number, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 	}
 	for p, busy := range busy {
-		s.Partitions = append(s.Partitions, trace.Partition{
-			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 5, Sent: 6, Bytes: 7, Memory: 100, GCPause: .5,
-			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
-			Times: trace.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
+		s.Partitions = append(s.Partitions, record.Partition{
+			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5, Sent: 6, Bytes: 7, Memory: 100, GCPause: .5,
+			Peers: []record.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "sparse", Messages: 6, Bytes: 7}},
+			Times: record.Seconds{Expand: busy / 2, Traverse: busy / 2, Wait: 2 - busy, Total: 2},
 		})
 	}
 	return s
 }
 
 // active is a superstep in which so many partitions ran a vertex each.
-func active(job string, number, partitions int) *trace.Superstep {
-	s := &trace.Superstep{Job: job, Superstep: number}
+func active(job string, number, partitions int) *record.Superstep {
+	s := &record.Superstep{Job: job, Superstep: number}
 	for p := range partitions {
-		s.Partitions = append(s.Partitions, trace.Partition{Partition: p, Computed: 1})
+		s.Partitions = append(s.Partitions, record.Partition{Partition: p, Computed: 1})
 	}
 	return s
 }
@@ -66,7 +67,7 @@ func TestStepSumsAndMeans(t *testing.T) {
 	want := trace.Step{
 		Superstep: 0, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"naive": 3, "pull": 1}, Actual: 2,
 		Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10, Sent: 12, Bytes: 14,
-		Times: trace.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: trace.Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
+		Times: record.Seconds{Expand: .5, Traverse: .5, Wait: 1, Total: 2}, Busy: trace.Spread{Least: .5, Mean: 1, Most: 1.5, Slowest: 0},
 		Partitions: 2, Memory: 100, GCPause: .5,
 	}
 	a, _ := json.Marshal(got)
@@ -193,7 +194,7 @@ func TestSums(t *testing.T) {
 	must(t, s.Begin(&trace.Job{Job: "big", Partitions: 2}))
 	big := active("big", 0, 2)
 	for p := range big.Partitions {
-		big.Partitions[p].Bytes, big.Partitions[p].Sums = 8, []trace.Sum{
+		big.Partitions[p].Bytes, big.Partitions[p].Sums = 8, []record.Sum{
 			{Exchange: "fold", Encoding: "sparse", Columns: 3, Messages: 4, Bytes: 5}, {Exchange: "fold", Encoding: "bitmap", Columns: 1, Messages: 2, Bytes: 3},
 		}
 	}
@@ -246,7 +247,7 @@ func TestEventsResume(t *testing.T) {
 	default:
 		t.Error("nobody was told")
 	}
-	must(t, s.Record(&trace.Superstep{Job: "j", Partitions: make([]trace.Partition, 1)}))
+	must(t, s.Record(&record.Superstep{Job: "j", Partitions: make([]record.Partition, 1)}))
 	must(t, s.Log(&trace.Log{Text: "x"}))
 	kinds := func(events []Event) string {
 		var all []string
@@ -331,7 +332,7 @@ func TestSummary(t *testing.T) {
 	push("j warm-up", 0, 100)
 	push("j", 0, 6) // predicted: naive 3, pull 1
 	push("j", 1, 1.5)
-	must(t, m.Record(&trace.Superstep{Job: "j", Superstep: 2, Partitions: make([]trace.Partition, 2)})) // empty: does not count
+	must(t, m.Record(&record.Superstep{Job: "j", Superstep: 2, Partitions: make([]record.Partition, 2)})) // empty: does not count
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)
@@ -356,7 +357,7 @@ func TestSummary(t *testing.T) {
 func TestSummariesOfTinyRuns(t *testing.T) {
 	step := func(total, actual float64) *trace.Step {
 		return &trace.Step{
-			Delivery: "push", Scheme: "naive", Active: 1, Partitions: 1, Times: trace.Seconds{Compute: total - actual, Traverse: actual, Total: total},
+			Delivery: "push", Scheme: "naive", Active: 1, Partitions: 1, Times: record.Seconds{Compute: total - actual, Traverse: actual, Total: total},
 			Actual: actual, Predicted: map[string]float64{"naive": actual / 246, "pull": actual / 200},
 		}
 	}
@@ -439,7 +440,7 @@ func TestSeconds(t *testing.T) {
 // TestARunThatGoesOnCountsFromItsBeginning: its figures are those of a run that was not disturbed, whenever it is told what came before.
 func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	began := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	step := func(i int) *trace.Superstep {
+	step := func(i int) *record.Superstep {
 		s := superstep(i, .25*float64(1+i))
 		s.Scheme, s.Predicted, s.Actual = "pull", map[string]float64{"pull": .01 * float64(1+i), "naive": .5}, .02
 		return s

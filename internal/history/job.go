@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Job is a run as lists show it.
@@ -28,8 +29,8 @@ type Job struct {
 	// Aggregators are what the program's aggregators ended with, as text.
 	Aggregators map[string]string `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it.
-	GraphLeft *trace.GraphSize `json:"graph_left,omitempty"`
-	Summary   Summary          `json:"summary"`
+	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
+	Summary   Summary           `json:"summary"`
 	// Said is the summary in words, for who reads it.
 	Said []string `json:"said"`
 }
@@ -51,11 +52,11 @@ type Row struct {
 	Requests  int     `json:"requests,omitempty"`
 }
 
-func newRow(p *trace.Partition) Row {
+func newRow(p *record.Partition) Row {
 	t := &p.Times
 	return Row{
 		Partition: p.Partition, Expand: float32(t.Expand), Traverse: float32(t.Traverse), Fold: float32(t.Fold),
-		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: p.Computed, Senders: p.Delivered, Edges: p.Walked, Messages: p.Messages(),
+		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: p.Computed, Senders: p.Delivered, Edges: p.Walked, Messages: p.Messages,
 		Sent: p.Sent, Bytes: p.Bytes, Requests: p.Requests,
 	}
 }
@@ -63,7 +64,7 @@ func newRow(p *trace.Partition) Row {
 // Pair is a column that one partition sent another.
 type Pair struct {
 	From int `json:"from"`
-	trace.Peer
+	record.Peer
 }
 
 // Detail is a superstep, partition by partition. Rows are missing of supersteps so old that they were let go.
@@ -77,23 +78,23 @@ type Detail struct {
 
 // Total is what a partition did in the whole run.
 type Total struct {
-	Partition int           `json:"partition"`
-	Worker    string        `json:"worker,omitempty"`
-	Times     trace.Seconds `json:"seconds"`
-	Active    int           `json:"active"`
-	Edges     int           `json:"edges"`
-	Messages  int           `json:"messages"`
-	Sent      int           `json:"messages_sent"`
-	Bytes     int           `json:"bytes"`
-	Memory    int64         `json:"memory,omitempty"` // of its process, at last
+	Partition int            `json:"partition"`
+	Worker    string         `json:"worker,omitempty"`
+	Times     record.Seconds `json:"seconds"`
+	Active    int            `json:"active"`
+	Edges     int            `json:"edges"`
+	Messages  int            `json:"messages"`
+	Sent      int            `json:"messages_sent"`
+	Bytes     int            `json:"bytes"`
+	Memory    int64          `json:"memory,omitempty"` // of its process, at last
 }
 
-func (t *Total) add(p *trace.Partition) {
+func (t *Total) add(p *record.Partition) {
 	t.Worker = p.Worker
 	t.Times.Add(&p.Times)
 	t.Active += p.Computed
 	t.Edges += p.Walked
-	t.Messages += p.Messages()
+	t.Messages += p.Messages
 	t.Sent += p.Sent
 	t.Bytes += p.Bytes
 	t.Memory = p.Memory
@@ -149,7 +150,7 @@ func (j *job) goesOn() {
 }
 
 // record takes a superstep in. One that ran before, and runs again after a failure, takes the earlier's place.
-func (j *job) record(s *trace.Superstep) *Detail {
+func (j *job) record(s *record.Superstep) *Detail {
 	step := new(trace.Step)
 	step.Sum(s)
 	for n := len(j.steps); n > 0 && j.steps[n-1].Superstep >= step.Superstep; n-- {
@@ -182,7 +183,7 @@ func (j *job) record(s *trace.Superstep) *Detail {
 }
 
 // partition adds what a partition did to what is kept of the whole run, and its pairs to the superstep's.
-func (j *job) partition(p *trace.Partition, d *Detail) {
+func (j *job) partition(p *record.Partition, d *Detail) {
 	for i := len(j.totals); i <= p.Partition; i++ {
 		j.totals = append(j.totals, Total{Partition: i})
 	}
@@ -190,7 +191,7 @@ func (j *job) partition(p *trace.Partition, d *Detail) {
 	for _, q := range p.Peers {
 		d.Pairs = append(d.Pairs, Pair{p.Partition, q})
 		j.matrix.add(p.Partition, q.Partition, q.Bytes)
-		j.encode(&trace.Sum{Exchange: q.Exchange, Encoding: q.Encoding, Columns: 1, Messages: q.Messages, Bytes: q.Bytes})
+		j.encode(&record.Sum{Exchange: q.Exchange, Encoding: q.Encoding, Columns: 1, Messages: q.Messages, Bytes: q.Bytes})
 	}
 	for i := range p.Sums {
 		j.matrix.Summed = true
@@ -198,7 +199,7 @@ func (j *job) partition(p *trace.Partition, d *Detail) {
 	}
 }
 
-func (j *job) encode(s *trace.Sum) {
+func (j *job) encode(s *record.Sum) {
 	i := slices.IndexFunc(j.encoded, func(e Encoded) bool { return e.Exchange == s.Exchange && e.Encoding == s.Encoding })
 	if i < 0 {
 		if len(j.encoded) == 64 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Bounds on what a Store keeps.
@@ -206,7 +207,7 @@ func (s *Store) drop(j *job) {
 }
 
 // Record takes a superstep in. A run that nobody began begins with its first one.
-func (s *Store) Record(step *trace.Superstep) error {
+func (s *Store) Record(step *record.Superstep) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j := s.last[step.Job]

@@ -8,14 +8,15 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Summary is what a run, or several, come to.
 type Summary struct {
-	Supersteps int           `json:"supersteps"`
-	Times      trace.Seconds `json:"seconds"` // sums of the supersteps' means
-	Pushed     StepTotal     `json:"pushed"`
-	Pulled     StepTotal     `json:"pulled"`
+	Supersteps int            `json:"supersteps"`
+	Times      record.Seconds `json:"seconds"` // sums of the supersteps' means
+	Pushed     StepTotal      `json:"pushed"`
+	Pulled     StepTotal      `json:"pulled"`
 
 	// Skew is the time that partitions which work longer than the mean cost, and Worst the superstep it was most in.
 	Skew  float64 `json:"skew"`
@@ -244,7 +245,7 @@ type Meter struct {
 }
 
 // Record takes a superstep in, but not one of a run that only warms up.
-func (m *Meter) Record(s *trace.Superstep) error {
+func (m *Meter) Record(s *record.Superstep) error {
 	if strings.HasSuffix(s.Job, trace.WarmUp) {
 		return nil
 	}

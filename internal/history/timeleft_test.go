@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 func TestTheTimeLeftIsThatOfTheNewestSupersteps(t *testing.T) {
@@ -52,7 +53,7 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 		t.Helper()
 		must(t, s.Begin(&trace.Job{Job: name, Partitions: 1, MaxSupersteps: limit}))
 		for i := range 4 {
-			step := &trace.Superstep{Job: name, Superstep: i, Partitions: []trace.Partition{{Computed: 1}}, Ended: time.Now().Add(time.Hour)}
+			step := &record.Superstep{Job: name, Superstep: i, Partitions: []record.Partition{{Computed: 1}}, Ended: time.Now().Add(time.Hour)}
 			step.End(2)
 			must(t, s.Record(step))
 		}

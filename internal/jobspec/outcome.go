@@ -4,6 +4,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Outcome is how far a run is, or how it ended, as it is sent.
@@ -25,7 +26,7 @@ func OutcomeOf(o *control.Outcome) bsp.Outcome {
 		Phase: int(o.GetPhase()), Forked: o.GetForked(), IDs: o.GetGraphLeft().GetIds(),
 	}
 	if left := o.GetGraphLeft(); left != nil {
-		got.Left = &trace.GraphSize{Vertices: left.Vertices, Arcs: left.Arcs}
+		got.Left = &record.GraphSize{Vertices: left.Vertices, Arcs: left.Arcs}
 	}
 	return got
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // transcript is a journal that writes down its calls.
@@ -26,10 +27,10 @@ func (t transcript) Begin(j *trace.Job) error {
 	return t.add("begin %s %s on %s, %s, at %d", j.Job, j.Program, j.Graph, j.Grid, j.Began.Unix())
 }
 
-func (t transcript) Record(s *trace.Superstep) error {
+func (t transcript) Record(s *record.Superstep) error {
 	for _, p := range s.Partitions {
 		_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", s.Job, s.Superstep, p.Partition, s.Scheme,
-			s.Delivery, p.Computed, p.Messages(), p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, s.Reason, s.Predicted[s.Scheme], s.Actual)
+			s.Delivery, p.Computed, p.Messages, p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, s.Reason, s.Predicted[s.Scheme], s.Actual)
 	}
 	return nil
 }
@@ -167,7 +168,7 @@ func TestSearches(t *testing.T) {
 	_ = s.Begin(b)
 	_ = s.Describe(&trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
 	for _, search := range []string{"bfs root 1", "bfs root 1", "sssp root 2"} {
-		r := &trace.Superstep{Job: search, Partitions: []trace.Partition{{}}}
+		r := &record.Superstep{Job: search, Partitions: []record.Partition{{}}}
 		_ = s.Record(r)
 		if r.Job != search {
 			t.Errorf("the record was changed to one of %s", r.Job)

@@ -1,6 +1,9 @@
 package jobtrace
 
-import "github.com/superstep-go/superstep/internal/trace"
+import (
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
+)
 
 // Late is a Journal of one job for a file, where the line that begins a run is the last word on it: it comes when the job's
 // graph is known, or when something comes that belongs behind it. Stages of the load come before it, as those of a run in
@@ -39,7 +42,7 @@ func (l *Late) flush() error {
 }
 
 // Record begins the job, if it has not begun, and passes the superstep on.
-func (l *Late) Record(s *trace.Superstep) error {
+func (l *Late) Record(s *record.Superstep) error {
 	if err := l.flush(); err != nil {
 		return err
 	}

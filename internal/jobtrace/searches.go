@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Searches is a Journal of one job that makes a run of each of a benchmark's searches: under the job's name, a blank, and
@@ -36,7 +37,7 @@ func (s *Searches) Describe(b *trace.Job) error {
 }
 
 // Record passes a superstep on, to the search it is of.
-func (s *Searches) Record(r *trace.Superstep) error {
+func (s *Searches) Record(r *record.Superstep) error {
 	if r.Job == s.job.Job {
 		return s.To.Record(r)
 	}

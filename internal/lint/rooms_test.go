@@ -26,7 +26,7 @@ var rooms = []room{
 	{"ground", 2450, []string{
 		"internal/wire", "internal/bitmap", "internal/parallel", "internal/mem", "internal/statefile",
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
-		"internal/faults", "internal/lint", "internal/escape", "internal/trace",
+		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
 	{"programs", 5300, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",

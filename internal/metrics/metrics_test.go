@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // scrape returns the samples of a set by name and labels, as they are written.
@@ -56,13 +57,13 @@ func tell(j trace.Journal, name, program, state string) {
 	}
 	_ = j.Begin(&trace.Job{Job: name, Program: program, Partitions: 2})
 	for step := range 3 {
-		s := &trace.Superstep{
+		s := &record.Superstep{
 			Job: name, Superstep: step, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
 		}
 		for p := range 2 {
-			s.Partitions = append(s.Partitions, trace.Partition{
-				Partition: p, Computed: 5, Delivered: 4, Walked: 3, SenderEdges: 2, Sent: 1, Bytes: 10,
-				Times: trace.Seconds{Traverse: float64(1 + p), Compute: 1, Wait: .5, Total: 4},
+			s.Partitions = append(s.Partitions, record.Partition{
+				Partition: p, Computed: 5, Delivered: 4, Walked: 3, Messages: 2, Sent: 1, Bytes: 10,
+				Times: record.Seconds{Traverse: float64(1 + p), Compute: 1, Wait: .5, Total: 4},
 			})
 		}
 		_ = j.Record(s)
@@ -81,9 +82,9 @@ func TestRuns(t *testing.T) {
 	_ = j.Begin(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
 	_ = j.End(&trace.End{Job: "two", State: trace.Failed, Again: true})
 	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
-	_ = j.Record(&trace.Superstep{
+	_ = j.Record(&record.Superstep{
 		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
-		Partitions: []trace.Partition{{Computed: 9, Delivered: 8, Times: trace.Seconds{Total: .25}}},
+		Partitions: []record.Partition{{Computed: 9, Delivered: 8, Times: record.Seconds{Total: .25}}},
 	})
 	expect(t, scrape(t, s), map[string]string{
 		`superstep_jobs_total{ended="converged",program="bfs",state="done"}`:    "1",
@@ -213,8 +214,8 @@ func TestWorker(t *testing.T) {
 	w.Session(true)
 	w.Leaving()
 	w.Superstep(time.Second, []*bsp.Report{
-		{Partition: trace.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: trace.Seconds{Expand: .5, Compute: .25}}},
-		{Partition: trace.Partition{Computed: 1, Times: trace.Seconds{Fold: 1}}},
+		{Partition: record.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: record.Seconds{Expand: .5, Compute: .25}}},
+		{Partition: record.Partition{Computed: 1, Times: record.Seconds{Fold: 1}}},
 	})
 	w.Command("drive", time.Second, &control.Report{}, nil)
 	w.Command("drive", time.Second, nil, errors.New("no"))
@@ -294,9 +295,9 @@ func TestJournalAllocatesNothing(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(s.NewWork())
 	_ = j.Begin(&trace.Job{Job: "one", Partitions: 1})
-	r := &trace.Superstep{
+	r := &record.Superstep{
 		Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1,
-		Partitions: []trace.Partition{{Times: trace.Seconds{Compute: 1}}},
+		Partitions: []record.Partition{{Times: record.Seconds{Compute: 1}}},
 	}
 	if n := testing.AllocsPerRun(100, func() { r.Superstep++; _ = j.Record(r) }); n > 0 {
 		t.Errorf("%g allocations a superstep", n)

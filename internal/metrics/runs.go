@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Runs counts runs and their supersteps: those of this process, or those that a master leads.
@@ -120,7 +121,7 @@ func (j *journal) Describe(b *trace.Job) error {
 	return nil
 }
 
-func (j *journal) Record(s *trace.Superstep) error {
+func (j *journal) Record(s *record.Superstep) error {
 	if j.skip {
 		return nil
 	}

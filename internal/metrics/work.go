@@ -3,12 +3,12 @@ package metrics
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Work counts what the partitions of this process do.
 type Work struct {
-	phases          [len(trace.Phases)]prometheus.Counter
+	phases          [len(record.Phases)]prometheus.Counter
 	vertices, edges prometheus.Counter
 	partitions      prometheus.Counter
 	values, bytes   prometheus.Counter
@@ -33,14 +33,14 @@ func (s *Set) NewWork() *Work {
 		values:     counter("superstep_sent_values_total", "Combined messages that this process's partitions sent to others, in the process or not."),
 		bytes:      counter("superstep_sent_bytes_total", "Bytes of presence and values that this process's partitions sent to others, in the process or not."),
 	}
-	for i, phase := range trace.Phases {
+	for i, phase := range record.Phases {
 		w.phases[i] = phases.WithLabelValues(phase)
 	}
 	return w
 }
 
 // record counts a partition's superstep.
-func (w *Work) record(p *trace.Partition) {
+func (w *Work) record(p *record.Partition) {
 	for i, seconds := range p.Times.ByPhase() {
 		w.phases[i].Add(max(0, seconds))
 	}

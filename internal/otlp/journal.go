@@ -12,6 +12,7 @@ import (
 	oteltrace "go.opentelemetry.io/otel/trace"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // maxSupersteps is how many supersteps of a run have spans; a run may have millions.
@@ -45,7 +46,7 @@ func (j *journal) Begin(b *trace.Job) error {
 
 func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-func (j *journal) Record(s *trace.Superstep) error {
+func (j *journal) Record(s *record.Superstep) error {
 	if j.job != nil {
 		j.step.Sum(s)
 		j.superstep(&j.step)
@@ -118,7 +119,7 @@ func (j *journal) superstep(s *trace.Step) {
 		if p.Seconds <= 0 {
 			continue
 		}
-		_, phase := j.tracer.Start(ctx, trace.Phases[i], oteltrace.WithTimestamp(at), oteltrace.WithAttributes(
+		_, phase := j.tracer.Start(ctx, record.Phases[i], oteltrace.WithTimestamp(at), oteltrace.WithAttributes(
 			attribute.Int("superstep.partition", p.Partition), attribute.Float64("superstep.mean_seconds", means[i])))
 		if at = at.Add(time.Duration(p.Seconds * float64(time.Second))); at.After(end) {
 			at = end

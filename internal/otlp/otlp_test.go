@@ -16,11 +16,12 @@ import (
 	"testing"
 	"time"
 
-	"go.opentelemetry.io/proto/otlp/trace/v1"
+	v1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"go.uber.org/goleak"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -96,10 +97,10 @@ func tell(j trace.Journal, name string, supersteps int, state string) {
 	_ = j.Stage(&trace.Stage{Stage: "reading", Seconds: .5})
 	_ = j.Begin(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
 	for s := range supersteps {
-		step := &trace.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
+		step := &record.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
 		for p := range 2 {
-			step.Partitions = append(step.Partitions, trace.Partition{
-				Partition: p, Computed: 3, Bytes: 4, Times: trace.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
+			step.Partitions = append(step.Partitions, record.Partition{
+				Partition: p, Computed: 3, Bytes: 4, Times: record.Seconds{Traverse: .001 * float64(1+p), Compute: .002, Total: .01},
 			})
 		}
 		_ = j.Record(step)

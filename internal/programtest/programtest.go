@@ -93,7 +93,10 @@ func summary[V any](r *superstep.Result[V]) string {
 		for _, p := range s.Partitions {
 			requests += p.Requests
 		}
-		text += fmt.Sprint("; ", requests, s.Changed, s.NumVertices, s.NumEdges)
+		text += fmt.Sprint("; ", requests)
+		if s.Graph != nil {
+			text += fmt.Sprint(" ", *s.Graph)
+		}
 	}
 	return text
 }

@@ -13,14 +13,15 @@ import (
 // traces writes what the lines of a trace have, and the reports in JSON, by the structs that are written.
 func traces(to *text, root string) error {
 	to.line("## Traces")
-	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 1, and `kind`, by which the other members are known. " +
+	to.paragraphs("`--trace FILE` writes JSON lines. Each has `v`, the version of the form, 2, and `kind`, by which the other members are known. " +
 		"Members and kinds may be added under the same version: readers skip what they do not know. `superstep ui FILE` shows a trace. " +
 		"A `job` line begins a run, an `end` line ends it. The times of a `superstep` line belong to the messages of the superstep before.")
 	for _, s := range []struct{ title, file, name string }{
-		{"kind superstep", "internal/trace/line.go", "partitionLine"},
-		{"seconds of superstep", "internal/trace/trace.go", "Seconds"},
-		{"peers of superstep", "internal/trace/trace.go", "Peer"},
-		{"sums of superstep", "internal/trace/trace.go", "Sum"},
+		{"kind superstep", "record/record.go", "Superstep"},
+		{"partitions of superstep", "record/record.go", "Partition"},
+		{"seconds of a partition", "record/record.go", "Seconds"},
+		{"peers of a partition", "record/record.go", "Peer"},
+		{"sums of a partition", "record/record.go", "Sum"},
 		{"kind job", "internal/trace/trace.go", "Job"},
 		{"kind end", "internal/trace/trace.go", "End"},
 		{"kind stage", "internal/trace/trace.go", "Stage"},

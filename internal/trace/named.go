@@ -1,5 +1,7 @@
 package trace
 
+import "github.com/superstep-go/superstep/record"
+
 // WarmUp ends the name of a run that only warms up, and does not count.
 const WarmUp = " warm-up"
 
@@ -22,7 +24,7 @@ func (n *Named) journal(f func(Journal) error) error {
 }
 
 // Record passes a superstep on.
-func (n *Named) Record(s *Superstep) error {
+func (n *Named) Record(s *record.Superstep) error {
 	s.Job = n.Name
 	return n.To.Record(s)
 }

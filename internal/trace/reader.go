@@ -27,25 +27,19 @@ type Reader struct {
 	in   *bufio.Reader
 	line int
 	text []byte
-
-	open       Superstep      // whose lines come
-	partitions map[string]int // of runs that have begun, by their names
 }
 
 // NewReader reads a trace; name is the file's, for errors, which read NAME:LINE: what was found, what was expected.
 func NewReader(r io.Reader, name string) *Reader {
-	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10), partitions: map[string]int{}}
+	return &Reader{name: name, in: bufio.NewReaderSize(r, 256<<10)}
 }
 
-// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only the end is missing. A
-// superstep is passed on when the lines of all its partitions have come, or something else comes.
+// Play passes everything in the trace on to a journal, up to the first error, which is ErrCut if only
+// the end is missing.
 func (r *Reader) Play(to Journal) error {
 	for {
 		line, err := r.next()
 		if err != nil {
-			if flushed := r.flush(to); flushed != nil {
-				return flushed
-			}
 			if err == io.EOF {
 				return nil
 			}
@@ -101,23 +95,13 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	if err != nil {
 		return err
 	}
-	if kind == kindRecord {
-		return decode(r, line, (*partitionLine).check, func(l *partitionLine) error { return r.add(l, to) })
-	}
-	if err := r.flush(to); err != nil {
-		return err
-	}
 	switch kind {
+	case kindRecord:
+		return decode(r, line, check, to.Record)
 	case kindJob:
-		return decode(r, line, (*Job).check, func(j *Job) error {
-			r.partitions[j.Job] = j.Partitions
-			return to.Begin(j)
-		})
+		return decode(r, line, (*Job).check, to.Begin)
 	case kindEnd:
-		return decode(r, line, (*End).check, func(e *End) error {
-			delete(r.partitions, e.Job)
-			return to.End(e)
-		})
+		return decode(r, line, (*End).check, to.End)
 	case kindStage:
 		return decode(r, line, (*Stage).check, to.Stage)
 	case kindLog:
@@ -147,8 +131,8 @@ func (r *Reader) kind(line []byte) (string, error) {
 		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
 	case h.Version > Version:
 		return "", r.errorf("found version %d of the trace's form, expected %d: a later superstep wrote it", h.Version, Version)
-	case h.Version < 0:
-		return "", r.errorf("found version %d of the trace's form, expected %d", h.Version, Version)
+	case h.Version < Version:
+		return "", r.errorf("found version %d of the trace's form, expected %d: an earlier superstep wrote it", h.Version, Version)
 	}
 	return h.Kind, nil
 }
@@ -187,12 +171,6 @@ func (j *Job) check() error {
 }
 
 func (e *End) check() error {
-	if e.State == "" {
-		if e.State = e.Outcome; e.State == string(Converged) || e.State == string(Limit) {
-			e.State, e.Ended = Done, Ended(e.State)
-		}
-		e.Outcome = ""
-	}
 	switch e.State {
 	case Done, Failed, Cancelled:
 	default:

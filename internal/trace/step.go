@@ -4,25 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/superstep-go/superstep/record"
 )
-
-// Phases are the names of a superstep's phases, in the order of Seconds.
-var Phases = [...]string{"expand", "traverse", "fold", "compute", "wait"}
-
-// ByPhase returns the seconds of each phase, in the order of Phases.
-func (s *Seconds) ByPhase() [len(Phases)]float64 {
-	return [...]float64{s.Expand, s.Traverse, s.Fold, s.Compute, s.Wait}
-}
-
-// Add adds the seconds of o.
-func (s *Seconds) Add(o *Seconds) {
-	s.Expand += o.Expand
-	s.Traverse += o.Traverse
-	s.Fold += o.Fold
-	s.Compute += o.Compute
-	s.Wait += o.Wait
-	s.Total += o.Total
-}
 
 // Step is a superstep of all partitions together, as the page's API has it.
 type Step struct {
@@ -44,18 +28,18 @@ type Step struct {
 	Sent      int `json:"messages_sent"`
 	Bytes     int `json:"bytes"`
 
-	Requests int        `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
-	Graph    *GraphSize `json:"graph,omitempty"`    // as Superstep has it
+	Requests int               `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
+	Graph    *record.GraphSize `json:"graph,omitempty"`    // as Superstep has it
 
 	// Times are the means over the partitions, so that they add up to Total.
-	Times      Seconds `json:"seconds"`
-	Busy       Spread  `json:"busy"`
-	Partitions int     `json:"partitions"`
-	Memory     int64   `json:"memory,omitempty"` // of all processes
-	GCPause    float64 `json:"gc_pause"`         // of the process it was longest in
+	Times      record.Seconds `json:"seconds"`
+	Busy       Spread         `json:"busy"`
+	Partitions int            `json:"partitions"`
+	Memory     int64          `json:"memory,omitempty"` // of all processes
+	GCPause    float64        `json:"gc_pause"`         // of the process it was longest in
 
-	Longest [len(Phases)]Longest `json:"-"`
-	Ended   time.Time            `json:"-"`
+	Longest [len(record.Phases)]Longest `json:"-"`
+	Ended   time.Time                   `json:"-"`
 
 	processes []process // used again by Sum
 }
@@ -88,7 +72,7 @@ type process struct {
 }
 
 // Sum adds up what the partitions of a superstep did. It replaces all of s, and makes no garbage when s is used again.
-func (s *Step) Sum(from *Superstep) {
+func (s *Step) Sum(from *record.Superstep) {
 	processes := s.processes[:0]
 	*s = Step{
 		Superstep: from.Superstep, Phase: from.Phase, Program: from.Program, Scheme: from.Scheme, Delivery: from.Delivery, Reason: from.Reason, Predicted: from.Predicted, Actual: from.Actual,
@@ -100,7 +84,7 @@ func (s *Step) Sum(from *Superstep) {
 		s.Senders += p.Delivered
 		s.Receivers += p.Receivers
 		s.Edges += p.Walked
-		s.Messages += p.Messages()
+		s.Messages += p.Messages
 		s.Sent += p.Sent
 		s.Bytes += p.Bytes
 		s.Requests += p.Requests
@@ -120,7 +104,7 @@ func (s *Step) Sum(from *Superstep) {
 }
 
 // times takes in the times of a partition, after those of n others.
-func (s *Step) times(n int, p *Partition) {
+func (s *Step) times(n int, p *record.Partition) {
 	mean := func(to *float64, x float64) { *to += (x - *to) / float64(n+1) }
 	t := &s.Times
 	mean(&t.Expand, p.Times.Expand)

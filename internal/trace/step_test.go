@@ -2,20 +2,20 @@ package trace
 
 import (
 	"reflect"
-	"slices"
-	"strings"
 	"testing"
+
+	"github.com/superstep-go/superstep/record"
 )
 
 // superstep is one of partitions of which each worked a second longer than the one before.
-func superstep(job string, number, partitions int) *Superstep {
-	s := &Superstep{
+func superstep(job string, number, partitions int) *record.Superstep {
+	s := &record.Superstep{
 		Job: job, Superstep: number, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5,
 	}
 	for p := range partitions {
-		s.Partitions = append(s.Partitions, Partition{
-			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, SenderEdges: 3, Sends: 2, Sent: 6, Bytes: 15,
-			Times: Seconds{Expand: 1, Traverse: float64(2 + p), Fold: 3, Compute: 4, Wait: 5, Total: 20}, GCPause: float64(p),
+		s.Partitions = append(s.Partitions, record.Partition{
+			Partition: p, Computed: 1, Delivered: 2, Receivers: 3, Walked: 4, Messages: 5, Sent: 6, Bytes: 15,
+			Times: record.Seconds{Expand: 1, Traverse: float64(2 + p), Fold: 3, Compute: 4, Wait: 5, Total: 20}, GCPause: float64(p),
 		})
 	}
 	return s
@@ -29,8 +29,8 @@ func TestStepAddsPartitionsUp(t *testing.T) {
 	want := Step{
 		Superstep: 2, Phase: 2, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Partitions: 2, Active: 2, Senders: 4, Receivers: 6, Edges: 8, Messages: 10,
 		Sent: 12, Bytes: 30, Predicted: map[string]float64{"pull": 2, "naive": 3}, Actual: 2.5, GCPause: 1,
-		Times: Seconds{Expand: 1, Traverse: 2.5, Fold: 3, Compute: 4, Wait: 5, Total: 20}, Busy: Spread{Least: 10, Mean: 10.5, Most: 11, Slowest: 1},
-		Longest: [len(Phases)]Longest{{1, 0}, {3, 1}, {3, 0}, {4, 0}, {5, 0}},
+		Times: record.Seconds{Expand: 1, Traverse: 2.5, Fold: 3, Compute: 4, Wait: 5, Total: 20}, Busy: Spread{Least: 10, Mean: 10.5, Most: 11, Slowest: 1},
+		Longest: [len(record.Phases)]Longest{{1, 0}, {3, 1}, {3, 0}, {4, 0}, {5, 0}},
 	}
 	if g := got.Clone(); !reflect.DeepEqual(*g, want) {
 		t.Errorf("found %+v, expected %+v", *g, want)
@@ -60,45 +60,5 @@ func TestStepAllocatesNothing(t *testing.T) {
 	step.Sum(s)
 	if n := testing.AllocsPerRun(100, func() { step.Sum(s) }); n != 0 {
 		t.Errorf("%g allocations", n)
-	}
-}
-
-// TestEndCountsWaiting: who is done before the others waits for them.
-func TestEndCountsWaiting(t *testing.T) {
-	s := &Superstep{Partitions: []Partition{{Times: Seconds{Wait: 1, Total: 2}}, {Times: Seconds{Total: 5}}}}
-	s.End(5)
-	if a, b := s.Partitions[0].Times, s.Partitions[1].Times; a != (Seconds{Wait: 4, Total: 5}) || b != (Seconds{Total: 5}) || s.Seconds != 5 {
-		t.Errorf("found %+v, %+v, %g", a, b, s.Seconds)
-	}
-}
-
-// TestReaderPutsSuperstepsTogether: the lines of a superstep's partitions are one record, wherever the next begins.
-func TestReaderPutsSuperstepsTogether(t *testing.T) {
-	for _, known := range []int{0, 2} {
-		var text strings.Builder
-		w := NewWriter(&text)
-		_ = w.Begin(&Job{Job: "a", Partitions: known})
-		for _, s := range []*Superstep{superstep("a", 0, 2), superstep("a", 1, 2), superstep("b", 1, 3), superstep("b", 1, 3), superstep("b", 2, 1)} {
-			if err := w.Record(s); err != nil {
-				t.Fatal(err)
-			}
-		}
-		var k kept
-		if err := k.play(text.String()); err != nil {
-			t.Fatal(err)
-		}
-		var got []int
-		for _, x := range k.all[1:] {
-			got = append(got, len(x.(*Superstep).Partitions))
-		}
-		if want := []int{2, 2, 3, 3, 1}; !slices.Equal(got, want) {
-			t.Errorf("found %v partitions, expected %v", got, want)
-		}
-	}
-	// What is there of a superstep that was cut short is passed on.
-	var k kept
-	line := string(appendSuperstep(nil, superstep("a", 0, 1)))
-	if err := k.play(line + line[:40]); err == nil || len(k.all) != 1 {
-		t.Errorf("found %d records, error %v", len(k.all), err)
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"io"
 	"sync"
+
+	"github.com/superstep-go/superstep/record"
 )
 
 // Kinds of lines.
@@ -24,15 +26,13 @@ type head struct {
 
 // Writer is a Journal that writes JSON lines.
 type Writer struct {
-	mu     sync.Mutex
-	w      io.Writer
-	enc    *json.Encoder
-	buffer []byte
+	mu  sync.Mutex
+	enc *json.Encoder
 }
 
 // NewWriter makes a Writer to w.
 func NewWriter(w io.Writer) *Writer {
-	return &Writer{w: w, enc: json.NewEncoder(w)}
+	return &Writer{enc: json.NewEncoder(w)}
 }
 
 func (w *Writer) write(line any) error {
@@ -41,13 +41,11 @@ func (w *Writer) write(line any) error {
 	return w.enc.Encode(line)
 }
 
-// Record writes a line for each partition; the other methods write one.
-func (w *Writer) Record(s *Superstep) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.buffer = appendSuperstep(w.buffer[:0], s)
-	_, err := w.w.Write(w.buffer)
-	return err
+func (w *Writer) Record(s *record.Superstep) error {
+	return w.write(struct {
+		head
+		*record.Superstep
+	}{head{Version, kindRecord}, s})
 }
 
 func (w *Writer) Begin(j *Job) error {
@@ -89,7 +87,9 @@ type Both struct {
 }
 
 // Record passes a superstep on, and writes it.
-func (b Both) Record(s *Superstep) error { return errors.Join(b.To.Record(s), b.Writer.Record(s)) }
+func (b Both) Record(s *record.Superstep) error {
+	return errors.Join(b.To.Record(s), b.Writer.Record(s))
+}
 
 // Tee is a Journal that passes everything on to several.
 type Tee []Journal
@@ -103,7 +103,7 @@ func (t Tee) each(f func(Journal) error) error {
 }
 
 // Record passes a superstep on, without garbage: it is called in the middle of a run.
-func (t Tee) Record(s *Superstep) error {
+func (t Tee) Record(s *record.Superstep) error {
 	for _, j := range t {
 		if err := j.Record(s); err != nil {
 			return err

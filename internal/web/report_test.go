@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // recordedRun is a Local with a run of so many supersteps in two partitions, under a name.
@@ -17,9 +18,9 @@ func recordedRun(t *testing.T, name string, supersteps int) *Local {
 	l := NewLocal(About{Kind: KindReport, Name: name, Version: "test"}, 0)
 	check(t, l.Begin(&trace.Job{Job: name, Program: name, Graph: name, Partitions: 2}))
 	for i := range supersteps {
-		s := &trace.Superstep{Job: name, Superstep: i, Scheme: "naive", Delivery: "push", Reason: name, Partitions: make([]trace.Partition, 2)}
+		s := &record.Superstep{Job: name, Superstep: i, Scheme: "naive", Delivery: "push", Reason: name, Partitions: make([]record.Partition, 2)}
 		for p := range s.Partitions {
-			s.Partitions[p] = trace.Partition{Partition: p, Computed: 1, Times: trace.Seconds{Compute: 1, Total: 1}}
+			s.Partitions[p] = record.Partition{Partition: p, Computed: 1, Times: record.Seconds{Compute: 1, Total: 1}}
 		}
 		check(t, l.Record(s))
 	}

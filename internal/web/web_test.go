@@ -19,6 +19,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -64,16 +65,16 @@ func begin(t *testing.T, l *Local, name string) {
 
 func step(t *testing.T, l *Local, name string, superstep int) {
 	t.Helper()
-	s := &trace.Superstep{
+	s := &record.Superstep{
 		Job: name, Superstep: superstep, Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1, "naive": 2}, Actual: 1.5,
 	}
 	if superstep > 0 {
-		s.Graph = &trace.GraphSize{Vertices: 3, Arcs: 6}
+		s.Graph = &record.GraphSize{Vertices: 3, Arcs: 6}
 	}
 	for p := range 2 {
-		s.Partitions = append(s.Partitions, trace.Partition{
-			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Requests: p, Times: trace.Seconds{Expand: 1, Total: 2},
-			Peers: []trace.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
+		s.Partitions = append(s.Partitions, record.Partition{
+			Partition: p, Worker: "w", Computed: 1, Memory: 1, Bytes: 8, Requests: p, Times: record.Seconds{Expand: 1, Total: 2},
+			Peers: []record.Peer{{Partition: 1 - p, Exchange: "expand", Encoding: "all", Messages: 1, Bytes: 8}},
 		})
 	}
 	check(t, l.Record(s))
@@ -110,7 +111,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	check(t, json.Unmarshal(openapi, &doc))
 	l := source(t)
 	begin(t, l, "prune")
-	check(t, l.End(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &trace.GraphSize{Vertices: 3}}))
+	check(t, l.End(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
 	s := New(l, Options{})
 	for path := range doc["paths"].(map[string]any) {

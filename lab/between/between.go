@@ -13,7 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
 
@@ -124,7 +124,7 @@ func (b *bench) warm(ctx context.Context) (compared int, err error) {
 // run is one run of a way.
 type run struct {
 	job   *control.Job
-	steps []*trace.Superstep
+	steps []*record.Superstep
 	wire  int64 // bytes that the workers' cables carried
 }
 
@@ -155,7 +155,7 @@ func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	if len(x.steps) < int(x.job.Supersteps) && err == nil {
 		err = fmt.Errorf("%s: the master told of %d supersteps of %d", w.Name, len(x.steps), x.job.Supersteps)
 	}
-	slices.SortFunc(x.steps, func(a, b *trace.Superstep) int { return a.Superstep - b.Superstep })
+	slices.SortFunc(x.steps, func(a, b *record.Superstep) int { return a.Superstep - b.Superstep })
 	return x, err
 }
 

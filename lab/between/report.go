@@ -6,7 +6,7 @@ import (
 	"slices"
 	"text/tabwriter"
 
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Report is what the ways took and sent.
@@ -130,7 +130,7 @@ func stepOf(runs []*run, i int) (s Step) {
 	return s
 }
 
-func phasesOf(t *trace.Seconds) Phases {
+func phasesOf(t *record.Seconds) Phases {
 	return Phases{t.Expand, t.Traverse, t.Fold, t.Compute, t.Wait, t.Total}
 }
 

@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // sample is what a round took: the mean of its runs, and edges a second, 0 if they have no meaning.
@@ -106,7 +106,7 @@ type traffic struct {
 }
 
 // Record takes a superstep in.
-func (t *traffic) Record(r *trace.Superstep) error {
+func (t *traffic) Record(r *record.Superstep) error {
 	for len(t.steps) <= r.Superstep {
 		t.steps = append(t.steps, superstep{sent: map[string]volume{}})
 	}
@@ -119,7 +119,7 @@ func (t *traffic) Record(r *trace.Superstep) error {
 		p := &r.Partitions[i]
 		t.records[r.Delivery]++
 		s.senders += p.Delivered
-		s.messages += p.Messages()
+		s.messages += p.Messages
 		s.edges += p.Walked
 		for _, q := range p.Peers {
 			v := volume{1, q.Messages, q.Bytes}

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // Comparison is what searches sent on a grid, with all partitions in one process, and what was predicted.
@@ -46,7 +47,7 @@ func ratio(a, b float64) float64 {
 // counter adds up what partitions sent, by exchange.
 type counter map[string]Volume
 
-func (c counter) Record(s *trace.Superstep) error {
+func (c counter) Record(s *record.Superstep) error {
 	for i := range s.Partitions {
 		for _, p := range s.Partitions[i].Peers {
 			v := c[p.Exchange]

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
 
 // TestTheTimeLeft: a run that has a bound of supersteps says how long it takes, and no other.
@@ -17,7 +18,7 @@ func TestTheTimeLeft(t *testing.T) {
 	run := func(job string, most int) {
 		must(t, l.Begin(&trace.Job{Job: job, Program: job, Partitions: 1, MaxSupersteps: most, Began: time.Now()}))
 		for i := range 12 {
-			s := &trace.Superstep{Job: job, Superstep: i, Partitions: []trace.Partition{{Computed: 1}}, Ended: time.Now()}
+			s := &record.Superstep{Job: job, Superstep: i, Partitions: []record.Partition{{Computed: 1}}, Ended: time.Now()}
 			s.End(100)
 			must(t, l.Record(s))
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
 
 // settle is how long a page is left alone before a picture of it: longer than it takes to draw.
@@ -308,14 +309,14 @@ func TestHostileNamesAreText(t *testing.T) {
 		Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil},
 	}))
 	for superstep := range 3 {
-		s := &trace.Superstep{
+		s := &record.Superstep{
 			Job: evil, Superstep: superstep, Scheme: evil, Delivery: evil, Reason: evil, Actual: 1,
 			Predicted: map[string]float64{evil: 1, "pull": 2, "__proto__": 3, "constructor": 4},
 		}
 		for p := range 2 {
-			s.Partitions = append(s.Partitions, trace.Partition{
-				Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: trace.Seconds{Compute: 1, Total: 1},
-				Peers: []trace.Peer{{Partition: 1 - p, Exchange: evil, Encoding: evil, Bytes: 9}},
+			s.Partitions = append(s.Partitions, record.Partition{
+				Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: record.Seconds{Compute: 1, Total: 1},
+				Peers: []record.Peer{{Partition: 1 - p, Exchange: evil, Encoding: evil, Bytes: 9}},
 			})
 		}
 		must(t, l.Record(s))

@@ -7,6 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
 
 // recorded is a run under way of so many supersteps in so many partitions: waves of a frontier that grows and shrinks, some
@@ -21,7 +22,7 @@ func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 
 // steps records supersteps from one to another.
 func steps(to trace.Journal, job string, from, until, partitions int) {
-	r := trace.Superstep{Job: job, Partitions: make([]trace.Partition, partitions)}
+	r := record.Superstep{Job: job, Partitions: make([]record.Partition, partitions)}
 	for superstep := from; superstep < until; superstep++ {
 		wave := (1 + math.Sin(float64(superstep)/17)) / 2 // the share of vertices that send
 		senders := 1 + int(wave*wave*1e6)
@@ -41,12 +42,12 @@ func steps(to trace.Journal, job string, from, until, partitions int) {
 				busy = r.Actual * 1.8
 			}
 			x.Computed, x.Delivered, x.Walked, x.SenderEdges, x.Sent, x.Bytes = senders, senders, 16*senders, 16*senders, senders/2, 0
-			x.Times = trace.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
+			x.Times = record.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
 			x.Memory = int64(1+wave) << 30
 			x.Peers = x.Peers[:0]
 			if partitions > 1 {
 				for k := 1; k <= min(4, partitions-1); k++ {
-					x.Peers = append(x.Peers, trace.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
+					x.Peers = append(x.Peers, record.Peer{Partition: (p + k*k) % partitions, Exchange: "expand", Encoding: "sparse", Messages: senders, Bytes: senders * 2 / k})
 					x.Bytes += senders * 2 / k
 				}
 			}

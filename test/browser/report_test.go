@@ -12,6 +12,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // report has the binary write a report of traces in a directory, and returns the address of the file.
@@ -88,9 +89,9 @@ func TestAReportOfHostileNames(t *testing.T) {
 	w := trace.NewWriter(f)
 	must(t, w.Begin(&trace.Job{Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil}, Began: time.Unix(1, 0)}))
 	for superstep := range 2 {
-		s := &trace.Superstep{Job: evil, Superstep: superstep, Scheme: "naive", Delivery: "push", Reason: evil, Actual: 1, Predicted: map[string]float64{"naive": 1, "pull": 2}, Seconds: 1}
+		s := &record.Superstep{Job: evil, Superstep: superstep, Scheme: "naive", Delivery: "push", Reason: evil, Actual: 1, Predicted: map[string]float64{"naive": 1, "pull": 2}, Seconds: 1}
 		for p := range 2 {
-			s.Partitions = append(s.Partitions, trace.Partition{Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: trace.Seconds{Compute: 1, Total: 1}})
+			s.Partitions = append(s.Partitions, record.Partition{Partition: p, Worker: evil, Computed: 1, Bytes: 9, Times: record.Seconds{Compute: 1, Total: 1}})
 		}
 		must(t, w.Record(s))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
+	"github.com/superstep-go/superstep/record"
 )
 
 // TestUnlikeRuns compares a search with components of another graph. What was done around each is told at its own page.
@@ -52,9 +53,9 @@ func TestOneAmongMany(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "pulls", Version: "test"}, 2)
 	must(t, l.Begin(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
 	for i := range 5000 {
-		r := trace.Superstep{
+		r := record.Superstep{
 			Job: "j", Superstep: i, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"naive": .5, "pull": 1e-3}, Actual: 1e-3,
-			Partitions: []trace.Partition{{Computed: 1, Delivered: 1, Times: trace.Seconds{Traverse: 1e-3, Total: 1e-3}}},
+			Partitions: []record.Partition{{Computed: 1, Delivered: 1, Times: record.Seconds{Traverse: 1e-3, Total: 1e-3}}},
 		}
 		if i == 3333 {
 			r.Scheme, r.Delivery, r.Predicted = "naive", "push", map[string]float64{"naive": 1e-3, "pull": .5}

@@ -151,7 +151,7 @@ func twins[V, M any](t *testing.T, here, there *superstep.Graph, p pregel.Progra
 		var all strings.Builder
 		fmt.Fprintln(&all, r.Supersteps, r.Converged, r.Messages)
 		for _, s := range r.Trace {
-			fmt.Fprintln(&all, s.Job, s.Superstep, len(s.Partitions), s.Partitions[0].Computed, s.Partitions[0].Messages())
+			fmt.Fprintln(&all, s.Job, s.Superstep, len(s.Partitions), s.Partitions[0].Computed, s.Partitions[0].Messages)
 		}
 		for label, v := range r.All() {
 			id, ok := g.Vertex(label)

@@ -209,7 +209,8 @@ func same(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys.
+// jsonLines FILE KIND KEY... checks that every line of a kind is an object that has the keys; of a list
+// its first element is looked at.
 func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 	lines := 0
 	for line := range strings.Lines(ts.ReadFile(args[0])) {
@@ -223,7 +224,11 @@ func jsonLines(ts *testscript.TestScript, _ bool, args []string) {
 			at := object
 			names := strings.Split(key, ".")
 			for _, name := range names[:len(names)-1] {
-				at, _ = at[name].(map[string]any)
+				if list, ok := at[name].([]any); ok && len(list) > 0 {
+					at, _ = list[0].(map[string]any)
+				} else {
+					at, _ = at[name].(map[string]any)
+				}
 			}
 			if _, ok := at[names[len(names)-1]]; !ok {
 				ts.Fatalf("line %d has no %s: %s", lines, key, line)

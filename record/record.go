@@ -1,0 +1,144 @@
+// Package record has what happened in a run: for each superstep, how messages were delivered and why,
+// and what each partition did. Result.Trace, the lines of a trace, the page's API, the metrics and the
+// spans are all made of it, so that their numbers agree. Superstep is the type to read first.
+package record
+
+import (
+	"slices"
+	"time"
+)
+
+// Superstep is what happened in a superstep of a run. The last one of a run may be one in which no
+// vertex ran: it is recorded, and not counted.
+type Superstep struct {
+	Job       string `json:"job"`               // the program's name; on a cluster the job, of graph500 the kernel and its root
+	Superstep int    `json:"superstep"`         // from 0
+	Phase     int    `json:"phase,omitempty"`   // of a plan, from 1 in the order in which phases ran; the planned program is the last
+	Program   string `json:"program,omitempty"` // of that phase
+	Scheme    string `json:"scheme"`            // none, naive, mirrored, pull; in a grid with both sides above 1 none, push, ring, pull
+	Delivery  string `json:"delivery"`          // none, push, pull
+	Reason    string `json:"reason"`            // why this scheme was chosen
+	// Predicted is shared between copies: it does not change any more.
+	Predicted  map[string]float64 `json:"predicted,omitempty"` // seconds of delivery by scheme, as the model guesses them
+	Actual     float64            `json:"actual,omitempty"`    // seconds that delivery took: the superstep's without the program's own
+	Seconds    float64            `json:"seconds"`             // by the wall clock
+	Graph      *GraphSize         `json:"graph,omitempty"`     // after a superstep that changed it
+	Ended      time.Time          `json:"ended,omitzero"`      // when the superstep ended
+	Partitions []Partition        `json:"partitions"`          // in rising order
+}
+
+// GraphSize is how large a graph is that a program changes.
+type GraphSize struct {
+	Vertices uint64 `json:"vertices"` // without those that were removed
+	Arcs     uint64 `json:"arcs"`     // stored: an undirected edge is two
+}
+
+// Partition is what one partition did in a superstep.
+type Partition struct {
+	Partition int    `json:"partition"`          // from 0
+	Worker    string `json:"worker,omitempty"`   // that has the partition, on a cluster
+	Computed  int    `json:"active"`             // vertices that ran
+	Delivered int    `json:"senders"`            // vertices whose messages to all neighbours this superstep delivered
+	Receivers int    `json:"receivers"`          // vertices that got a message
+	Walked    int    `json:"edges"`              // walked to deliver these messages
+	Messages  int    `json:"messages"`           // sent in this superstep for the next, before combining: sender x out-edge, and Send calls
+	Sent      int    `json:"messages_sent"`      // values that went to other partitions
+	Bytes     int    `json:"bytes"`              // of these, with their presence
+	Requests  int    `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
+
+	Times Seconds `json:"seconds"`         // by phase
+	Peers []Peer  `json:"peers,omitempty"` // what went to each other partition
+	Sums  []Sum   `json:"sums,omitempty"`  // what went to all others together, on a cluster with more than 64 partitions
+
+	Memory  int64   `json:"memory,omitempty"` // resident bytes of the process after the superstep, measured twice a second at most
+	GCPause float64 `json:"gc_pause"`         // seconds for which the garbage collector stopped the process
+
+	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross,
+	// and the messages to single vertices.
+	Senders     int `json:"-"`
+	SenderEdges int `json:"-"`
+	Sends       int `json:"-"`
+	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
+	Active          int `json:"-"`
+	Unfinished      int `json:"-"`
+	UnfinishedEdges int `json:"-"`
+}
+
+// End notes that the superstep took so many seconds: a partition that was done earlier has waited for
+// the others.
+func (s *Superstep) End(seconds float64) {
+	s.Seconds = seconds
+	for i := range s.Partitions {
+		p := &s.Partitions[i]
+		p.Messages = p.SenderEdges + p.Sends
+		p.Times.Wait += max(0, seconds-p.Times.Total)
+		p.Times.Total = seconds
+	}
+}
+
+// Clone returns a copy that shares nothing but Predicted with s.
+func (s *Superstep) Clone() *Superstep {
+	c := *s
+	c.Partitions = slices.Clone(s.Partitions)
+	if s.Graph != nil {
+		size := *s.Graph
+		c.Graph = &size
+	}
+	for i := range c.Partitions {
+		p := &c.Partitions[i]
+		p.Peers, p.Sums = slices.Clone(p.Peers), slices.Clone(p.Sums)
+	}
+	return &c
+}
+
+// Seconds is the time of each phase. What they lack of Total went into hooks, aggregators and the
+// coordinator.
+type Seconds struct {
+	Expand   float64 `json:"expand"`   // senders' values to the partitions that walk their edges
+	Traverse float64 `json:"traverse"` // with compute, where the two are one loop, but for list programs
+	Fold     float64 `json:"fold"`     // combined messages to the partitions of their receivers
+	Compute  float64 `json:"compute"`  // the program
+	// Wait is for others: for their frames, for a processor while other partitions have it, and for the slowest.
+	Wait float64 `json:"wait"`
+	// Total is the superstep's time, the same for all partitions once the superstep has ended; before, the partition's own.
+	Total float64 `json:"total"`
+}
+
+// Phases are the names of a superstep's phases, in the order of Seconds.
+var Phases = [...]string{"expand", "traverse", "fold", "compute", "wait"}
+
+// ByPhase returns the seconds of each phase, in the order of Phases.
+func (s *Seconds) ByPhase() [len(Phases)]float64 {
+	return [...]float64{s.Expand, s.Traverse, s.Fold, s.Compute, s.Wait}
+}
+
+// Busy returns the time the partition worked.
+func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Compute }
+
+// Add adds the seconds of o.
+func (s *Seconds) Add(o *Seconds) {
+	s.Expand += o.Expand
+	s.Traverse += o.Traverse
+	s.Fold += o.Fold
+	s.Compute += o.Compute
+	s.Wait += o.Wait
+	s.Total += o.Total
+}
+
+// Peer is what was sent to one other partition.
+type Peer struct {
+	Partition int    `json:"partition"` // that got it
+	Exchange  string `json:"exchange"`  // expand, fold, sends and others
+	Encoding  string `json:"encoding"`  // all, bitmap, sparse, pairs; bytes of changes
+	Messages  int    `json:"messages"`
+	Bytes     int    `json:"bytes"`
+}
+
+// Sum is what was sent to all other partitions in an exchange and an encoding.
+type Sum struct {
+	Exchange string `json:"exchange"`
+	Encoding string `json:"encoding"`
+	Columns  int    `json:"columns"` // as many peers
+	Messages int    `json:"messages"`
+	Bytes    int    `json:"bytes"`
+}
