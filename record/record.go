@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Superstep is what happened in a superstep of a run. The last one of a run may be one in which no
-// vertex ran: it is recorded, and not counted.
+// Superstep is what happened in a superstep of a run. One in which no vertex runs, which may be a run's
+// last, is neither recorded nor counted.
 type Superstep struct {
 	Job       string `json:"job"`               // the program's name; on a cluster the job, of graph500 the kernel and its root
 	Superstep int    `json:"superstep"`         // from 0

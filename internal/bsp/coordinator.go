@@ -28,7 +28,7 @@ type coordinator struct {
 	command Command
 	view    *pregel.Coordinator
 	sum     Report // over all partitions
-	bounded bool             // some partition found out how many edges a pull looks at
+	bounded bool   // some partition found out how many edges a pull looks at
 	// requests is how many changes of the graph the last superstep asked for, and loaded what the graph was before the first.
 	requests int
 	loaded   *loaded
@@ -124,6 +124,14 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	}
 	o.Supersteps = c.command.Superstep + 1
 	o.Messages += c.sum.SenderEdges + c.sum.Sends
+	o.Sent += c.sum.Sent
+	o.Bytes += c.sum.Bytes
+	if c.sized && o.Sent > 0 {
+		mean := o.Bytes / o.Sent
+		for i := range c.loads {
+			c.loads[i].Bytes, c.loads[i].FoldBytes = mean, mean
+		}
+	}
 	c.aggregate(reports)
 	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0 || c.requests > 0
 	if !waiting && c.sum.Active == 0 {
@@ -231,14 +239,8 @@ func (c *coordinator) add(reports []*Report) {
 		} else {
 			s.PushEdges += p.SenderEdges
 		}
-		c.outcome.Sent += p.Sent
-		c.outcome.Bytes += p.Bytes
-	}
-	if c.sized && c.outcome.Sent > 0 {
-		mean := c.outcome.Bytes / c.outcome.Sent
-		for i := range c.loads {
-			c.loads[i].Bytes, c.loads[i].FoldBytes = mean, mean
-		}
+		s.Sent += p.Sent
+		s.Bytes += p.Bytes
 	}
 }
 

@@ -114,7 +114,7 @@ func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.times = job, f.superstepTimes(job.Supersteps)
+	r.job, r.times = job, f.superstepTimes()
 	return r, nil
 }
 
@@ -356,11 +356,10 @@ func graphOf(spec *control.JobSpec) string {
 	return spec.Origin()
 }
 
-// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
-func (f *followed) superstepTimes(supersteps uint32) []float64 {
+func (f *followed) superstepTimes() []float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.times[:min(len(f.times), int(supersteps))]
+	return f.times
 }
 
 // jobError is a job that ended otherwise than done.

@@ -67,7 +67,7 @@ func (p *PartitionReport) Trace() record.Partition {
 		Sent: int(p.Sent), Bytes: int(p.Bytes),
 		Senders: int(p.Senders), SenderEdges: int(p.SenderEdges), Sends: int(p.Sends), Requests: int(p.Requests),
 		Messages: int(p.SenderEdges + p.Sends),
-		Active: int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
+		Active:   int(p.Active), Unfinished: int(p.Unfinished), UnfinishedEdges: int(p.UnfinishedEdges),
 		Times: record.Seconds{
 			Expand: t.GetExpand(), Traverse: t.GetTraverse(), Fold: t.GetFold(), Compute: t.GetCompute(), Wait: t.GetWait(), Total: t.GetTotal(),
 		},

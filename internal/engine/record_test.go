@@ -66,6 +66,9 @@ func TestRecordsAccountForTheRun(t *testing.T) {
 		if e := j.ended[0]; e.Job != "mine" || e.State != trace.Done || e.Ended != o.Ended || e.Supersteps != o.Supersteps || e.Seconds <= 0 || e.Error != "" {
 			t.Errorf("ended %+v", e)
 		}
+		if len(j.records) != o.Supersteps {
+			t.Errorf("%d records of %d supersteps", len(j.records), o.Supersteps)
+		}
 		messages, sent, bytes := 0, 0, 0
 		for _, r := range j.records {
 			for _, p := range r.Partitions {

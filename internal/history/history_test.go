@@ -109,9 +109,6 @@ func TestRegret(t *testing.T) {
 
 func TestJobGoesFromBeginToEnd(t *testing.T) {
 	s := filled(t, 3)
-	idle := superstep(3, .1)
-	idle.Partitions[0].Computed = 0
-	must(t, s.Record(idle))
 	must(t, s.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
 		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
 	}}))
@@ -332,7 +329,6 @@ func TestSummary(t *testing.T) {
 	push("j warm-up", 0, 100)
 	push("j", 0, 6) // predicted: naive 3, pull 1
 	push("j", 1, 1.5)
-	must(t, m.Record(&record.Superstep{Job: "j", Superstep: 2, Partitions: make([]record.Partition, 2)})) // empty: does not count
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)

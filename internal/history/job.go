@@ -165,14 +165,12 @@ func (j *job) record(s *record.Superstep) *Detail {
 	}
 	j.steps = append(j.steps, step.Clone())
 	j.Seconds += step.Times.Total
-	if step.Active > 0 {
-		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
-		j.Supersteps = step.Superstep + 1
-		j.Messages += step.Messages
-		j.Sent += step.Sent
-		j.Bytes += step.Bytes
-		j.Summary.Add("", step)
-	}
+	j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
+	j.Supersteps = step.Superstep + 1
+	j.Messages += step.Messages
+	j.Sent += step.Sent
+	j.Bytes += step.Bytes
+	j.Summary.Add("", step)
 	d := &Detail{Step: j.steps[len(j.steps)-1], Rows: make([]Row, 0, len(s.Partitions)), Pairs: []Pair{}}
 	for i := range s.Partitions {
 		p := &s.Partitions[i]

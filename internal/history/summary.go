@@ -249,9 +249,8 @@ func (m *Meter) Record(s *record.Superstep) error {
 	if strings.HasSuffix(s.Job, trace.WarmUp) {
 		return nil
 	}
-	if m.step.Sum(s); m.step.Active > 0 {
-		m.Add(s.Job, &m.step)
-	}
+	m.step.Sum(s)
+	m.Add(s.Job, &m.step)
 	return nil
 }
 

@@ -75,7 +75,7 @@ var jobLabels = []string{"job_id", "program"}
 var (
 	jobRunning = prometheus.NewDesc("superstep_job_running", "1 while the job runs, 0 when it has ended.", jobLabels, nil)
 	jobBegan   = prometheus.NewDesc("superstep_job_start_timestamp_seconds", "When the job began.", jobLabels, nil)
-	jobStep    = prometheus.NewDesc("superstep_job_superstep", "The last superstep that ended.", jobLabels, nil)
+	jobStep    = prometheus.NewDesc("superstep_job_superstep", "Supersteps that have ended.", jobLabels, nil)
 	jobActive  = prometheus.NewDesc("superstep_job_active_vertices", "Vertices that ran in the last superstep.", jobLabels, nil)
 	jobSenders = prometheus.NewDesc("superstep_job_senders", "Vertices whose messages to all neighbours the last superstep delivered.", jobLabels, nil)
 	jobSeconds = prometheus.NewDesc("superstep_job_last_superstep_seconds", "How long the last superstep took.", jobLabels, nil)

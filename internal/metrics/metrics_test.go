@@ -111,7 +111,7 @@ func TestRuns(t *testing.T) {
 		`superstep_phase_seconds_total{phase="expand"}`:                         "0",
 		`superstep_job_running{job_id="one",program="bfs"}`:                     "0",
 		`superstep_job_running{job_id="three",program="wcc"}`:                   "1",
-		`superstep_job_superstep{job_id="three",program="wcc"}`:                 "7",
+		`superstep_job_superstep{job_id="three",program="wcc"}`:                 "8",
 		`superstep_job_active_vertices{job_id="three",program="wcc"}`:           "9",
 		`superstep_job_senders{job_id="three",program="wcc"}`:                   "8",
 		`superstep_job_last_superstep_seconds{job_id="three",program="wcc"}`:    "0.25",

@@ -180,7 +180,7 @@ func (j *journal) count(name string, s *trace.Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if job := r.jobs.find(name); job != nil {
-		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep, s.Active, s.Senders, s.Times.Total, r.now()
+		job.superstep, job.active, job.senders, job.seconds, job.at = s.Superstep+1, s.Active, s.Senders, s.Times.Total, r.now()
 	}
 }
 
