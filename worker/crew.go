@@ -377,14 +377,18 @@ func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*con
 // run runs a superstep of the partitions here.
 func (j *job) run(ctx context.Context, t task, c *bsp.Command) ([]*bsp.Report, error) {
 	t.superstep.Store(int64(c.Superstep) + 1)
-	began := time.Now()
+	since := time.Now()
+	if c.Superstep > 0 && !j.reported.IsZero() {
+		since = j.reported // until now the worker has waited for the slowest, and for the driver
+	}
 	if err := faults.At(faults.Computing, j.worker); err != nil {
 		return nil, err
 	}
 	reports, err := j.program.Superstep(ctx, c)
 	if err == nil {
 		j.past++
-		t.observe(time.Since(began), reports)
+		j.reported = time.Now()
+		t.observe(j.reported.Sub(since), reports)
 		err = faults.At(faults.ReachedTheBarrier, j.worker)
 	}
 	return reports, err

@@ -8,6 +8,7 @@ import (
 	"hash/fnv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -37,6 +38,7 @@ type job struct {
 	crew       *crew              // in the first worker, once it drives
 	end        context.CancelFunc // of the run
 	past       int                // supersteps of this run and those before it
+	reported   time.Time          // when the last superstep's reports were made
 	repeats    bool               // it may run again: a search of Graph500
 	fills      map[string]*filling
 	attempt                         // nothing once the phases to come have it

@@ -19,7 +19,8 @@ type Observer interface {
 	Stuck(what string)
 	// Leaving says that the worker wants to go: it gets no more work.
 	Leaving()
-	// Superstep says that the worker's partitions have done a superstep; the reports are only valid during the call.
+	// Superstep says that the worker's partitions have done a superstep, and how long after the one
+	// before; the reports are only valid during the call.
 	Superstep(took time.Duration, reports []*bsp.Report)
 	// Command says how a command of the master went: load, prepare, drive, values and the like. The report is as it
 	// goes to the master; it may be nil, or without a body, when there is an error, which is context.Canceled when the

@@ -1,0 +1,74 @@
+package testcluster
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/master"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// waits sums up how long a worker's partitions waited, as metrics count it.
+type waits struct {
+	observer
+	mu      sync.Mutex
+	seconds float64
+}
+
+func (w *waits) Superstep(took time.Duration, reports []*bsp.Report) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, r := range reports {
+		w.seconds += took.Seconds() - r.Times.Busy()
+	}
+}
+
+// TestWaitingIsCountedWhereItIs: one of three workers is slow, and the others' metrics have the time in
+// which they wait for it, as the records do.
+func TestWaitingIsCountedWhereItIs(t *testing.T) {
+	var ring strings.Builder
+	for i := range 30 {
+		fmt.Fprintln(&ring, i, (i+1)%30)
+	}
+	input := filepath.Join(t.TempDir(), "ring.txt")
+	if err := os.WriteFile(input, []byte(ring.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := Start(t, 0, master.Config{}, engine.Register("slow", pregel.Erase(laboring{10, true, new(atomic.Bool)})))
+	var all [3]*waits
+	for i := range all {
+		all[i] = &waits{}
+		c.Worker.Observe = all[i]
+		c.StartWorker(fmt.Sprint("w", i))
+		c.Await(i + 1)
+	}
+	recorded := map[string]float64{}
+	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "slow", Source: &control.GraphSource{Input: input, Directed: new(bool)}}).Id, func(e *control.JobEvent) {
+		for _, p := range e.GetRecord().GetPartitions() {
+			recorded[p.Worker] += p.Times.Wait
+		}
+	})
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatal(j)
+	}
+	for i, w := range all {
+		name := fmt.Sprint("w", i)
+		w.mu.Lock()
+		if want := recorded[name]; w.seconds < want*.8-.05 || w.seconds > want*1.2+.2 {
+			t.Errorf("%s waited for %.2f s by its metrics, %.2f s by the records", name, w.seconds, want)
+		}
+		w.mu.Unlock()
+	}
+	if recorded["w0"] < .3 {
+		t.Errorf("w0 waited for only %.2f s of a slow worker", recorded["w0"])
+	}
+}
