@@ -8433,6 +8433,7 @@ type SuperstepRecord struct {
 	Phase         uint32                 `protobuf:"varint,24,opt,name=phase,proto3" json:"phase,omitempty"`                                                                                   // of a plan, from 1 in the order in which they ran; 0: there is no plan
 	Program       string                 `protobuf:"bytes,25,opt,name=program,proto3" json:"program,omitempty"`                                                                                // whose phase it is
 	Graph         *GraphSize             `protobuf:"bytes,26,opt,name=graph,proto3" json:"graph,omitempty"`                                                                                    // after a superstep that has changed it
+	Ended         *timestamppb.Timestamp `protobuf:"bytes,27,opt,name=ended,proto3" json:"ended,omitempty"`                                                                                    // when, by the clock of the worker that drives
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -8547,6 +8548,13 @@ func (x *SuperstepRecord) GetProgram() string {
 func (x *SuperstepRecord) GetGraph() *GraphSize {
 	if x != nil {
 		return x.Graph
+	}
+	return nil
+}
+
+func (x *SuperstepRecord) GetEnded() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Ended
 	}
 	return nil
 }
@@ -11132,7 +11140,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\x8b\x04\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"\xbd\x04\n" +
 	"\x0fSuperstepRecord\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
 	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
@@ -11147,7 +11155,8 @@ const file_control_proto_rawDesc = "" +
 	"\x06actual\x18\x17 \x01(\x01R\x06actual\x12\x14\n" +
 	"\x05phase\x18\x18 \x01(\rR\x05phase\x12\x18\n" +
 	"\aprogram\x18\x19 \x01(\tR\aprogram\x125\n" +
-	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x1a<\n" +
+	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x120\n" +
+	"\x05ended\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\x05ended\x1a<\n" +
 	"\x0ePredictedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\"(\n" +
@@ -11634,82 +11643,83 @@ var file_control_proto_depIdxs = []int32{
 	65,  // 122: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
 	137, // 123: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
 	66,  // 124: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	41,  // 125: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 126: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 127: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 128: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 129: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	111, // 130: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 131: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 132: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 133: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 134: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	120, // 135: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	120, // 136: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	111, // 137: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	94,  // 138: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	138, // 139: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	127, // 140: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	94,  // 141: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 142: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 143: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 144: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 145: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 146: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	87,  // 147: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 148: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 149: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 150: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 151: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 152: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 153: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	96,  // 154: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	97,  // 155: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	98,  // 156: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	100, // 157: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	101, // 158: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	107, // 159: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	88,  // 160: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	108, // 161: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	110, // 162: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	112, // 163: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	114, // 164: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	115, // 165: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	116, // 166: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	118, // 167: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	121, // 168: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	105, // 169: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	123, // 170: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	125, // 171: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 172: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 173: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 174: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 175: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 176: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 177: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	94,  // 178: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	94,  // 179: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	99,  // 180: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	94,  // 181: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	102, // 182: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	94,  // 183: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	89,  // 184: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	109, // 185: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	111, // 186: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	113, // 187: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	111, // 188: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	111, // 189: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	117, // 190: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	119, // 191: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	122, // 192: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	106, // 193: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	124, // 194: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	126, // 195: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	172, // [172:196] is the sub-list for method output_type
-	148, // [148:172] is the sub-list for method input_type
-	148, // [148:148] is the sub-list for extension type_name
-	148, // [148:148] is the sub-list for extension extendee
-	0,   // [0:148] is the sub-list for field type_name
+	138, // 125: superstep.control.v1.SuperstepRecord.ended:type_name -> google.protobuf.Timestamp
+	41,  // 126: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 127: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 128: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 129: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 130: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	111, // 131: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 132: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 133: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 134: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 135: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	120, // 136: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	120, // 137: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	111, // 138: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	94,  // 139: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	138, // 140: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	127, // 141: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	94,  // 142: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 143: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 144: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 145: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 146: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 147: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	87,  // 148: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 149: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 150: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 151: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 152: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 153: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 154: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	96,  // 155: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	97,  // 156: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	98,  // 157: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	100, // 158: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	101, // 159: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	107, // 160: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	88,  // 161: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	108, // 162: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	110, // 163: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	112, // 164: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	114, // 165: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	115, // 166: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	116, // 167: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	118, // 168: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	121, // 169: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	105, // 170: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	123, // 171: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	125, // 172: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 173: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 174: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 175: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 176: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 177: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 178: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	94,  // 179: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	94,  // 180: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	99,  // 181: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	94,  // 182: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	102, // 183: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	94,  // 184: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	89,  // 185: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	109, // 186: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	111, // 187: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	113, // 188: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	111, // 189: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	111, // 190: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	117, // 191: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	119, // 192: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	122, // 193: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	106, // 194: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	124, // 195: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	126, // 196: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	173, // [173:197] is the sub-list for method output_type
+	149, // [149:173] is the sub-list for method input_type
+	149, // [149:149] is the sub-list for extension type_name
+	149, // [149:149] is the sub-list for extension extendee
+	0,   // [0:149] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }

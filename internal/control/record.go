@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
+	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // MaxPaired is the most partitions of which records tell what each sent to each other. Of more they have sums: pairs grow
@@ -97,6 +98,9 @@ func NewSuperstepRecord(s *record.Superstep) *SuperstepRecord {
 		Superstep: uint32(s.Superstep), Scheme: s.Scheme, Delivery: s.Delivery, Reason: s.Reason, Predicted: s.Predicted, Actual: s.Actual,
 		Seconds: s.Seconds, Phase: uint32(s.Phase), Program: s.Program, Graph: NewGraphSize(s.Graph),
 	}
+	if !s.Ended.IsZero() {
+		r.Ended = timestamppb.New(s.Ended)
+	}
 	for i := range s.Partitions {
 		r.Partitions = append(r.Partitions, NewPartitionReport(&s.Partitions[i], len(s.Partitions)))
 	}
@@ -109,6 +113,9 @@ func (r *SuperstepRecord) Trace() *record.Superstep {
 		Job: r.Search, Superstep: int(r.Superstep), Scheme: r.Scheme, Delivery: r.Delivery, Reason: r.Reason, Predicted: r.Predicted,
 		Actual: r.Actual, Seconds: r.Seconds, Phase: int(r.Phase), Program: r.Program,
 		Graph: r.Graph.Trace(),
+	}
+	if r.Ended != nil {
+		s.Ended = r.Ended.AsTime()
 	}
 	for _, p := range r.Partitions {
 		s.Partitions = append(s.Partitions, p.Trace())

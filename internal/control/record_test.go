@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 
@@ -51,7 +52,7 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 // TestRecordsTellEverything sends records and compares what arrives: all is told, but of many partitions the pairs.
 func TestRecordsTellEverything(t *testing.T) {
 	want := &record.Superstep{
-		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
+		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3, Ended: time.Unix(1, 2).UTC(),
 		Graph:      &record.GraphSize{Vertices: 8, Arcs: 9},
 		Partitions: []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
