@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/ast"
-	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/token"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -84,34 +85,26 @@ func applyConfig(flags *pflag.FlagSet, file string) error {
 // setting is what a file says of a flag.
 type setting struct {
 	flag   *pflag.Flag
-	at     string // FILE:LINE:COLUMN of the value
+	at     string // FILE:LINE of the key
 	values []string
-	places []string // FILE:LINE:COLUMN of each value
 }
 
 func (s *setting) set(flags *pflag.FlagSet) error {
 	if list, ok := s.flag.Value.(pflag.SliceValue); ok {
 		s.flag.Changed = true
-		if err := list.Replace(nil); err != nil {
-			return err
-		}
-		for i, text := range s.values {
-			if err := list.Append(text); err != nil {
-				return fmt.Errorf("%s: %s: found %.80q, %w", s.places[i], s.flag.Name, text, err)
-			}
+		if err := list.Replace(s.values); err != nil {
+			return fmt.Errorf("%s: %s: %w", s.at, s.flag.Name, err)
 		}
 		return nil
 	}
-	for _, text := range s.values {
-		err := flags.Set(s.flag.Name, text)
-		var invalid *pflag.InvalidValueError
-		if errors.As(err, &invalid) {
-			err = errors.Unwrap(invalid)
-		}
-		if err != nil {
-			what, _ := pflag.UnquoteUsage(s.flag)
-			return fmt.Errorf("%s: %s: found %.80q, expected %s: %w", s.at, s.flag.Name, text, what, err)
-		}
+	err := flags.Set(s.flag.Name, s.values[0])
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) {
+		err = errors.Unwrap(invalid)
+	}
+	if err != nil {
+		what, _ := pflag.UnquoteUsage(s.flag)
+		return fmt.Errorf("%s: %s: found %.80q, expected %s: %w", s.at, s.flag.Name, s.values[0], what, err)
 	}
 	return nil
 }
@@ -129,60 +122,52 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 	if i := bytes.IndexFunc(data, func(r rune) bool { return r < ' ' && r != '\n' && r != '\r' && r != '\t' }); i >= 0 {
 		return nil, fmt.Errorf("%s:%d: found byte %#02x, expected text", file, 1+bytes.Count(data[:i], []byte("\n")), data[i])
 	}
-	tree, err := parser.ParseBytes(data, 0)
-	if err != nil {
+	for _, t := range lexer.Tokenize(string(data)) {
+		switch t.Type {
+		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType: // which a short file may grow large by
+			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value", file, t.Position.Line, t.Position.Column)
+		}
+	}
+	docs := yaml.NewDecoder(bytes.NewReader(data))
+	var pairs yaml.MapSlice
+	if err := docs.Decode(&pairs); err != nil && !errors.Is(err, io.EOF) {
 		return nil, syntax(file, err)
 	}
-	for i, doc := range tree.Docs {
-		switch body := doc.Body.(type) {
-		case nil, *ast.CommentGroupNode:
-		case *ast.MappingNode:
-			if i > 0 {
-				return nil, fmt.Errorf("%s: found a second document, expected one", where(file, body))
-			}
-			for _, pair := range body.Values {
-				s, err := settingOf(flags, file, pair)
-				if err != nil {
-					return nil, err
-				}
-				all = append(all, s)
-			}
-		default:
-			return nil, fmt.Errorf("%s: found %s, expected the names of flags, each with a value: listen: 10.0.0.1:7700", where(file, body), kindOf(body))
+	if err := docs.Decode(new(any)); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s: found a second document, expected one", file)
+	}
+	for _, pair := range pairs {
+		key := fmt.Sprint(pair.Key)
+		s := setting{flag: flags.Lookup(key), at: file}
+		lines := strings.Split(string(data), "\n")
+		if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(strings.Trim(l, "\"' "), key) }); i >= 0 {
+			s.at = fmt.Sprintf("%s:%d", file, i+1)
 		}
+		if s.flag == nil || !Configurable(s.flag) {
+			var names []string
+			flags.VisitAll(func(f *pflag.Flag) {
+				if Configurable(f) {
+					names = append(names, f.Name)
+				}
+			})
+			slices.Sort(names)
+			return nil, fmt.Errorf("%s: found the key %.80q, expected one of %s", s.at, key, strings.Join(names, ", "))
+		}
+		kind := s.flag.Value.Type()
+		values, list := pair.Value.([]any)
+		if !list || !strings.HasSuffix(kind, "Array") {
+			values = []any{pair.Value}
+		}
+		for _, value := range values {
+			text, ok := textOf(kind, value)
+			if !ok {
+				return nil, fmt.Errorf("%s: %s: found %.40q, expected %s", s.at, key, fmt.Sprint(value), wanted(kind))
+			}
+			s.values = append(s.values, text)
+		}
+		all = append(all, s)
 	}
 	return all, nil
-}
-
-func settingOf(flags *pflag.FlagSet, file string, pair *ast.MappingValueNode) (setting, error) {
-	key, ok := pair.Key.(*ast.StringNode)
-	if !ok {
-		return setting{}, fmt.Errorf("%s: found a key that is no text, expected the name of a flag", where(file, pair.Key))
-	}
-	flag := flags.Lookup(key.Value)
-	if flag == nil || !Configurable(flag) {
-		var names []string
-		flags.VisitAll(func(f *pflag.Flag) {
-			if Configurable(f) {
-				names = append(names, f.Name)
-			}
-		})
-		slices.Sort(names)
-		return setting{}, fmt.Errorf("%s: found the key %.80q, expected one of %s", where(file, key), key.Value, strings.Join(names, ", "))
-	}
-	s := setting{flag: flag, at: where(file, pair.Value)}
-	nodes := []ast.Node{pair.Value}
-	if list, ok := pair.Value.(*ast.SequenceNode); ok && strings.HasSuffix(flag.Value.Type(), "Array") {
-		nodes = list.Values
-	}
-	for _, n := range nodes {
-		text, ok := textOf(flag.Value.Type(), n)
-		if !ok {
-			return setting{}, fmt.Errorf("%s: %s: found %s, expected %s", where(file, n), flag.Name, kindOf(n), wanted(flag.Value.Type()))
-		}
-		s.values, s.places = append(s.values, text), append(s.places, where(file, n))
-	}
-	return s, nil
 }
 
 // Configurable reports whether a file may have a flag.
@@ -191,18 +176,17 @@ func Configurable(f *pflag.Flag) bool {
 }
 
 // textOf returns a value as a flag of a type takes it, if it is of that type.
-func textOf(kind string, n ast.Node) (string, bool) {
-	switch n := n.(type) {
-	case *ast.StringNode:
-		return n.Value, kind != "bool" && kind != "int"
-	case *ast.LiteralNode:
-		return n.Value.Value, kind != "bool" && kind != "int"
-	case *ast.BoolNode:
-		return n.GetToken().Value, kind == "bool"
-	case *ast.IntegerNode:
-		return n.GetToken().Value, kind == "int"
+func textOf(kind string, value any) (string, bool) {
+	ok := false
+	switch value.(type) {
+	case string:
+		ok = kind != "bool" && kind != "int"
+	case bool:
+		ok = kind == "bool"
+	case uint64, int64:
+		ok = kind == "int"
 	}
-	return "", false
+	return fmt.Sprint(value), ok
 }
 
 // wanted says what values flags of a type have.
@@ -218,32 +202,6 @@ func wanted(kind string) string {
 		return "a text, or a list of texts"
 	}
 	return "a text; one that looks like something else wants quotes"
-}
-
-// kindOf says what a value is.
-func kindOf(n ast.Node) string {
-	switch n := n.(type) {
-	case *ast.NullNode:
-		return "nothing"
-	case *ast.MappingNode, *ast.MappingValueNode:
-		return "keys with values"
-	case *ast.SequenceNode:
-		return "a list"
-	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
-		return "an anchor, an alias or a tag"
-	case *ast.StringNode:
-		return fmt.Sprintf("the text %.40q", n.Value)
-	}
-	return fmt.Sprintf("%.40q", n.String())
-}
-
-// where is the place of something in a file.
-func where(file string, n ast.Node) string {
-	t := n.GetToken()
-	if t == nil || t.Position == nil {
-		return file
-	}
-	return fmt.Sprintf("%s:%d:%d", file, t.Position.Line, t.Position.Column)
 }
 
 // syntax words an error of the parser: its own has a drawing.
