@@ -245,7 +245,7 @@ func (g *Graph) Label(id pregel.VertexID) uint64 {
 		n = g.g.N
 	}
 	if uint64(id) >= uint64(n) {
-		panic(fmt.Sprintf("superstep: vertex %d of %d", id, n))
+		panic(fmt.Sprintf("superstep: vertex %v of %d", id, n))
 	}
 	return g.g.Label(id)
 }

@@ -114,6 +114,7 @@ package pregel
 import (
 	"fmt"
 	"math"
+	"strconv"
 )
 
 // VertexID is the engine's handle of a vertex: its rank by falling degree, from 0, the same for any number of
@@ -122,6 +123,14 @@ type VertexID uint64
 
 // None is the VertexID of no vertex.
 const None VertexID = math.MaxUint64
+
+// String returns the handle as a number, and that of no vertex as None.
+func (id VertexID) String() string {
+	if id == None {
+		return "None"
+	}
+	return strconv.FormatUint(uint64(id), 10)
+}
 
 // Direction says which edges SendToAllNeighbors, Edges and the degrees go by. It has no effect on an undirected graph.
 type Direction uint8

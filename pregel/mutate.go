@@ -140,11 +140,11 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 	if c == nil {
 		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
 	}
-	if id := max(r.Of, r.To); id >= c.Limit {
+	if id := VertexID(max(r.Of, r.To)); uint64(id) >= c.Limit {
 		if r.Kind == kernel.RemoveVertex || r.Kind == kernel.RemoveEdge {
-			panic(fmt.Sprintf("%s: vertex %d: no vertex has had an id from %d on: there is nothing to remove", method, id, c.NextID))
+			panic(fmt.Sprintf("%s: vertex %v: no vertex has had an id from %d on: there is nothing to remove", method, id, c.NextID))
 		}
-		panic(fmt.Sprintf("%s: vertex %d: ids from %d on are new, and must be below %d in this superstep", method, id, c.NextID, c.Limit))
+		panic(fmt.Sprintf("%s: vertex %v: ids from %d on are new, and must be below %d in this superstep", method, id, c.NextID, c.Limit))
 	}
 	if w := c.Weigh(r.Weight); w-w != 0 {
 		panic(fmt.Sprintf("%s to vertex %d: found the weight %v, expected a finite number", method, r.To, r.Weight))

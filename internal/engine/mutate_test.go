@@ -483,8 +483,8 @@ func TestMutationRefuses(t *testing.T) {
 		"AddEdge: a program that changes the graph has the method Mutations() pregel.Mutations")
 	far := changer{messages: combiners.Sum[uint64]()}
 	for what, ask := range map[string]func(v cursor){
-		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542":                        func(v cursor) { v.AddVertex(65542, 0) },
-		"AddEdge: vertex 18446744073709551615":                                                           func(v cursor) { v.AddEdge(pregel.None, 0) },
+		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542": func(v cursor) { v.AddVertex(65542, 0) },
+		"AddEdge: vertex None": func(v cursor) { v.AddEdge(pregel.None, 0) },
 		"RemoveEdgeBetween: vertex 70000: no vertex has had an id from 3 on: there is nothing to remove": func(v cursor) { v.RemoveEdgeBetween(1, 70000) },
 		"RemoveEdge: vertex 70001: no vertex has had an id from 3 on":                                    func(v cursor) { v.RemoveEdge(70001) },
 		"RemoveVertex: vertex 65542: no vertex has had an id from 3 on: there is nothing to remove":      func(v cursor) { v.RemoveVertex(65542) },

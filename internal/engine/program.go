@@ -290,7 +290,8 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	return err
 }
 
-// misnamed adds an error, since the method would be ignored, if value has a method of a name with another signature than is wanted.
+// misnamed adds an error if value has a method that would be ignored: one of the name with another
+// signature than is wanted, or one of the signature whose name is one letter off.
 func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	t := reflect.TypeOf(value)
 	if method, ok := t.MethodByName(name); ok {
@@ -300,8 +301,39 @@ func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 	if t.Kind() != reflect.Pointer {
 		if _, ok := reflect.PointerTo(t).MethodByName(name); ok {
 			*errs = append(*errs, fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
+			return
 		}
 	}
+	for i := range t.NumMethod() {
+		m := t.Method(i)
+		near := len(name) >= leastMisspelled && oneLetterOff(m.Name, name)
+		if near && signature(m.Type, true) == signature(want, false) {
+			*errs = append(*errs, fmt.Errorf(
+				"%s: method %s has the signature of %s and nearly its name: it would be ignored", Name(value), m.Name, name))
+		}
+	}
+}
+
+// leastMisspelled is the length from which a name that differs in one letter is taken for a mistake.
+const leastMisspelled = 7
+
+// oneLetterOff reports whether a is b with one letter changed, left out, added, or swapped with the
+// next.
+func oneLetterOff(a, b string) bool {
+	first := 0
+	for first < min(len(a), len(b)) && a[first] == b[first] {
+		first++
+	}
+	a, b = a[first:], b[first:]
+	switch len(a) - len(b) {
+	case -1:
+		return a == b[1:]
+	case 1:
+		return a[1:] == b
+	case 0:
+		return a != "" && (a[1:] == b[1:] || len(a) > 1 && a[0] == b[1] && a[1] == b[0] && a[2:] == b[2:])
+	}
+	return false
 }
 
 func signature(t reflect.Type, receiver bool) string {

@@ -251,6 +251,11 @@ type (
 	onlyInitBlock  struct{ script }
 	wrongInitBlock struct{ script }
 	wrongList      struct{ listener }
+	misspelled     struct{ script }
+	leftOut        struct{ script }
+	added          struct{ script }
+	swapped        struct{ listener }
+	otherwise      struct{ script }
 )
 
 func (wrongInit) Init(talker, int64)                           {}
@@ -267,6 +272,24 @@ func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
 func (onlyInitBlock) InitBlock(*pregel.Block[string, int64])   {}
 func (wrongInitBlock) InitBlock(*pregel.Block[string, bool])   {}
 func (wrongList) Direction() string                            { return "out" }
+
+func (misspelled) Nonnegative()               {}
+func (leftOut) Cordinate(*pregel.Coordinator) {}
+func (added) Initiial() string                { return "" }
+func (swapped) Driection() pregel.Direction   { return pregel.Both }
+
+// Methods whose names are further from those of optional ones, are short, or have another signature are the program's own.
+func (otherwise) Coordinator(*pregel.Coordinator)    {}
+func (otherwise) Inits(talker)                       {}
+func (otherwise) Cordinate(*pregel.Coordinator, int) {}
+func (otherwise) Monotones() bool                    { return true }
+
+func TestMethodsThatAreNotNearlyOptionalAreFine(t *testing.T) {
+	on(t, "0>1").expect(t, pregel.Program[string, int64](otherwise{script{func(v talker, _ int64) {
+		say(v, "%d", v.Superstep())
+		v.VoteToHalt()
+	}}}), "0", "0")
+}
 
 func TestWrongMethodsAreRefusedByName(t *testing.T) {
 	w := on(t, "0>1")
@@ -285,6 +308,10 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"onlyInitBlock: InitBlock does the work of Init, which is missing":                                               onlyInitBlock{},
 		"wrongInitBlock: method InitBlock is func(*pregel.Block[string,bool]), want func(*pregel.Block[string,int64])":   wrongInitBlock{},
 		"wrongList: method Direction is func() string, want func() pregel.Direction":                                     pregel.List(wrongList{}),
+		"misspelled: method Nonnegative has the signature of NonNegative and nearly its name: it would be ignored":       misspelled{},
+		"leftOut: method Cordinate has the signature of Coordinate and nearly its name: it would be ignored":             leftOut{},
+		"added: method Initiial has the signature of Initial and nearly its name: it would be ignored":                   added{},
+		"swapped: method Driection has the signature of Direction and nearly its name: it would be ignored":              pregel.List(swapped{}),
 		"the program is nil": nil,
 	} {
 		wantError(t, w, p, 1, text)

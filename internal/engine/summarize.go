@@ -112,7 +112,7 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 		case !ok:
 			return
 		case !m.ByNumber && key >= r.ids():
-			panic(fmt.Sprintf("the group of a vertex is vertex %d: the graph has vertices 0..%d", key, int64(r.ids())-1))
+			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d", pregel.VertexID(key), int64(r.ids())-1))
 		}
 		list := &keys[key%of]
 		if len(*list) == cap(*list) {

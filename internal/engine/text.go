@@ -56,7 +56,7 @@ func printable(t reflect.Type, depth int) error {
 // textual reports whether values of a type are written by their MarshalText or String. Structs with exported fields are written
 // field by field instead.
 func textual(t reflect.Type) bool {
-	if t.NumMethod() == 0 {
+	if t.NumMethod() == 0 || t == vertexType {
 		return false
 	}
 	if t.Kind() == reflect.Struct {
@@ -112,7 +112,7 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) u
 		method = "OutputLabels"
 		return r.instance.Output(dst, local, func(dst []byte, id pregel.VertexID) []byte {
 			if uint64(id) >= j.IDs() {
-				panic(fmt.Sprintf("the label of vertex %d: the graph has vertices 0..%d", id, int64(j.IDs())-1))
+				panic(fmt.Sprintf("the label of vertex %v: the graph has vertices 0..%d", id, int64(j.IDs())-1))
 			}
 			if name == nil {
 				return strconv.AppendUint(dst, label(id), 10)
