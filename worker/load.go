@@ -83,13 +83,12 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	if request.IfAny && !in.Edges.Weighted() {
 		store.Weights = edges.Unweighted
 	}
-	skipped, notes := in.Skipped, in.Notes
 	g, d, err := build.Graph(ctx, group, forBuilding, in, owner, store)
 	if err != nil {
 		return nil, err
 	}
 	loaded := newLocalGraph(g, d)
-	loaded.skipped, loaded.notes = skipped, notes
+	loaded.skipped, loaded.notes = in.Skipped, in.Notes
 	return loaded, nil
 }
 

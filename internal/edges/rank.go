@@ -31,6 +31,9 @@ type RankInput struct {
 	Largest uint64
 	// IDs is the rank's part of the list of vertices, if there is one: ids in any order, each once.
 	IDs []uint64
+	// Added, if not nil, takes the number of vertices that edges name and the whole list does not, if
+	// there are any.
+	Added func(vertices int)
 	// Spans are the parts that the rank has of the files that it was read from.
 	Spans []Span
 	// Check, if not nil, judges what is known when all have read: how many tuples they have together, and the largest

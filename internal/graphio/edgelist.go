@@ -67,7 +67,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		line = directedAccount(s.Directed) + ", as its comment says: " + quote([]byte(told.by))
 	}
 	if line != "" {
-		r.note(s, f, line)
+		r.note(s, f.path, line)
 	}
 	if !r.partial {
 		s.Account = append(s.Account, s.Notes...)
@@ -151,9 +151,9 @@ func (r *reader) account(f *file, what string, remarks int, s *edges.RankInput, 
 }
 
 // note adds a line to the notes of an input, of several ranks that of the first alone.
-func (r *reader) note(s *edges.RankInput, f *file, line string) {
+func (r *reader) note(s *edges.RankInput, path, line string) {
 	if r.rank == 0 {
-		s.Notes = append(s.Notes, f.path+": "+line)
+		s.Notes = append(s.Notes, path+": "+line)
 	}
 }
 

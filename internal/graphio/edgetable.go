@@ -88,6 +88,10 @@ func (r *reader) edgesOf(ctx context.Context, f *file, t *table, e edgeTable) (*
 		}
 	}
 	s.Account = r.account(f, e.said, t.remarks, s, e.weighted)
-	r.note(s, f, e.said)
+	r.note(s, f.path, e.said)
+	if also != nil && !r.partial && x.n > also.n {
+		r.added(s, x.n-also.n)
+		s.Account = append(s.Account, s.Notes[1:]...)
+	}
 	return s, nil
 }

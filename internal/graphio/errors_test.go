@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"encoding/binary"
 	"strings"
 	"testing"
 
@@ -162,7 +163,14 @@ func TestLDBCErrors(t *testing.T) {
 // TestGraph500Errors has every error of packed tuples.
 func TestGraph500Errors(t *testing.T) {
 	tuple := string(appendEdge(nil, 1, 2))
+	var pairs []byte // an earlier layout of the reference code
+	for i := range uint64(6) {
+		pairs = binary.LittleEndian.AppendUint64(pairs, i*7%5)
+	}
+	wrong := "found edges of 16 bytes, two numbers of 64 bits, expected packed edges of 12 bytes, 48 bits a vertex; or " + asText
 	tests := []struct{ name, text, weights, want string }{
+		{"a.bin", string(pairs), "-", "a.bin: " + wrong},
+		{"a.bin.gz", gz(strings.Repeat(string(pairs), 7)), "-", "a.bin.gz: " + wrong},
 		{"a.bin", tuple + "x", "-", "a.bin: found 13 bytes, expected a multiple of 12"},
 		{"a.bin.gz", gz(tuple + "x"), "-", "a.bin.gz: found 13 bytes, expected a multiple of 12"},
 		{"a.bin.gz", tuple, "-", "a.bin.gz: found no gzip data, expected that, by the file's name"},

@@ -18,6 +18,7 @@ const zipMagic = "PK\x03\x04"
 var magics = []struct{ bytes, found, expected string }{
 	{"PAR1", "Parquet data", "text (--format parquet reads it)"},
 	{"\x04\x22\x4d\x18", "lz4 data", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with unlz4"},
+	{"\x5d\x00\x00", "lzma data", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with unlzma"},
 	{"\x1f\x9d", "data of compress", "text, plain or compressed by gzip, zstd, bzip2 or xz: unpack it with uncompress"},
 	{zipMagic, "a zip archive", "a file of a graph: unpack it with unzip"},
 	{"7z\xbc\xaf\x27\x1c", "a 7-Zip archive", "a file of a graph: unpack it with 7z x"},

@@ -21,6 +21,7 @@ func TestForeign(t *testing.T) {
 		{"a.nt", "<a> <b> <c> .\n", `a.nt:1:1: found RDF triples: "<a> <b> <c> .", expected a table: riot --output=ntriples a.nt | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`},
 		{"a.ttl", "@prefix a: <b> .\n", `a.ttl:1:1: found RDF triples: "@prefix a: <b> .", expected a table: riot --output=ntriples a.ttl | awk '{print $1 "\t" $3}' > FILE.tsv makes one of all triples`},
 		{"a.mtx.lz4", "\x04\x22\x4d\x18d@\xa7", "a.mtx.lz4: found lz4 data, expected " + unpack + "unlz4"},
+		{"a.el.lzma", "\x5d\x00\x00\x80\x00\xff", "a.el.lzma: found lzma data, expected " + unpack + "unlzma"},
 		{"a.Z", "\x1f\x9d\x90", "a.Z: found data of compress, expected " + unpack + "uncompress"},
 		{"a.zip", "PK\x03\x04\x14", "a.zip: found a zip archive, expected a file of a graph: unpack it with unzip"},
 		{"a.tar", tar, "a.tar: found a tar archive, expected a file of a graph: unpack it with tar xf"},

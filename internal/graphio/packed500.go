@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"fmt"
@@ -50,19 +51,18 @@ func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInpu
 	}
 	n, last := int(f.size())/packedSize, uint64(0)
 	if !r.partial || f.codec != plain {
-		if n, last, err = r.scanTuples(ctx, f, all); err != nil {
-			return nil, err
-		}
+		n, last, err = r.scanTuples(ctx, f, all)
 	}
 	part := extent{0, n}
-	if r.partial {
+	if r.partial && err == nil {
 		part.from, part.to = edges.Part((n+edges.BlockSize-1)/edges.BlockSize, r.rank, r.ranks)
 		part.from, part.to = min(part.from*edges.BlockSize, n), min(part.to*edges.BlockSize, n)
 		_, last, err = r.scanTuples(ctx, f, part)
-	} else {
-		err = check(n, last)
 	}
-	if err != nil {
+	if err = cmp.Or(err, check(n, last)); err != nil {
+		if f.restart(); f.isPairs() {
+			err = fileFault(path, "edges of 16 bytes, two numbers of 64 bits", "packed edges of 12 bytes, 48 bits a vertex; or "+asText)
+		}
 		return nil, err
 	}
 	list, err := r.load(ctx, f, w, n, part, last+1)
@@ -166,6 +166,24 @@ func (r *reader) openPacked(ctx context.Context, path string) (f, w *file, shut 
 		shut = func() { _, _ = f.Close(), w.Close() }
 	}
 	return f, w, shut, nil
+}
+
+// isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. As packed edges
+// these would have the vertex 0 by turns as source and as target.
+func (f *file) isPairs() bool {
+	head := f.head()
+	head = head[:len(head)&^7]
+	if f.codec == plain && f.size()%16 != 0 || len(head) < 6*8 {
+		return false
+	}
+	some := byte(0)
+	for ; len(head) > 0; head = head[8:] {
+		if binary.LittleEndian.Uint32(head[4:]) != 0 {
+			return false
+		}
+		some |= head[0] | head[1]
+	}
+	return some != 0
 }
 
 // openWeights opens the weights beside f, compressed like f, or returns nil when there are none.

@@ -122,8 +122,15 @@ func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
 		x.translate(s.IDs)
 	}
 	s.Spans = append(s.Spans, also.spans...)
+	s.Added = func(n int) { r.added(s, n) }
 	s.Repeated = func(ctx context.Context, _ int, _ uint64) error { return r.repeatedVertex(ctx, x != nil) }
 	return nil
+}
+
+// added notes that the edges have so many vertices that the table of vertices does not.
+func (r *reader) added(s *edges.RankInput, n int) {
+	what := counted(n, "vertex of the edges is", "vertices of the edges are")
+	r.note(s, r.Columns.Vertices, what+" not in it, and added")
 }
 
 // repeatedVertex looks for the first line of the table of vertices whose vertex has come before, and returns the fault of it. It reads the table anew, in

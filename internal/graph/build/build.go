@@ -85,6 +85,9 @@ func Graph(ctx context.Context, group *collective.Group, tag uint32, in *edges.R
 			b.kept.Close()
 			return named(in.Name, err)
 		}
+		if n := b.g.N - b.all.listed; n > 0 && in.Added != nil {
+			in.Added(n)
+		}
 		g, d = b.g, b.directory()
 		return nil
 	})
