@@ -66,9 +66,8 @@ func (k Kernel) searching() (translate, teps float64) {
 func (r Report) Grid() string { return fmt.Sprintf("%dx%d", r.Rows, r.Columns) }
 
 // WriteText writes the output block in the order and the layout of the reference, labels padded to 32 columns, with
-// two differences that the specification asks for: nedge is given for each kernel, where the reference prints one set
-// without a prefix that the last kernel run has filled; and the TEPS of a kernel that was not run are zero, the rest of
-// its lines left out. Fields of ours and remarks, which begin with #, follow the block. A run that is not valid has no
+// two differences: nedge is given for each kernel, as the specification asks, where the reference prints one set
+// without a prefix that the last kernel run has filled; and a kernel that was not run has no lines. Fields of ours and remarks, which begin with #, follow the block. A run that is not valid has no
 // block, as in the reference.
 func (r Report) WriteText(w io.Writer) error {
 	out := bufio.NewWriter(w)
@@ -127,8 +126,9 @@ func (b block) kernels(bfs, sssp Kernel) {
 		}
 	}
 	for _, k := range kernels {
-		_, _, teps, _ := k.statistics()
-		b.rates(k.prefix, teps)
+		if _, _, teps, _ := k.statistics(); k.ran() {
+			b.rates(k.prefix, teps)
+		}
 	}
 	for _, k := range kernels {
 		if _, _, _, validate := k.statistics(); k.Validate != nil {

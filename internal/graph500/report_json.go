@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// MarshalJSON returns the report as one object, a key a line: the specification's field names in its order, a kernel
-// that was not run with zeros and empty arrays, then what the run was and what it found.
+// MarshalJSON returns the report as one object, a key a line: the specification's field names in its order,
+// without those of a kernel that was not run, then what the run was and what it found.
 func (r Report) MarshalJSON() ([]byte, error) {
 	o := object{}
 	o.add("SCALE", r.Scale)
@@ -18,14 +18,8 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	o.add("construction_time", finite(r.Construction))
 	o.kernel("bfs_", r.BFS)
 	o.kernel("sssp_", r.SSSP)
-	o.add("bfs_time", array(r.BFS.Time))
-	o.add("bfs_nedge", array(r.BFS.Nedge))
-	o.add("bfs_validate", array(r.BFS.Validate))
-	o.add("bfs_translate", array(r.BFS.Translate))
-	o.add("sssp_time", array(r.SSSP.Time))
-	o.add("sssp_nedge", array(r.SSSP.Nedge))
-	o.add("sssp_validate", array(r.SSSP.Validate))
-	o.add("sssp_translate", array(r.SSSP.Translate))
+	o.searches("bfs_", r.BFS)
+	o.searches("sssp_", r.SSSP)
 	o.add("roots", array(r.Roots))
 	o.add("valid", r.Valid)
 	o.add("seed1", r.Seeds[0])
@@ -64,6 +58,9 @@ func (o *object) close() ([]byte, error) {
 }
 
 func (o *object) kernel(prefix string, k Kernel) {
+	if !k.ran() {
+		return
+	}
 	time, nedge, teps, validate := k.statistics()
 	o.statistics(prefix, "time", time)
 	o.statistics(prefix, "nedge", nedge)
@@ -73,6 +70,15 @@ func (o *object) kernel(prefix string, k Kernel) {
 	o.add(prefix+"harmonic_mean_TEPS", finite(teps.Mean))
 	o.add(prefix+"harmonic_stddev_TEPS", finite(teps.Stddev))
 	o.statistics(prefix, "validate", validate)
+}
+
+func (o *object) searches(prefix string, k Kernel) {
+	if k.ran() {
+		o.add(prefix+"time", k.Time)
+		o.add(prefix+"nedge", k.Nedge)
+		o.add(prefix+"validate", array(k.Validate))
+		o.add(prefix+"translate", array(k.Translate))
+	}
 }
 
 func (o *object) statistics(prefix, what string, s Statistics) {
