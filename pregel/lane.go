@@ -295,12 +295,11 @@ func (l *lane[V, M]) Sweep(n int) {
 func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	i := l.of
 	if g := i.ways[0].gather; g != nil {
-		for v := range uint32(64) {
-			lo, hi := p.Row(uint32(w)<<6 + v)
-			l.messages = l.roomFor(l.messages[:0], uint32(w)<<6+v, int(hi-lo))
-			l.messages = g.gather(p, lo, hi, l.messages)
-			walked += int(hi - lo)
+		if i.pulls == nil {
+			clear(g.Read) // memory that was never written is read from the cache
 		}
+		i.pulls = []kernel.ColumnPull{{Pull: p}}
+		_, walked = l.gather(w, ^uint64(0), true)
 		return walked
 	}
 	_, walked = i.ways[0].kernel.Pull(p, w, ^uint64(0), 0, &l.in)

@@ -118,13 +118,13 @@ const perFactor = 255.0 / 12
 // add takes in a factor, of which log is the logarithm, not below 0.
 func (f *factors) add(log float64) { f[int(min(log*perFactor+.5, float64(len(f)-1)))]++ }
 
-// median is the median factor.
-func (f *factors) median() float64 {
+// quantile is the factor that q quarters of all do not exceed: 2 is the median.
+func (f *factors) quantile(q uint32) float64 {
 	var sum uint32
 	for _, n := range f {
 		sum += n
 	}
-	at, left := 0, (sum+1)/2
+	at, left := 0, max((q*sum+2)/4, 1)
 	for left > f[at] {
 		left -= f[at]
 		at++
@@ -160,7 +160,7 @@ func (s *Summary) Add(job string, step *trace.Step) {
 		if step.Actual >= tiny {
 			s.Judged++
 			s.factors.add(off)
-			s.MedianError = s.factors.median()
+			s.MedianError = s.factors.quantile(2)
 		}
 	}
 	s.Messages += step.Messages
@@ -214,9 +214,13 @@ func (s *Summary) phases() string {
 func (s *Summary) switching() string {
 	text := fmt.Sprintf("%d pushed in %s, %d pulled in %s", s.Pushed.Supersteps, Seconds(s.Pushed.Seconds), s.Pulled.Supersteps, Seconds(s.Pulled.Seconds))
 	if s.Judged > 0 {
-		text += fmt.Sprintf("; predictions off by a factor of %.1f (median of %d above 1 ms)", s.MedianError, s.Judged)
+		off := fmt.Sprintf("%.1f", s.factors.quantile(1))
+		if most := fmt.Sprintf("%.1f", s.factors.quantile(3)); most != off {
+			off += " to " + most
+		}
+		text += fmt.Sprintf("; predictions off by a factor of %s (%d above 1 ms, the middle half)", off, s.Judged)
 	}
-	if s.Chosen > 0 && s.Delivered >= tiny {
+	if s.Regret >= tiny {
 		text += fmt.Sprintf("; by them another choice would have saved %s, %.1f %%", Seconds(s.Regret), 100*s.Regret/s.Delivered)
 	}
 	return text

@@ -79,9 +79,14 @@ func (a Aggregates) Texts() map[string]string {
 	return texts
 }
 
-// Text is an aggregator's value for people: JSON, but a string without quotes where it reads the same.
+// Text is an aggregator's value for people: JSON, but a string without quotes where it reads the
+// same, and a fraction with the digits that rounding in sums leaves right.
 func Text(value json.RawMessage) string {
 	var text string
+	var number float64
+	if strings.ContainsAny(string(value), ".eE") && json.Unmarshal(value, &number) == nil {
+		return strconv.FormatFloat(number, 'g', 10, 64)
+	}
 	if len(value) == 0 || value[0] != '"' || json.Unmarshal(value, &text) != nil {
 		return string(value)
 	}
