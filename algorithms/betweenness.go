@@ -48,6 +48,12 @@ func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[fl
 // Converges: without messages no value changes any more.
 func (Betweenness) Converges() {}
 
+// Aggregators say whether the values are estimates.
+func (Betweenness) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{estimated} }
+
+// Coordinate says so, too.
+func (p Betweenness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
+
 // Columns are the sums.
 func (Betweenness) Columns() []pregel.Column { return []pregel.Column{centrality} }
 

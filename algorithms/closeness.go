@@ -50,6 +50,12 @@ func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[ui
 // Converges: without messages no value changes any more.
 func (Closeness) Converges() {}
 
+// Aggregators say whether the values are estimates.
+func (Closeness) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{estimated} }
+
+// Coordinate says so, too.
+func (p Closeness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
+
 // Columns are the sums.
 func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
 

@@ -66,6 +66,18 @@ var (
 	leastHashes = pregel.NewAggregator("least hashes", nil, func(a, b []uint64) []uint64 { return append(slices.Clip(a), b...) }).Unreported()
 )
 
+// estimated is in the reports of programs that search from some vertices to find something of all.
+var estimated = pregel.AnyOf("estimated").Persistent()
+
+// tellEstimates logs and reports that a run's values are estimates, unless its searches start at all
+// vertices.
+func (o origins) tellEstimates(c *pregel.Coordinator) {
+	if n := uint64(o.count(c.NumVertices)); n < c.NumVertices && c.Superstep == 0 {
+		estimated.Replace(c, true)
+		c.Logf("the values are estimates: paths from %d of %d vertices", n, c.NumVertices)
+	}
+}
+
 // noneLeft says that all searches have been.
 func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 
