@@ -149,6 +149,9 @@ func First[M any]() pregel.Combiner[M] {
 // Func makes a combiner of a function, which must be commutative and associative, with identity neutral to it. It is
 // called for every message but the first: a combiner of this package costs a fifth to a seventh as much. Messages stay as
 // they are, so the function decides what becomes of NaN and of -0.
+//
+// The function may not change what its arguments point to: others get it too. append(a, b...) does,
+// where there is room behind a; append(slices.Clip(a), b...) makes a new slice.
 func Func[M any](identity M, combine func(a, b M) M) pregel.Combiner[M] {
 	return define(named[M]("Func"), identity, combine, funcLoops[M])
 }

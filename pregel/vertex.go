@@ -68,7 +68,8 @@ func (v *cursor) NumEdges() uint64 { return v.w.NumEdges }
 
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
 // superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
-// (a slice, a map) belongs to the engine once it is sent, and to all its receivers: nobody may change it.
+// (a slice, a map) belongs to the engine once it is sent, and to all its receivers: nobody may change it, nor
+// append to it but by append(slices.Clip(m), x).
 func (v *Vertex[V, M]) SendToAllNeighbors(m M) {
 	if v.sent != 0 {
 		v.sendAgain(m)
@@ -99,7 +100,7 @@ func (v *Vertex[V, M]) Send(to VertexID, m M) {
 }
 
 func (w *Worker) noVertex(to VertexID) string {
-	return fmt.Sprintf("Send to vertex %d: the graph has vertices 0..%d", to, int64(w.state.IDs)-1)
+	return fmt.Sprintf("Send to vertex %v: the graph has vertices 0..%d", to, int64(w.state.IDs)-1)
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.

@@ -16,16 +16,23 @@ import (
 func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) error {
 	identity := c.Identity()
 	values = append(values[:len(values):len(values)], identity)
+	for i, m := range values {
+		values[i] = roomy(m)
+	}
 	for _, a := range values {
 		if x := c.Combine(a, identity); !same(x, a) {
 			return fmt.Errorf("the identity is not neutral: Combine(%+v, %+v) is %+v", a, identity, x)
 		}
 		for _, b := range values {
-			before := fmt.Sprintf("%+v %+v", a, b)
+			before, behind := fmt.Sprintf("%+v %+v", a, b), fmt.Sprint(room(a), room(b))
 			x, y := c.Combine(a, b), c.Combine(b, a)
 			if after := fmt.Sprintf("%+v %+v", a, b); after != before {
 				return fmt.Errorf("combining changes the arguments, which others get too: %s became %s",
 					before, after)
+			}
+			if fmt.Sprint(room(a), room(b)) != behind {
+				return fmt.Errorf("combining %s writes behind an argument, where others write too: "+
+					"append does, unless to a clone", before)
 			}
 			if !same(x, y) {
 				return fmt.Errorf("not commutative: Combine(%+v, %+v) is %+v, the other way round %+v",
@@ -48,6 +55,23 @@ func Check[M any](c pregel.Combiner[M], values []M, same func(a, b M) bool) erro
 		}
 	}
 	return nil
+}
+
+// roomy returns a copy of a slice with room for append, and other messages as they are.
+func roomy[M any](m M) M {
+	v := reflect.ValueOf(m)
+	if v.Kind() != reflect.Slice || v.IsNil() {
+		return m
+	}
+	return reflect.AppendSlice(reflect.MakeSlice(v.Type(), 0, 2*v.Len()+8), v).Interface().(M)
+}
+
+// room returns a slice with the room behind it, and other messages as they are.
+func room(m any) any {
+	if v := reflect.ValueOf(m); v.Kind() == reflect.Slice {
+		return v.Slice(0, v.Cap()).Interface()
+	}
+	return m
 }
 
 // Odd returns NaN, both infinities and both zeros if M is a type of floats.

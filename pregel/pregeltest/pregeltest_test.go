@@ -257,6 +257,13 @@ func TestCheckCombinerRefusesTheWrong(t *testing.T) {
 			return a
 		}), []int{1, 2}, []int{3}, []int{4})
 	})
+	wantFailure(t, "combining [1] [1] writes behind an argument, where others write too", func(t testing.TB) {
+		CheckCombiner(t, combiners.Func(nil, func(a, b []int) []int {
+			all := append(a, b...)
+			slices.Sort(all)
+			return all
+		}), []int{1}, []int{3}, []int{4})
+	})
 	wantFailure(t, "not commutative: Combine(1, NaN) is 1, the other way round NaN", func(t testing.TB) {
 		CheckCombiner(t, combiners.Func(math.Inf(-1), func(a, b float64) float64 {
 			if a < b {
