@@ -264,3 +264,24 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	}
 	return sum, nil
 }
+
+// errSessionBroke is why commands under way fail when a worker's connection does.
+var errSessionBroke = errors.New("its session broke")
+
+// cause is why the session has ended, or nil.
+func (s *session) cause() error {
+	cause := context.Cause(s.ctx)
+	if errors.Is(cause, context.Canceled) { // by who serves the stream
+		return errSessionBroke
+	}
+	return cause
+}
+
+// broken words it as the failure of a command.
+func (s *session) broken() error {
+	cause := s.cause()
+	if errors.Is(cause, errSessionBroke) {
+		return fmt.Errorf("worker %s was lost: %w", s.name, cause)
+	}
+	return fmt.Errorf("worker %s: %w", s.name, cause)
+}

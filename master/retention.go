@@ -297,14 +297,14 @@ func (t *retention) readAll() (ids []string, done func()) {
 	}
 }
 
-// removed says why there is no result of a job any more.
+// removed says why there may be no result of a job any more.
 func (t *retention) removed(id, owner string) error {
 	by := ""
 	if q := t.quota.of(owner).ResultBytes; q > 0 {
 		by = fmt.Sprintf(", and of %s %d bytes (--quota)", owner, q)
 	}
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf(
-		"the result of job %s was removed: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s", id, t.age, t.bytes, by))
+		"the result of job %s is gone: the master keeps results for %v, and %d bytes of them (--keep-results, --keep-result-bytes)%s; or it was deleted from --data", id, t.age, t.bytes, by))
 }
 
 // add counts a result of an earlier master, if it is not counted yet.

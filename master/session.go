@@ -139,17 +139,6 @@ func (s *session) taken(k *call) *control.Report {
 	return r
 }
 
-func (s *session) broken() error {
-	cause := context.Cause(s.ctx)
-	if errors.Is(cause, context.Canceled) { // by who serves the stream
-		cause = errSessionBroke
-	}
-	if errors.Is(cause, errSessionBroke) {
-		return fmt.Errorf("worker %s was lost: %w", s.name, cause)
-	}
-	return fmt.Errorf("worker %s: %w", s.name, cause)
-}
-
 // answered leaves a report to who waits for it. Where there is no room for it, it waits for roomWait at most, and says that it has to be tried
 // again: who calls reads heartbeats. known says that somebody waits for the report: else it is stale.
 func (s *session) answered(r *control.Report) (known, full bool) {
@@ -191,9 +180,6 @@ func (s *session) awaitRoom(k *call) bool {
 	}
 	return len(k.reports) < maxReports
 }
-
-// errSessionBroke is why commands under way fail when a worker's connection does.
-var errSessionBroke = errors.New("its session broke")
 
 // serveSession serves a worker's session, and ends it.
 func (s *Server) serveSession(ctx context.Context, lane *control.Lane) {
@@ -308,7 +294,7 @@ func (s *Server) detach(w *session, cause error) {
 		if s.sessions[w.name] == w {
 			delete(s.sessions, w.name)
 			s.cluster.detach(s.now(), w.name, w.incarnation)
-			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", cmp.Or(context.Cause(w.ctx), cause))
+			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", cmp.Or(w.cause(), cause))
 		}
 		return nil
 	})

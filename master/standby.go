@@ -256,9 +256,16 @@ func (certainty) WrapStreamingClient(next connect.StreamingClientFunc) connect.S
 	return next
 }
 
-// WrapStreamingHandler is connect.Interceptor's: what streams tell was on record before.
-func (certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
-	return next
+// WrapStreamingHandler is connect.Interceptor's: what streams tell was on record before. Their
+// contexts end with the server's.
+func (c certainty) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
+	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
+		err := next(ctx, conn)
+		if errors.Is(err, context.Canceled) && c.s.ctx.Err() != nil {
+			return connect.NewError(connect.CodeUnavailable, errClosing)
+		}
+		return err
+	}
 }
 
 // certain waits until what was seen is on record.

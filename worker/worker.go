@@ -222,6 +222,20 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// unmet words why registering failed: before the first time, what answers may be no master, or one
+// that wants TLS.
+func (w *Worker) unmet(ctx context.Context, c *control.Connection, err error) error {
+	if ctx.Err() != nil {
+		return err
+	}
+	var foreign *control.ForeignError
+	first := w.known.incarnation == 0 && !connect.IsWireError(err)
+	if first && errors.As(c.Probe(ctx), &foreign) && !foreign.Silent() {
+		return foreign
+	}
+	return control.Closed(c.Address(), err)
+}
+
 // try registers and keeps a session until it ends; nil is goodbye. It reports whether it got as far as a session.
 func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
@@ -240,11 +254,11 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
 	if err := c.Prove(bounded); err != nil {
-		return false, err
+		return false, w.unmet(bounded, c, err)
 	}
 	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
 	if err != nil {
-		return false, err
+		return false, w.unmet(bounded, c, err)
 	}
 	r := response.Msg
 	w.known = registration{

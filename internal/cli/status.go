@@ -45,7 +45,8 @@ func (a *app) jobs() *cobra.Command {
   superstep jobs --all --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, &control.ListJobsRequest{Ended: ended}, control.JobsText)
+			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, ended) }
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, &control.ListJobsRequest{Ended: ended}, text)
 		},
 	}
 	f.defineAsk(cmd)

@@ -56,6 +56,7 @@ const endTime = 30 * time.Second
 
 // wait connects to the master and runs something that waits for a job.
 func (f *clientFlags) wait(ctx context.Context, a *app, d *progress, run func(ctx context.Context, w *waiting) error) error {
+	d.stage("waiting for the master", 0, 0)
 	c, err := f.connect(ctx, d.warn)
 	if err != nil {
 		return err

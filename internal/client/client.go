@@ -106,10 +106,7 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 
 // loss words why a connection was lost.
 func (c *Client) loss(err error) error {
-	if connect.CodeOf(err) == connect.CodeCanceled && !connect.IsWireError(err) {
-		return fmt.Errorf("the master at %s closed the connection", c.address())
-	}
-	return control.Explain(c.address(), err)
+	return control.Explain(c.address(), control.Closed(c.address(), err))
 }
 
 // foreign words an error of a call that something else than a master answered; nil if it may have been one.

@@ -3,11 +3,13 @@ package client
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +27,7 @@ type frozen struct {
 	dialed  chan net.Conn
 	closed  chan struct{}
 	once    sync.Once
+	began   time.Time
 }
 
 func (f *frozen) WatchJob(ctx context.Context, _ *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
@@ -119,6 +122,49 @@ func TestAFrozenMaster(t *testing.T) {
 				t.Errorf("the master is reached for %v: found after %v: %v", patience, waited, err)
 			}
 			t.Logf("%v: %v, %v", patience, waited, time.Since(began))
+			c.Close()
+			_ = server.Close()
+		})
+	}
+}
+
+// ListWorkers has one worker more with each second.
+func (f *frozen) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
+	r := &control.ListWorkersResponse{}
+	for range min(time.Since(f.began)/time.Second, 9) {
+		r.Workers = append(r.Workers, &control.Worker{Name: "w", Attached: true, State: control.WorkerState_WORKER_STATE_REGISTERED})
+	}
+	return connect.NewResponse(r), nil
+}
+
+// TestWhoComesSoonIsWaitedForSilently: of a master and workers that come within seconds there is nothing to say.
+func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
+	for after, most := range map[time.Duration]int{2 * time.Second: 0, 9 * time.Second: 1} {
+		synctest.Test(t, func(t *testing.T) {
+			f := &frozen{began: time.Now(), stopped: make(chan struct{}), dialed: make(chan net.Conn), closed: make(chan struct{})}
+			mux := http.NewServeMux()
+			mux.Handle(control.NewClusterHandler(f))
+			server := control.NewHTTPServer(mux, t.Context())
+			go func() { _ = server.Serve(f) }()
+			var told []string
+			log := func(line string) { told = append(told, line) }
+			dial := func(ctx context.Context, network, address string) (net.Conn, error) {
+				if time.Since(f.began) < after {
+					return nil, &net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}
+				}
+				return f.dial(ctx, network, address)
+			}
+			c, err := New(Options{Address: "127.0.0.1:1", Patience: time.Minute, Dial: dial, Log: log})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = c.Reach(t.Context())
+			if err == nil {
+				err = c.AwaitWorkers(t.Context(), 4, func(found int) { log(fmt.Sprint(found)) })
+			}
+			if err != nil || len(told) != most {
+				t.Errorf("a master that comes after %v: %v, told is %q", after, err, told)
+			}
 			c.Close()
 			_ = server.Close()
 		})

@@ -14,7 +14,7 @@ import (
 
 // Times of waiting for what is about to be there.
 const (
-	absentAfter = time.Second            // who waits is told after so long
+	absentAfter = 5 * time.Second        // who waits is told after so long, or half of its patience
 	longestPoll = 500 * time.Millisecond // between two looks
 )
 
@@ -62,7 +62,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 			}
 			return nil, fmt.Errorf("%w (tried for %v)", err, c.Patience)
 		}
-		if waited > absentAfter && !told {
+		if waited > min(absentAfter, c.Patience/2) && !told {
 			told = true
 			c.Log(fmt.Sprintf("%v; trying again for %v", err, c.Patience))
 		}
@@ -74,7 +74,7 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	}
 }
 
-// AwaitWorkers waits until n workers are registered. It tells how many there are when it has waited for a second, and
+// AwaitWorkers waits until n workers are registered. It tells how many there are when it has waited for some seconds, and
 // whenever that changes; each worker that comes renews the client's patience.
 func (c *Client) AwaitWorkers(ctx context.Context, n int, tell func(found int)) error {
 	began, last, most, told := time.Now(), time.Now(), 0, -1
@@ -103,7 +103,7 @@ func (c *Client) AwaitWorkers(ctx context.Context, n int, tell func(found int)) 
 			}
 			return fmt.Errorf("%s (waited %v for more)", text, now.Sub(last).Round(time.Millisecond))
 		}
-		if now.Sub(began) > absentAfter && told != len(names) {
+		if now.Sub(began) > min(absentAfter, c.Patience/2) && told != len(names) {
 			told = len(names)
 			tell(told)
 		}

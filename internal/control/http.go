@@ -181,6 +181,8 @@ func Explain(address string, err error) error {
 	switch {
 	case errors.As(err, &text):
 		return text
+	case errors.As(err, new(*wordedError)):
+		return err
 	case !errors.As(err, &e):
 		return err
 	case RefusalOf(err) != Refusal_KIND_UNSPECIFIED || connect.IsWireError(err):
@@ -198,6 +200,15 @@ func Explain(address string, err error) error {
 	default:
 		return &wordedError{fmt.Sprintf("the master at %s cannot be reached: %s", address, innermost(e)), e}
 	}
+}
+
+// Closed words the error of a call whose connection has ended, and not its context: else such an
+// error is context.Canceled.
+func Closed(address string, err error) error {
+	if e := new(connect.Error); errors.As(err, &e) && e.Code() == connect.CodeCanceled {
+		return &wordedError{fmt.Sprintf("the master at %s closed the connection", address), e}
+	}
+	return err
 }
 
 // wordedError is an error of a call, in words for people.

@@ -97,10 +97,13 @@ func quotasTable(t *tabwriter.Writer, all []*QuotaUse) {
 	}
 }
 
-// JobsText words a list of jobs.
-func JobsText(l *ListJobsResponse) string {
-	if len(l.Jobs) == 0 {
+// JobsText words a list of jobs, of all or of those that have not ended.
+func JobsText(l *ListJobsResponse, all bool) string {
+	switch {
+	case len(l.Jobs) == 0 && all:
 		return "no jobs\n"
+	case len(l.Jobs) == 0:
+		return "no job is queued or running: superstep jobs --all lists those that have ended\n"
 	}
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)

@@ -14,11 +14,11 @@ func TestPrioritiesOfJobs(t *testing.T) {
 	}
 	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
 	usual := []*Job{job("j1", none, normal), job("j2", normal, normal), job("j3", normal, none)}
-	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
+	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}, true); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
 		t.Errorf("found\n%s", text)
 	}
 	all := append(usual, job("j4", low, high), job("j5", high, high), job("j6", low, none))
-	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}), "\n")
+	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), "\n")
 	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
 		if !strings.Contains(lines[i], want) {
 			t.Errorf("found %q, expected %q in it", lines[i], want)
@@ -73,7 +73,7 @@ func TestTablesForgeNothing(t *testing.T) {
 		Quotas: []*QuotaUse{{Owner: evil}}, Now: timestamppb.Now(),
 	}
 	for name, text := range map[string]string{
-		"status": StatusText(status), "jobs": JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}),
+		"status": StatusText(status), "jobs": JobsText(&ListJobsResponse{Jobs: jobs, Now: timestamppb.Now()}, true),
 		"graphs": GraphsText(&ListGraphsResponse{Graphs: graphs}), "graph": GraphText(graphs[0]),
 	} {
 		if strings.ContainsAny(text, "\x1b\u202e\t") || strings.Contains(text, "\nforged") || len(text) > 64<<10 {

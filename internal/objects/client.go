@@ -80,7 +80,7 @@ func call[Q, A any](
 		}
 		return nil, failed(errors.New(e.Message()))
 	}
-	return nil, failed(c.Explain(err))
+	return nil, failed(c.Explain(control.Closed(c.Address(), err)))
 }
 
 // wordedError is an error of a store in the words of the master.

@@ -95,7 +95,7 @@ func TestResultThatWasRemoved(t *testing.T) {
 	for stream.Receive() {
 		t.Error("found a chunk of a result that was removed")
 	}
-	want := "not_found: the result of job " + ids[0] + " was removed: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes)"
+	want := "not_found: the result of job " + ids[0] + " is gone: the master keeps results for 1h0m0s, and 1 bytes of them (--keep-results, --keep-result-bytes); or it was deleted from --data"
 	if err := stream.Err(); err == nil || err.Error() != want {
 		t.Errorf("found %v, expected %s", err, want)
 	}
