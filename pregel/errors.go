@@ -21,7 +21,7 @@ type ProgramError struct {
 	Name   string // what the input calls that vertex, if it has names
 	Method string // that panicked, if it runs in no superstep
 	Value  any    // what it panicked with; an error that says so after runtime.Goexit
-	Stack  string // where; empty after Coordinator.Fail
+	Stack  string // the program's frames; empty after Coordinator.Fail
 }
 
 // Error says what panicked, where and with what.

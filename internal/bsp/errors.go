@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -30,12 +32,38 @@ func NewProgramError(program string, value any, superstep int) *ProgramError {
 	case nil:
 		e.Value = parallel.ErrExited
 	}
+	stack := debug.Stack()
 	if recorded {
-		e.Stack = string(p.Stack)
-	} else {
-		e.Stack = string(debug.Stack())
+		stack = p.Stack
 	}
+	e.Stack = programFrames(string(stack))
 	return e
+}
+
+// programFrames cuts a stack down to the frames between the panic and the engine's call of the
+// program. It returns the whole stack if the engine itself panicked.
+func programFrames(stack string) string {
+	const module = "github.com/superstep-go/superstep/"
+	lines := strings.SplitAfter(stack, "\n") // two for each frame, after a heading
+	begin, end := 0, 0
+	for i := 1; i+1 < len(lines); i += 2 {
+		frame := func(prefixes ...string) bool {
+			return slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(lines[i], p) })
+		}
+		switch {
+		case begin == 0:
+			if frame("panic(", "runtime.Goexit(") {
+				begin = i + 2
+			}
+		case frame(module + "internal/"):
+			if end > 0 {
+				return strings.Join(lines[begin:end], "")
+			}
+		case !frame(module+"pregel.", module+"combiners.", "runtime.", "internal/", "sync."):
+			end = i + 2
+		}
+	}
+	return stack
 }
 
 // Failure makes the error of a call of the program that panicked with recovered, or called runtime.Goexit if that is nil. Exhausted

@@ -121,8 +121,8 @@ func (a *app) main(args []string) int {
 		a.notices().say(slog.LevelError, oneLine(err))
 	case errors.As(err, &program) && program.Stack != "":
 		a.notices().crash(err.Error(), program.Stack)
-	case errors.As(err, &job) && job.stack && job.job.Stack != "":
-		a.notices().crash(oneLine(err), job.job.Stack+"\n")
+	case errors.As(err, &job) && job.job.Stack != "":
+		a.notices().crash(oneLine(err), job.job.Stack)
 	case errors.As(err, &bug):
 		a.notices().crash(fmt.Sprintf("a bug in superstep: %v", bug.value), string(bug.stack))
 	default:
@@ -177,7 +177,7 @@ measurements.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "do not show progress")
+	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show neither progress nor the report of a run")
 	a.logFormat = &oneOf{"text", []string{"text", "json"}}
 	root.PersistentFlags().Var(a.logFormat, "log-format", "the format of logs, warnings and errors")
 	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))

@@ -165,7 +165,6 @@ type runFlags struct {
 
 	cluster   clientFlags
 	onCluster bool // is where it is run
-	stack     bool // of a program that panics there is to be shown
 }
 
 func (f *runFlags) define(cmd *cobra.Command, shape string) {

@@ -122,7 +122,7 @@ func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, js
 	if report == nil {
 		return nil
 	}
-	w := a.text(json)
+	w := a.reportTo(json)
 	if err := report.WriteText(w); err != nil {
 		return err
 	}

@@ -142,7 +142,7 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 			report.Runs = append(report.Runs, t.report)
 		}
 		seen.done()
-		report.text(g.app.text(g.run.json))
+		report.text(g.app.reportTo(g.run.json))
 		if err := g.app.writeJSON(ctx, g.run.json, report); err != nil || wrong+failed == 0 {
 			return err
 		}

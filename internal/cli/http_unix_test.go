@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/superstep-go/superstep/test/scripts"
 )
 
 var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
@@ -83,6 +86,7 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 	ui := start(t, map[string]string{"t.jsonl": string(trace), "cut.jsonl": string(trace[:len(trace)-5])}, "superstep", "ui", "t.jsonl", "cut.jsonl")
 	lines = bufio.NewReader(ui.stderr)
 	url = ui.saysAddress(lines, "the page is at")
+	awaits(t, url+"api/v1/stages", `"stage":"reading cut.jsonl","done":`+fmt.Sprint(len(trace)-5)+`,"total":`+fmt.Sprint(len(trace)-5)+`,"seconds":`)
 	if jobs := get(t, url+"api/v1/jobs"); strings.Count(jobs, `"state":"done"`) != 2 {
 		t.Errorf("found %s", jobs)
 	}
@@ -96,4 +100,30 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 		t.Errorf("a saved trace has workers: %s", workers)
 	}
 	ui.leaves(lines)
+
+	// A trace that takes long to read is shown as far as it is read.
+	ui = start(t, map[string]string{"slow": "pipe"}, "sh", "-c", "exec superstep ui /dev/stdin <slow")
+	slow, err := os.OpenFile(ui.Dir+"/slow", os.O_WRONLY, 0)
+	must(t, err)
+	head, tail, _ := strings.Cut(string(trace), `{"v":1,"kind":"end"`)
+	_, err = slow.WriteString(head)
+	must(t, err)
+	lines = bufio.NewReader(ui.stderr)
+	url = ui.saysAddress(lines, "the page is at")
+	awaits(t, url+"api/v1/stages", `"stage":"reading /dev/stdin"`)
+	awaits(t, url+"api/v1/jobs", `"state":"running"`)
+	_, err = slow.WriteString(`{"v":1,"kind":"end"` + tail)
+	must(t, err)
+	must(t, slow.Close())
+	awaits(t, url+"api/v1/jobs", `"state":"done"`)
+	ui.leaves(lines)
+}
+
+// awaits asks a page until it has some text.
+func awaits(t *testing.T, url, want string) {
+	t.Helper()
+	body := ""
+	if !scripts.Soon(func() bool { body = get(t, url); return strings.Contains(body, want) }) {
+		t.Errorf("%s: found %.600s, expected %s", url, body, want)
+	}
 }

@@ -43,7 +43,7 @@ type result interface {
 // flags of what comes later, which detached says.
 func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
 	if f.onCluster = onCluster; !onCluster {
-		if name, ok := changed(f.flags, append([]string{"token-file", "retry-for", "priority", "stack"}, tlsFlagNames...)); ok {
+		if name, ok := changed(f.flags, append([]string{"token-file", "retry-for", "priority"}, tlsFlagNames...)); ok {
 			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
 		}
 		if name, ok := changed(f.flags, ofKeeping); ok && f.keep.place == "" {

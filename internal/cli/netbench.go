@@ -197,7 +197,7 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 }
 
 func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {
-	if err := report.Text(n.app.text(n.run.json)); err != nil {
+	if err := report.Text(n.app.reportTo(n.run.json)); err != nil {
 		return err
 	}
 	if err := n.app.writeJSON(ctx, n.run.json, report); err != nil {

@@ -48,12 +48,20 @@ func (a *app) save(ctx context.Context, path string, threads int, fill func(ctx 
 	return err
 }
 
-// text is where a report for people goes: standard output, unless results or JSON are written there.
+// text is where text for people goes: standard output, unless results or JSON are written there.
 func (a *app) text(paths ...string) io.Writer {
 	if slices.Contains(paths, "-") {
 		return a.err
 	}
 	return a.out
+}
+
+// reportTo is where the report of a run goes: as text, unless --quiet is given.
+func (a *app) reportTo(paths ...string) io.Writer {
+	if a.quiet {
+		return io.Discard
+	}
+	return a.text(paths...)
 }
 
 // apart refuses files that would overwrite each other or the graph; names are those of the flags, by turns with paths.

@@ -40,7 +40,7 @@ func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return job, f, outcome(job, c.flags.stack)
+	return job, f, outcome(job)
 }
 
 func (c *remote) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
@@ -363,25 +363,18 @@ func (f *followed) superstepTimes() []float64 {
 }
 
 // jobError is a job that ended otherwise than done.
-type jobError struct {
-	job   *control.Job
-	stack bool // is to be shown
-}
+type jobError struct{ job *control.Job }
 
 func (e *jobError) Error() string {
-	text := fmt.Sprintf("job %s %s: %s", e.job.Id, map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
-	if e.job.Stack != "" && !e.stack {
-		text += fmt.Sprintf(" (superstep watch %s --stack shows the program's stack)", e.job.Id)
-	}
-	return text
+	return fmt.Sprintf("job %s %s: %s", e.job.Id, map[bool]string{true: "was cancelled", false: "failed"}[e.cancelled()], e.job.Reason)
 }
 
 func (e *jobError) cancelled() bool { return e.job.State == control.JobState_JOB_STATE_CANCELLED }
 
 // outcome is the error of a job that did not end well.
-func outcome(j *control.Job, stack bool) error {
+func outcome(j *control.Job) error {
 	if j.State == control.JobState_JOB_STATE_DONE {
 		return nil
 	}
-	return &jobError{j, stack}
+	return &jobError{j}
 }

@@ -95,7 +95,6 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 	nothing(cmd, "max-supersteps", "seed")
 	r.run.keep.define(cmd)
 	r.run.cluster.defineDetach(cmd)
-	cmd.Flags().BoolVar(&r.run.stack, "stack", false, "on a cluster: show the stack of a program that panicked")
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.run.cluster.completeAnyGraph)
 	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
 	return cmd
@@ -103,7 +102,7 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
 	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, control.CatalogPrefix)
-	err := r.run.place(onCluster, "jobs", []string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify", "stack"}, "job: not with --%s; superstep watch and superstep result have what comes later")
+	err := r.run.place(onCluster, "jobs", []string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
 	}
@@ -176,7 +175,7 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		}
 		report.WriteTime += time.Since(began).Seconds()
 		seen.done()
-		r.app.reported(r.app.text(path, r.run.json), report, seen.meter.Lines())
+		r.app.reported(r.app.reportTo(path, r.run.json), report, seen.meter.Lines())
 		return r.app.writeJSON(ctx, r.run.json, report)
 	}, r.output)
 }

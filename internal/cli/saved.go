@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"strings"
 
@@ -50,15 +49,22 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	shown, err := a.recorded(ctx, "file", files)
-	if err != nil {
-		return err
+	for _, name := range files {
+		file, err := openTrace(name)
+		if err != nil {
+			return err
+		}
+		_ = file.Close() // it was only read
 	}
-	w := &observer{app: a, flags: f, local: shown}
+	w := &observer{app: a, flags: f, local: pageOf("file", files), progress: a.progress()}
+	w.tell = w.local
 	if err := w.serve(nil); err != nil {
 		return err
 	}
 	defer w.close()
+	if err := replayAll(ctx, files, w.local, w.progress); err != nil {
+		return err
+	}
 	<-ctx.Done()
 	return nil
 }
@@ -96,8 +102,8 @@ func (a *app) writeReport(ctx context.Context, files []string, output string) er
 	if err := writable(output); err != nil {
 		return err
 	}
-	shown, err := a.recorded(ctx, web.KindReport, files)
-	if err != nil {
+	shown := pageOf(web.KindReport, files)
+	if err := replayAll(ctx, files, shown, a.progress()); err != nil {
 		return err
 	}
 	return a.save(ctx, output, 1, func(_ context.Context, w io.Writer) error { return web.WriteReport(w, shown) })
@@ -110,10 +116,14 @@ func sameFile(a, b string) bool {
 	return a == b || errA == nil && errB == nil && os.SameFile(x, y)
 }
 
-// recorded reads traces for the page.
-func (a *app) recorded(ctx context.Context, kind string, files []string) (*web.Local, error) {
-	l := web.NewLocal(web.About{Kind: kind, Name: strings.Join(files, " "), Version: buildinfo.Version()}, 0)
-	progress := a.progress()
+// pageOf is the page of traces, which are still to be read.
+func pageOf(kind string, files []string) *web.Local {
+	about := web.About{Kind: kind, Name: strings.Join(files, " "), Version: buildinfo.Version()}
+	return web.NewLocal(about, 0)
+}
+
+// replayAll reads traces into their page.
+func replayAll(ctx context.Context, files []string, l *web.Local, progress *progress) error {
 	defer progress.done()
 	for _, name := range files {
 		var to trace.Journal = l
@@ -122,15 +132,15 @@ func (a *app) recorded(ctx context.Context, kind string, files []string) (*web.L
 		}
 		if err := replay(ctx, name, to, progress); err != nil {
 			if !errors.Is(err, trace.ErrCut) {
-				return nil, err
+				return err
 			}
-			a.notices().say(slog.LevelWarn, err.Error())
+			progress.warn(err.Error())
 		}
 	}
 	if len(l.Jobs()) == 0 {
-		return nil, fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
+		return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
 	}
-	return l, nil
+	return nil
 }
 
 // ofFile is a journal to which jobs are known by their file too: those of two traces mostly have the same names. Stages of no
@@ -176,12 +186,16 @@ func (f ofFile) Log(l *trace.Log) error {
 	return f.to.Log(&named)
 }
 
+func openTrace(name string) (*os.File, error) {
+	if err := readable(name); err != nil {
+		return nil, err
+	}
+	return os.Open(name)
+}
+
 // replay reads a trace into a journal.
 func replay(ctx context.Context, name string, to trace.Journal, p *progress) error {
-	if err := readable(name); err != nil {
-		return err
-	}
-	file, err := os.Open(name)
+	file, err := openTrace(name)
 	if err != nil {
 		return err
 	}

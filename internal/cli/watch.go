@@ -22,7 +22,6 @@ const aJob = "a job, as superstep jobs lists them"
 func (a *app) watch() *cobra.Command {
 	var f clientFlags
 	var run runFlags
-	var stack bool
 	cmd := &cobra.Command{
 		Use:   "watch JOB --master ADDR",
 		Short: "Follow a job of a cluster until it has ended",
@@ -59,7 +58,7 @@ was cancelled. After an interrupt the job continues.`,
 				if err != nil {
 					return err
 				}
-				return outcome(last, false)
+				return outcome(last)
 			}
 			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.trace != ""}
 			job, err := w.watch(cmd.Context())
@@ -71,7 +70,7 @@ was cancelled. After an interrupt the job continues.`,
 			if w.missed > 0 {
 				lines = nil // they would be of a part of it
 			}
-			err = outcome(job, stack)
+			err = outcome(job)
 			switch {
 			case job.Spec.GetGraph500() != nil:
 				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines), err)
@@ -87,7 +86,7 @@ was cancelled. After an interrupt the job continues.`,
 			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
 			(&remoteResult{job: job}).figures(report)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
-			a.reported(a.out, report, lines)
+			a.reported(a.reportTo(), report, lines)
 			return nil
 		},
 	}
@@ -95,7 +94,6 @@ was cancelled. After an interrupt the job continues.`,
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print every event as a line of JSON")
 	cmd.Flags().StringVar(&run.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
-	cmd.Flags().BoolVar(&stack, "stack", false, "show the stack of a program that panicked")
 	return cmd
 }
 

@@ -86,7 +86,7 @@ func TestMemoryOfAStar(t *testing.T) {
 	if mem.SpillDir(os.TempDir()) != nil {
 		t.Skip("the directory for temporary files is in memory")
 	}
-	words := []string{"superstep", "run", "cdlp", "-q", "--graph", "star:vertices=1000000"}
+	words := []string{"superstep", "run", "cdlp", "--graph", "star:vertices=1000000"}
 	result := regexp.MustCompile(`(?m)^(ended by its iterations after|groups:|aggregator).*$`)
 	out, err := exec.Command(words[0], words[1:]...).CombinedOutput()
 	want := result.FindAllString(string(out), -1)

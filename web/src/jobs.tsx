@@ -12,14 +12,13 @@ import { go, link } from "./route";
 import { Submit } from "./submit";
 import { Timeline } from "./timeline";
 
-const words = new Map([["queued", "waits"], ["iterations", "ended by its iterations"], ["limit", "stopped at the limit"]]);
+const endings = new Map([["iterations", "by its iterations"], ["limit", "stopped at the limit"]]);
 
 /** called is a job's name, with its program's where that is not in it. */
 export const called = (j: Job): string => (!j.program || j.job.includes(j.program) ? j.job : `${j.job} ${j.program}`);
 
 export function State({ state, ended }: Pick<Job, "state" | "ended">) {
-  const text = ended ?? state;
-  return <span class={`state ${state}`}>{words.get(text) ?? text}</span>;
+  return <span class={`state ${state}`}>{ended ? `${state}, ${endings.get(ended) ?? ended}` : state}</span>;
 }
 
 export function Jobs() {
