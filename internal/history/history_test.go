@@ -383,7 +383,7 @@ func TestPredictionsAreJudgedByARange(t *testing.T) {
 	var s Summary
 	for _, off := range []float64{1, 2, 4, 162754} {
 		s.Add("j", &trace.Step{
-			Delivery: "pull", Scheme: "pull", Active: 1, Partitions: 1, Times: trace.Seconds{Traverse: 2e-3, Total: 2e-3},
+			Delivery: "pull", Scheme: "pull", Active: 1, Partitions: 1, Times: record.Seconds{Traverse: 2e-3, Total: 2e-3},
 			Actual: 2e-3, Predicted: map[string]float64{"naive": 1, "pull": 2e-3 / off},
 		})
 	}
