@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"net"
 	"net/http"
 	"slices"
@@ -28,23 +27,6 @@ func (s *Server) observed(mux *http.ServeMux) {
 
 // Closing is closed when everything ends.
 func (s *Server) Closing() <-chan struct{} { return s.ctx.Done() }
-
-var errName = errors.New("without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
-
-// atHome refuses what a browser may have been led into: without a token, requests to names that are not this machine's,
-// which another site's name can be made to lead here by (DNS rebinding). Workers and clients send POST, without an origin.
-func (s *Server) atHome(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
-		if led && !health && s.gate.Open() && !control.Local(r.Host) {
-			s.turnAway(r.RemoteAddr, errName)
-			control.Deny(w, http.StatusForbidden, errName.Error())
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // target is what Prometheus's http_sd wants to know of a place to scrape.
 type target struct {

@@ -43,6 +43,11 @@ func (o Config) Run(ctx context.Context) (err error) {
 		}
 	}
 	defer o.Listener.Close()
+	who := o.who()
+	if err := who.Complete(o.Listener.Addr().String()); err != nil {
+		return fmt.Errorf("master: %w", err)
+	}
+	o.Token = who.Token
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)

@@ -196,7 +196,7 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
 	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))
 	s.observed(mux)
-	server := control.NewHTTPServer(s.leads(s.atHome(mux)), s.ctx)
+	server := control.NewHTTPServer(s.leads(s.gate.AtHome(mux)), s.ctx)
 	server.ErrorLog = s.gate.ErrorLog(s.log)
 	s.logs.start()
 	defer s.logs.stop()

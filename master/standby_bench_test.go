@@ -23,7 +23,7 @@ func BenchmarkRecords(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				o := Config{Listener: l}
+				o := Config{Listener: l, Token: control.RandomToken()}
 				o.Data = b.TempDir()
 				if shared {
 					o.Standby, o.Checkpoints = true, cmp.Or(os.Getenv("PLACE"), b.TempDir())
@@ -33,7 +33,7 @@ func BenchmarkRecords(b *testing.B) {
 				o.Ready = func(string) { close(ready) }
 				go func() { ended <- o.Run(ctx) }()
 				<-ready
-				conn, err := control.Connect(l.Addr().String(), control.Credentials{}, nil)
+				conn, err := control.Connect(l.Addr().String(), control.Credentials{Token: o.Token}, nil)
 				if err != nil {
 					b.Fatal(err)
 				}

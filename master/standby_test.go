@@ -146,6 +146,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 	synctest.Test(t, func(t *testing.T) {
 		ctx, end := context.WithTimeout(t.Context(), time.Minute)
 		defer end()
+		token := control.RandomToken()
 		var work sync.WaitGroup
 		var mu sync.Mutex
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -174,7 +175,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 					}
 					return nil
 				}}
-				o := Config{Listener: l, Stores: func(string) (store.Store, error) { return v, nil }, Random: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(i)})}
+				o := Config{Listener: l, Token: token, Stores: func(string) (store.Store, error) { return v, nil }, Random: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(i)})}
 				o.Standby, o.Checkpoints, o.Data, o.Lease = true, "memory", filepath.Join(dir, fmt.Sprint(i)), 500*time.Millisecond
 				o.Log = slog.New(slog.NewTextHandler(io.Discard, nil))
 				if err := o.Run(ctx); err != nil {
@@ -188,7 +189,7 @@ func table(t *testing.T, seed uint64, memory *storetest.Memory) (history []porcu
 			work.Go(func() {
 				at := i % 3
 				for n := 0; ctx.Err() == nil; n++ {
-					conn, err := control.Connect(all[at].Addr().String(), control.Credentials{}, all[at].dial)
+					conn, err := control.Connect(all[at].Addr().String(), control.Credentials{Token: token}, all[at].dial)
 					if err != nil {
 						t.Error(err)
 						return

@@ -16,6 +16,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+var clusterToken = control.RandomToken()
+
 func listen(t *testing.T) *net.TCPListener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -29,9 +31,9 @@ func listen(t *testing.T) *net.TCPListener {
 // incarnation alone.
 func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 	l := listen(t)
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Listener: l})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Listener: l})
 	defer x.close()
-	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9})
+	other, err := mesh.New(mesh.Options{Name: "y", Incarnation: 9, Token: clusterToken.Secret()})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +63,7 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 
 // TestExecutorRefuses asks for what was not prepared, or is not there.
 func TestExecutorRefuses(t *testing.T) {
-	x := newExecutor(&Config{Options: Options{Name: "x"}, Listener: listen(t)})
+	x := newExecutor(&Config{Options: Options{Name: "x"}, Token: clusterToken, Listener: listen(t)})
 	defer x.close()
 	task := task{job: "j", epoch: 2}
 	if _, err := x.drive(t.Context(), task, &control.Drive{}, nil); err == nil {

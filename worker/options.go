@@ -27,7 +27,7 @@ import (
 type Options struct {
 	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which one leads.
 	Master string
-	// TokenFile has the token of the cluster, if it has one.
+	// TokenFile has the token of the cluster. By default, without TLS, it is that of the user's own master at Master, an address of this machine.
 	TokenFile string
 	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
 	// are read again when they change. superstep ca makes such files.
@@ -152,6 +152,11 @@ func (o *Config) complete() (err error) {
 	if o.TLS, err = control.LoadTLS(o.TLS, certs.Names{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSCA}, o.Log); err != nil {
 		return err
 	}
+	who := o.who()
+	if err := who.Complete(control.Addresses(o.Master)[0]); err != nil {
+		return fmt.Errorf("worker: %w", err)
+	}
+	o.Token = who.Token
 	if o.roots, err = files.NewRoots(o.DataRoots); err != nil {
 		return fmt.Errorf("DataRoots: %w", err)
 	}

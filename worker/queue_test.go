@@ -23,7 +23,7 @@ type masterEnd struct {
 // commanded is a worker that is registered, and the end to command it by.
 func commanded(t *testing.T, o Config) *masterEnd {
 	t.Helper()
-	o.Name, o.Listener = "x", listen(t)
+	o.Name, o.Token, o.Listener = "x", clusterToken, listen(t)
 	w, err := New(o)
 	if err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestEveryCommandIsAnswered(t *testing.T) {
 // no reason to.
 func TestCommandThatDoesNotStop(t *testing.T) {
 	for _, stops := range []bool{false, true} {
-		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}}
+		o := Config{Options: Options{StopTimeout: 20 * time.Millisecond}, Token: clusterToken}
 		if stops {
 			o.StopTimeout = time.Hour
 		}

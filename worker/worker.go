@@ -241,7 +241,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if address == "" {
 		return false, errors.New("no master is known yet")
 	}
-	c, err := control.ConnectWorker(address, w.who(), w.Dial)
+	c, err := control.Connect(address, w.who(), w.Dial)
 	if err != nil {
 		return false, err
 	}
@@ -253,9 +253,6 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	if err := c.Prove(bounded); err != nil {
-		return false, w.unmet(bounded, c, err)
-	}
 	response, err := c.Workers.Register(bounded, connect.NewRequest(request))
 	if err != nil {
 		return false, w.unmet(bounded, c, err)
@@ -286,9 +283,6 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	s.register = func(ctx context.Context) error {
 		again := proto.CloneOf(request)
 		again.Incarnation = r.Incarnation
-		if err := c.Prove(ctx); err != nil {
-			return err
-		}
 		_, err := c.Workers.Register(ctx, connect.NewRequest(again))
 		return err
 	}

@@ -43,13 +43,16 @@ func (h *holder) Register(context.Context, *connect.Request[control.RegisterRequ
 func TestHeldName(t *testing.T) {
 	h := &holder{}
 	mux := http.NewServeMux()
-	mux.Handle(control.NewWorkersHandler(h))
+	gate := &control.Gate{Credentials: control.Credentials{Token: clusterToken}}
+	mux.Handle(control.ChallengePath, control.Challenge(gate))
+	path, service := control.NewWorkersHandler(h)
+	mux.Handle(path, gate.Service(service))
 	server := httptest.NewUnstartedServer(nil)
 	server.Config = control.NewHTTPServer(mux, t.Context())
 	server.Start()
 	defer server.Close()
 	var log bytes.Buffer
-	err := run(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Listener: listen(t)})
+	err := run(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Token: clusterToken, Listener: listen(t)})
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}

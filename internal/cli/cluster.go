@@ -16,7 +16,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
-	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // printJSON prints a message with the names that control.proto has.
@@ -76,7 +75,7 @@ type gossipFlags struct{ listen, key string }
 
 func (f *gossipFlags) define(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to notice dead processes sooner; off disables gossip")
-	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; required if other machines can reach --gossip-listen (default: a file in the user's cache directory)")
+	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; required with TLS alone if other machines can reach --gossip-listen (default: derived from the token)")
 	nothing(cmd, "gossip-listen")
 }
 
@@ -92,7 +91,7 @@ func (f *gossipFlags) check() error {
 }
 
 // group begins to gossip, or returns nil.
-func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
+func (f *gossipFlags) group(self membership.Member, token control.Token, master string) (membership.Group, error) {
 	if f.listen == "off" {
 		return nil, nil
 	}
@@ -100,25 +99,33 @@ func (f *gossipFlags) group(self membership.Member) (membership.Group, error) {
 		return nil, fmt.Errorf("--gossip-key-file: %w", err)
 	}
 	key, err := membership.ReadKey(f.key)
-	if err == nil && key == nil && control.Loopback(f.listen) {
-		key, err = localKey()
-	}
 	if err != nil {
 		return nil, err
+	}
+	if err == nil && key == nil {
+		key, err = gossipKey(f.listen, token, master)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("gossip key: %w; --gossip-listen off does without", err)
 	}
 	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
 }
 
-// localKey is the gossip key of this user's processes on this machine, which the first of them makes.
-func localKey() ([]byte, error) {
-	dir, err := statefile.UserDir()
-	if err == nil {
-		var key []byte
-		if key, err = statefile.Key(filepath.Join(dir, "gossip-key"), 32); err == nil {
-			return key, nil
+// gossipKey is the key where none is given: that of the token. With TLS alone it is, on this machine, that of the token that the
+// user's master would have without TLS.
+func gossipKey(listen string, token control.Token, master string) ([]byte, error) {
+	if !token.Given() {
+		_, port, err := net.SplitHostPort(master)
+		if err != nil || !control.Loopback(listen) {
+			return nil, nil // membership says that it needs one
 		}
+		who := control.Credentials{}
+		if err := who.Complete(net.JoinHostPort("localhost", port)); err != nil {
+			return nil, err
+		}
+		token = who.Token
 	}
-	return nil, fmt.Errorf("gossip key: %w; --gossip-key-file names another, --gossip-listen off does without", err)
+	return token.GossipKey()
 }
 
 // logger is where a master or a worker says what happens.

@@ -137,8 +137,12 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := control.CheckListen(m.listen, control.Credentials{Token: token, TLS: files, InsecureToken: m.insecureToken}); err != nil {
+	who := control.Credentials{Token: token, TLS: files, InsecureToken: m.insecureToken}
+	if err := control.CheckListen(m.listen, who); err != nil {
 		return usagef("--listen: %w", err)
+	}
+	if m.standby && !token.Given() && files == nil {
+		return usagef("--standby needs --token-file or TLS: all masters have the same")
 	}
 	l, err := net.Listen("tcp", m.listen)
 	if err != nil {
@@ -146,20 +150,23 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	defer l.Close()
 	address := l.Addr().String()
+	if err := who.Complete(address); err != nil {
+		return err
+	}
 	o := master.Config{Options: master.Options{
 		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
 		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
-			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.URL(m.listen, l.Addr(), files != nil))
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token))
 		},
-	}, Token: token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
+	}, Token: who.Token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to
 	}
-	group, err := m.gossip.group(self)
+	group, err := m.gossip.group(self, who.Token, address)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func (w *watched) pages(l net.Listener, set *metrics.Set, log *slog.Logger, gate
 	mux := http.NewServeMux()
 	w.health.Handle(mux)
 	mux.Handle("GET /metrics", gate.Page(set.Handler(), control.Reading, true))
-	server := control.NewHTTPServer(mux, context.Background())
+	server := control.NewHTTPServer(gate.AtHome(mux), context.Background())
 	server.ErrorLog = gate.ErrorLog(log)
 	done := make(chan struct{})
 	go func() {

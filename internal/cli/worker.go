@@ -128,8 +128,12 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	log := w.app.logger()
 	defer listener.Close()
+	first := control.Addresses(w.client.master)[0]
+	if err := who.Complete(first); err != nil {
+		return err
+	}
+	log := w.app.logger()
 	set := metrics.New(buildinfo.Revision())
 	monitor, err := startMonitor(w.name, who)
 	if err != nil {
@@ -152,10 +156,10 @@ func (w *workerCommand) execute(ctx context.Context) error {
 			Window: window, Log: log, InsecureToken: w.insecureToken, DataRoots: w.roots,
 			TokenFile: w.client.tokenFile,
 		},
-		Token: token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Token: who.Token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 		Secrets: []string{w.metrics.tokenFile, w.gossip.key},
 	}
-	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker})
+	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker}, who.Token, first)
 	if err != nil {
 		return err
 	}

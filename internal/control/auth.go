@@ -18,7 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// Credentials are what a process shows to others and knows others by. The zero value is for this machine alone, where everyone may speak.
+// Credentials are what a process shows to others and knows others by. Nobody may speak to who has none; who has none calls a master
+// of this machine with the token of the user's own.
 type Credentials struct {
 	Token Token
 	// TLS has the certificates; nil is no TLS.
@@ -27,8 +28,11 @@ type Credentials struct {
 	InsecureToken bool
 }
 
-// Token is a secret that everyone in a cluster knows. The zero value is none: everyone may speak.
-type Token struct{ text string }
+// Token is a secret that everyone in a cluster knows. The zero value is none, and allows nobody.
+type Token struct {
+	text string
+	own  bool // made for this machine alone, and not given
+}
 
 // minToken is the length under which a token can be guessed.
 const minToken = 16
@@ -59,7 +63,7 @@ func NewToken(text, where string) (Token, error) {
 			return Token{}, fmt.Errorf("%s: a token has printable ASCII characters alone, and no blanks", where)
 		}
 	}
-	return Token{text}, nil
+	return Token{text: text}, nil
 }
 
 // Given reports whether there is a token.
@@ -79,11 +83,11 @@ func (t Token) String() string {
 // GoString is String, for %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Allows reports whether the headers of a request carry the token, or a worker's proof of it ([Connection.Prove]). How long it takes does not depend on how much of it
+// Allows reports whether the headers of a request carry the token, or a proof of it. How long it takes does not depend on how much of it
 // is right.
 func (t Token) Allows(h http.Header) bool {
 	if !t.Given() {
-		return true
+		return false
 	}
 	if _, _, ok := t.proved(h.Get("Authorization"), time.Now()); ok {
 		return true
@@ -93,19 +97,8 @@ func (t Token) Allows(h http.Header) bool {
 	return subtle.ConstantTimeCompare(given[:], right[:]) == 1
 }
 
-// bearer is the header that gives the token away, empty if there is none.
-func (t Token) bearer() string {
-	if !t.Given() {
-		return ""
-	}
-	return "Bearer " + t.text
-}
-
-// signer gives the token, or the proof of it, with calls, and refuses those that are no message.
-type signer struct {
-	*credential
-	renew func() // is called before a call
-}
+// signer gives the proof of the token with calls, and refuses those that are no message.
+type signer struct{ *Connection }
 
 var _ connect.Interceptor = (*signer)(nil)
 
@@ -116,18 +109,29 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 				return nil, connect.NewError(connect.CodeInvalidArgument, err)
 			}
 		}
-		s.renew()
+		last, err := s.proveAgain(ctx)
+		if err != nil {
+			return nil, err
+		}
 		s.sign(request.Header())
-		return next(ctx, request)
+		answer, err := next(ctx, request)
+		if last && connect.CodeOf(err) == connect.CodeUnauthenticated { // another master may answer there since
+			if err := s.prove(ctx); err != nil {
+				return nil, err
+			}
+			s.sign(request.Header())
+			return next(ctx, request)
+		}
+		return answer, err
 	}
 }
 
 func (s *signer) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
 	return func(ctx context.Context, spec connect.Spec) connect.StreamingClientConn {
-		s.renew()
+		err := s.prove(ctx)
 		conn := next(ctx, spec)
 		s.sign(conn.RequestHeader())
-		return &checkedConn{conn}
+		return &checkedConn{conn, err}
 	}
 }
 
@@ -135,10 +139,16 @@ func (s *signer) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect
 	return next
 }
 
-// checkedConn refuses to send what is no message.
-type checkedConn struct{ connect.StreamingClientConn }
+// checkedConn refuses to send what is no message, or anything if the token could not be proved.
+type checkedConn struct {
+	connect.StreamingClientConn
+	err error
+}
 
 func (c *checkedConn) Send(message any) error {
+	if c.err != nil {
+		return c.err
+	}
 	if m, ok := message.(proto.Message); ok {
 		if err := checkTexts(m); err != nil {
 			return connect.NewError(connect.CodeInvalidArgument, err)

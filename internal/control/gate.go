@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/operating.md has the table. Without
-// any everyone may everything.
+// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/operating.md has the table. The zero
+// value lets nobody in.
 type Gate struct {
 	Credentials
 	// Metrics is a token that opens what is for metrics alone.
@@ -47,7 +47,7 @@ type Caller struct {
 const (
 	callerOfToken   = "token"
 	callerOfBrowser = "browser" // that gave the token
-	callerAnyone    = "anyone"
+	callerAnyone    = "anyone"  // of earlier versions
 )
 
 // Owner is by whom what the caller makes is owned: a certificate's name, or for all without one the same.
@@ -69,19 +69,13 @@ const (
 
 // errToken and errNobody are all that someone learns who is not known.
 var (
-	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
+	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with (without one it serves its own user)")
 	errNobody = errors.New("a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
 	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
 )
 
-// Open reports whether everyone may everything.
-func (g *Gate) Open() bool { return !g.Token.Given() && g.TLS == nil }
-
 // Caller returns who makes a request. The error says why it is nobody that is known; then there are no roles.
 func (g *Gate) Caller(r *http.Request) (Caller, error) {
-	if g.Open() {
-		return Caller{callerAnyone, certs.Worker | certs.Operator | Reading, r.RemoteAddr, 0}, nil
-	}
 	caller := Caller{From: r.RemoteAddr}
 	err := errToken
 	if g.TLS != nil {
@@ -200,19 +194,31 @@ func rolesFor(procedure string) certs.Role {
 // Page lets those through to h who have one of the roles; with metrics also those with the token of metrics.
 func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if metrics && g.Metrics.Given() && g.Metrics.Allows(r.Header) || metrics && !g.Metrics.Given() && g.Open() {
-			h.ServeHTTP(w, r)
-			return
-		}
-		inner := g
-		if metrics && g.Open() { // the token of metrics alone closes it
-			inner = &Gate{Credentials: Credentials{Token: g.Metrics}, Refused: g.Refused}
-		}
-		if _, err := inner.Allow(r, roles); err != nil {
-			http.Error(w, PageText(err), StatusOf(err))
-			return
+		if !metrics || !g.Metrics.Allows(r.Header) {
+			if _, err := g.Allow(r, roles); err != nil {
+				http.Error(w, PageText(err), StatusOf(err))
+				return
+			}
 		}
 		h.ServeHTTP(w, r)
+	})
+}
+
+var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
+
+// AtHome refuses what a browser may have been led into, where the token was not given: requests to names that are not this
+// machine's, which another site's name can be made to lead here by (DNS rebinding). Workers and clients send POST, without an
+// origin, and who probes health knows an address.
+func (g *Gate) AtHome(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
+		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
+		if led && !health && g.Token.Own() && !Local(r.Host) {
+			g.refuse(r.RemoteAddr, errHost)
+			Deny(w, http.StatusForbidden, errHost.Error())
+			return
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
@@ -227,12 +233,15 @@ func StatusOf(err error) int {
 // refusedHeader marks an answer whose text says to a worker why it is refused.
 const refusedHeader = "Superstep-Refused"
 
+// NoToken tells who asks with a browser, or curl, how to get in.
+const NoToken = `a token is missing or wrong: open the link that superstep printed, or curl -H "Authorization: Bearer $(cat FILE)"`
+
 // PageText words for who asks with curl why a request was refused.
 func PageText(err error) string {
 	var e *connect.Error
 	switch {
 	case errors.Is(err, errToken):
-		return `a token is missing or wrong: curl -H "Authorization: Bearer $(cat FILE)"`
+		return NoToken
 	case errors.Is(err, errNobody):
 		return `a certificate is needed, or the token: curl --cert FILE --key FILE, or -H "Authorization: Bearer $(cat FILE)"`
 	case errors.As(err, &e):

@@ -126,7 +126,7 @@ func outcomeOf(err error) string {
 // TestWhoMayWhat is the table of docs/operating.md.
 func TestWhoMayWhat(t *testing.T) {
 	ours, others := newAuthority(t), newAuthority(t)
-	token, metrics := Token{"the-token-of-a-cluster"}, Token{"one-for-prometheus-only"}
+	token, metrics := Token{text: "the-token-of-a-cluster"}, Token{text: "one-for-prometheus-only"}
 	master := ours.files("m", certs.Master, 5, ours)
 	bare := ours.load(certs.Names{CA: filepath.Join(ours.dir, "ca.pem")})
 	gate := &Gate{Credentials: Credentials{Token: token, TLS: master}, Metrics: metrics}
@@ -142,7 +142,7 @@ func TestWhoMayWhat(t *testing.T) {
 	}{
 		{"nothing", s, Credentials{TLS: bare}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "a certificate is needed, or the token"},
 		{"the token", s, Credentials{TLS: bare, Token: token}, "role", "role", "in", "in", "in", "in", "a worker needs a certificate"},
-		{"a wrong token", s, Credentials{TLS: bare, Token: Token{"a-wrong-token-of-some"}}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "a token is missing or wrong"},
+		{"a wrong token", s, Credentials{TLS: bare, Token: Token{text: "a-wrong-token-of-some"}}, "nobody", "nobody", "nobody", "nobody", "nobody", "nobody", "a token is missing or wrong"},
 		{"the token of metrics", s, Credentials{TLS: bare, Token: metrics}, "nobody", "nobody", "nobody", "nobody", "nobody", "in", "a token is missing or wrong"},
 		{"a worker", s, Credentials{TLS: ours.files("w", certs.Worker, 5, ours)}, "in", "in", "role", "role", "role", "role", "the certificate of w has the role worker: expected client"},
 		{"a client", s, Credentials{TLS: ours.files("alice", certs.Client, 5, ours)}, "role", "role", "in", "in", "in", "in", "the certificate of alice has the role client: expected worker"},

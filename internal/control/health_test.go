@@ -46,8 +46,9 @@ func TestGuard(t *testing.T) {
 		header string
 		want   int
 	}{
-		{nil, "", 200},
-		{[]Token{{}, {}}, "", 200},
+		{nil, "", 401}, // without secrets nobody is let in
+		{[]Token{{}, {}}, "", 401},
+		{[]Token{{}, {}}, "Bearer ", 401},
 		{[]Token{one, {}}, "", 401},
 		{[]Token{one, {}}, "Bearer 0123456789abcdef", 200},
 		{[]Token{one, {}}, "Bearer fedcba9876543210", 401},

@@ -93,7 +93,6 @@ type Connection struct {
 	base    *http.Transport
 	*credential
 	number atomic.Int64              // of the certificates that connections were made with
-	proves bool                      // a worker, whose token does not travel
 	proved atomic.Pointer[time.Time] // when
 }
 
@@ -118,11 +117,13 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	} else {
 		c.url = "https://" + address
 		c.base.Protocols.SetHTTP2(true)
+		if who.Token.Given() {
+			c.set("Bearer " + who.Token.text)
+		}
 		c.base.DialTLSContext = func(ctx context.Context, _, _ string) (net.Conn, error) { return c.open(ctx, http2) }
 	}
-	c.set(who.Token.bearer())
 	options := []connect.ClientOption{
-		connect.WithInterceptors(&signer{c.credential, c.renew}),
+		connect.WithInterceptors(&signer{c}),
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage),
 	}
 	client := &http.Client{Transport: c.base}
@@ -137,7 +138,7 @@ func (c *Connection) Address() string { return c.address }
 func Addresses(text string) []string {
 	all := strings.Split(text, ",")
 	for i, address := range all {
-		all[i] = strings.TrimSpace(address)
+		all[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(address), "http://"), "https://")
 	}
 	return all
 }

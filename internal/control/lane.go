@@ -269,10 +269,8 @@ func Sessions(g *Gate, serve func(ctx context.Context, l *Lane)) http.Handler {
 func (c *Connection) Session(ctx context.Context) (*Lane, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	if c.proves {
-		if err := c.Prove(ctx); err != nil {
-			return nil, err
-		}
+	if err := c.prove(ctx); err != nil {
+		return nil, err
 	}
 	conn, err := c.open(ctx, http1)
 	if err != nil {

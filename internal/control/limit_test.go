@@ -91,6 +91,7 @@ func served(t *testing.T, token Token, bounds limits) string {
 	gate := &Gate{Credentials: Credentials{Token: token}}
 	mux.Handle(path, gate.Service(h))
 	mux.Handle("GET "+SessionPath, Sessions(gate, func(context.Context, *Lane) {}))
+	mux.Handle(ChallengePath, Challenge(gate))
 	new(Health).Handle(mux)
 	server := newHTTPServer(mux, t.Context(), bounds)
 	done := make(chan error, 1)
@@ -138,7 +139,7 @@ func answered(t *testing.T, address string, token Token) {
 	}
 }
 
-var rightToken = Token{"the-token-of-a-cluster"}
+var rightToken = Token{text: "the-token-of-a-cluster"}
 
 // TestTheHeadIsAnsweredWithoutAToken: who does not know the token is told so before a byte of the body was sent, by HTTP/1.1
 // and HTTP/2.
@@ -148,7 +149,7 @@ func TestTheHeadIsAnsweredWithoutAToken(t *testing.T) {
 	address := served(t, rightToken, bounds)
 	for _, size := range []int{100, MaxMessage} {
 		c := dialled(t, address)
-		_, _ = io.WriteString(c, headOf(Token{"a-wrong-token-of-some"}, size))
+		_, _ = io.WriteString(c, headOf(Token{text: "a-wrong-token-of-some"}, size))
 		answer, err := http.ReadResponse(bufio.NewReader(c), nil)
 		if err != nil || answer.StatusCode != http.StatusUnauthorized {
 			t.Fatalf("%d bytes: found %v, %v", size, answer, err)
@@ -181,7 +182,7 @@ func TestBodiesOfStrangersTakeNoMemory(t *testing.T) {
 	body := make([]byte, MaxMessage-1)
 	for range 20 {
 		c := dialled(t, address)
-		_, _ = io.WriteString(c, head(Token{"a-wrong-token-of-some"}))
+		_, _ = io.WriteString(c, head(Token{text: "a-wrong-token-of-some"}))
 		_ = c.SetWriteDeadline(time.Now().Add(30 * time.Millisecond))
 		_, _ = c.Write(body) // the server closes the connection, or does not read
 		most = max(most, heap()-before)
@@ -213,7 +214,7 @@ func TestConnectionsEnd(t *testing.T) {
 		"half a head of a call":          head(rightToken)[:100],
 		"no body":                        head(rightToken),
 		"half a body":                    head(rightToken) + strings.Repeat("x", 1000),
-		"half a body, no token":          head(Token{"a-wrong-token-of-some"}) + strings.Repeat("x", 1000),
+		"half a body, no token":          head(Token{text: "a-wrong-token-of-some"}) + strings.Repeat("x", 1000),
 		"one request":                    "GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n",
 		"HTTP/2, half a preface":         preface[:10],
 		"HTTP/2, nothing else":           preface,

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,10 +19,10 @@ import (
 	"connectrpc.com/connect"
 )
 
-// A worker may have its master's address from gossip, so it proves to know the token, and has it proved to it, before anything
-// else is said. The token itself does not travel:
+// Something else may answer where a master is looked for, so workers and clients prove to know the token, and have it proved
+// to them, before anything else is said. The token itself does not travel:
 //
-//	worker                                                        master
+//	caller                                                        master
 //	GET ChallengePath                                  ->
 //	                                                   <-  challenge 72
 //	GET ChallengePath, Authorization: Proof
@@ -29,14 +30,14 @@ import (
 //	                                                   <-  HMAC("master") 32
 //
 // all in hexadecimal digits, the HMACs with the token over nonce and challenge. A challenge is 32 random bytes, when it was
-// made, and an HMAC of these with a key of the master's process, which so need not remember any. The worker's calls, and its
+// made, and an HMAC of these with a key of the master's process, which so need not remember any. Calls, and a worker's
 // session's beginning, carry the same Authorization, for as long as a challenge holds.
 const (
 	ChallengePath = "/superstep.control.v1.Challenge"
 	proofPrefix   = "Proof "
 	nonceSize     = 32
 	challengeSize = nonceSize + 8 + sha256.Size
-	// challengeHolds is how long a proof opens calls: those with which a session begins.
+	// challengeHolds is how long a proof opens calls.
 	challengeHolds = 20 * time.Second
 )
 
@@ -77,7 +78,7 @@ func (i *issuer) holds(c []byte, now time.Time) bool {
 	return age >= 0 && age < challengeHolds
 }
 
-// proof is what a side, worker or master, proves with that it knows the token.
+// proof is what a side, worker (or client) or master, proves with that it knows the token.
 func (t Token) proof(side string, nonce, challenge []byte) []byte {
 	m := hmac.New(sha256.New, []byte(t.text))
 	fmt.Fprintf(m, "superstep control %d %s\n", Protocol, side)
@@ -86,10 +87,10 @@ func (t Token) proof(side string, nonce, challenge []byte) []byte {
 	return m.Sum(nil)
 }
 
-// proved returns the nonce and the challenge of a header with a worker's proof, if it is right.
+// proved returns the nonce and the challenge of a header with a caller's proof, if it is right.
 func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok bool) {
 	text, ok := strings.CutPrefix(header, proofPrefix)
-	if !ok || len(text) != 2*(nonceSize+challengeSize+sha256.Size) {
+	if !ok || !t.Given() || len(text) != 2*(nonceSize+challengeSize+sha256.Size) {
 		return nil, nil, false
 	}
 	all, err := hex.DecodeString(text)
@@ -101,7 +102,7 @@ func (t Token) proved(header string, now time.Time) (nonce, challenge []byte, ok
 	return nonce, challenge, right && challenges.holds(challenge, now)
 }
 
-// Challenge answers workers that prove to know the token.
+// Challenge answers callers that prove to know the token.
 func Challenge(g *Gate) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
@@ -132,23 +133,23 @@ func (c *credential) sign(h http.Header) {
 }
 
 // errUnproved is of what answers and does not know the token.
-var errUnproved = errors.New("what answers does not know the token of this worker: it is not its master")
+var errUnproved = errors.New("what answers does not know the cluster's token: it is not its master")
 
-// ConnectWorker is Connect for a worker, whose token does not travel: before other calls comes [Connection.Prove], and again
-// when some time has passed. Session does so itself.
-func ConnectWorker(address string, who Credentials, dial Dialer) (*Connection, error) {
-	c, err := Connect(address, who, dial)
-	if err == nil {
-		c.credential.set("")
-		c.proves = true
+// prove proves to the master that this process knows the token, and has it prove as much. Without a token there is nothing to
+// prove, and with TLS the master has proved already who it is.
+func (c *Connection) prove(ctx context.Context) error {
+	c.renew()
+	token := c.who.Token
+	if c.who.TLS != nil {
+		return nil
 	}
-	return c, err
-}
-
-// Prove proves to the master that the worker knows the token, and has it prove as much. Without a token there is nothing to
-// prove, and nothing that could be given away.
-func (c *Connection) Prove(ctx context.Context) error {
-	if !c.who.Token.Given() {
+	if !token.Given() {
+		var err error
+		if token, err = findToken(c.address); err != nil {
+			return fmt.Errorf("the token for %s: %w; --token-file names another", c.address, err)
+		}
+	}
+	if !token.Given() {
 		return nil
 	}
 	challenge, err := c.challenged(ctx, "", challengeSize)
@@ -157,13 +158,13 @@ func (c *Connection) Prove(ctx context.Context) error {
 	}
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce)
-	proof := append(append(append([]byte(nil), nonce...), challenge...), c.who.Token.proof("worker", nonce, challenge)...)
+	proof := append(append(append([]byte(nil), nonce...), challenge...), token.proof("worker", nonce, challenge)...)
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
 	if err != nil {
 		return err
 	}
-	if !hmac.Equal(answer, c.who.Token.proof("master", nonce, challenge)) {
+	if !hmac.Equal(answer, token.proof("master", nonce, challenge)) {
 		return connect.NewError(connect.CodeUnavailable, errUnproved)
 	}
 	c.credential.set(header)
@@ -172,12 +173,13 @@ func (c *Connection) Prove(ctx context.Context) error {
 	return nil
 }
 
-// ProveAgain is Prove if the last proof will not hold for much longer: for calls in the course of a session.
-func (c *Connection) ProveAgain(ctx context.Context) error {
-	if last := c.proved.Load(); last != nil && time.Since(*last) < challengeHolds/2 {
-		return nil
+// proveAgain is prove if the last proof will not hold for much longer. It reports whether that is still used.
+func (c *Connection) proveAgain(ctx context.Context) (last bool, err error) {
+	if last := c.proved.Load(); last == nil || time.Since(*last) >= challengeHolds/2 {
+		return false, c.prove(ctx)
 	}
-	return c.Prove(ctx)
+	c.renew()
+	return true, nil
 }
 
 // exitTime bounds how long ReportExit takes.
@@ -188,14 +190,11 @@ func ReportExit(address string, who Credentials, dial Dialer, r *ReportExitReque
 	ctx, cancel := context.WithTimeout(context.Background(), exitTime)
 	defer cancel()
 	r.Reason = Text(r.Reason, MaxName)
-	c, err := ConnectWorker(address, who, dial)
+	c, err := Connect(address, who, dial)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	if err := c.Prove(ctx); err != nil {
-		return err
-	}
 	_, err = c.Workers.ReportExit(ctx, connect.NewRequest(r))
 	return err
 }
@@ -210,12 +209,23 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 		r.Header.Set("Authorization", header)
 	}
 	answer, err := c.base.RoundTrip(r)
-	if err != nil {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil, connect.NewError(connect.CodeDeadlineExceeded, err)
+	case errors.Is(err, context.Canceled):
+		return nil, connect.NewError(connect.CodeCanceled, err)
+	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, err)
 	}
 	defer answer.Body.Close()
 	switch answer.StatusCode {
 	case http.StatusOK:
+	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		var said struct{ Error string } // as Deny says it
+		if json.NewDecoder(io.LimitReader(answer.Body, maxReason)).Decode(&said) != nil || said.Error == "" {
+			return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("a challenge was answered %q", answer.Status))
+		}
+		return nil, connect.NewWireError(connect.CodeUnavailable, errors.New(Text(said.Error, MaxText)))
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(answer)
 	default:

@@ -42,12 +42,11 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 	}
 }
 
-// TestProve: a worker and a master that know the same token find that out, and the worker's calls are let in, without the
-// token.
+// TestProve: a caller and a master that know the same token find that out, and the calls are let in, without the token.
 func TestProve(t *testing.T) {
 	address, refused, seen := proving(t, rightToken)
 	worker := func(token Token) *Connection {
-		c, err := ConnectWorker(address, Credentials{Token: token}, nil)
+		c, err := Connect(address, Credentials{Token: token}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,14 +58,12 @@ func TestProve(t *testing.T) {
 		return err
 	}
 	c := worker(rightToken)
-	if err := register(c); connect.CodeOf(err) != connect.CodeUnauthenticated || *refused != 1 {
-		t.Errorf("before it proved anything: %v, %d refused", err, *refused)
-	}
-	if err := c.Prove(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented {
-		t.Errorf("after it proved to know the token: %v", err)
+		t.Errorf("who proves to know the token: %v", err)
+	}
+	c.credential.set(proofPrefix + "of a challenge of an earlier master")
+	if err := register(c); connect.CodeOf(err) != connect.CodeUnimplemented || *refused != 1 {
+		t.Errorf("of another master: %v, %d refused", err, *refused)
 	}
 	c.credential.set(proofPrefix + "of a challenge that holds no more")
 	l, err := c.Session(t.Context())
@@ -77,7 +74,7 @@ func TestProve(t *testing.T) {
 		t.Errorf("the session: %v", err)
 	}
 	l.Close()
-	if err := worker(Token{"a-wrong-token-of-some"}).Prove(t.Context()); connect.CodeOf(err) != connect.CodeUnauthenticated || !Final(err) || *refused != 2 {
+	if err := worker(Token{text: "a-wrong-token-of-some"}).prove(t.Context()); connect.CodeOf(err) != connect.CodeUnauthenticated || !Final(err) || *refused != 2 {
 		t.Errorf("with a wrong token: %v, %d refused", err, *refused)
 	}
 	if text := seen(); strings.Contains(text, rightToken.text) || strings.Contains(text, "Bearer") {
@@ -102,11 +99,11 @@ func TestProveRefusesImpostors(t *testing.T) {
 	mirror.Start()
 	defer mirror.Close()
 	for _, address := range []string{tokenless, mirror.Listener.Addr().String()} {
-		c, err := ConnectWorker(address, Credentials{Token: rightToken}, nil)
+		c, err := Connect(address, Credentials{Token: rightToken}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := c.Prove(t.Context()); err == nil {
+		if err := c.prove(t.Context()); err == nil {
 			t.Errorf("%s was taken for a master", address)
 		}
 		c.Close()
@@ -134,7 +131,7 @@ func TestProofsAreOfOneChallenge(t *testing.T) {
 		"soon after":        {right, now.Add(challengeHolds - time.Second), true},
 		"old":               {right, now.Add(challengeHolds + time.Second), false},
 		"of the future":     {right, now.Add(-time.Second), false},
-		"another token":     {header(Token{"a-wrong-token-of-some"}, good), now, false},
+		"another token":     {header(Token{text: "a-wrong-token-of-some"}, good), now, false},
 		"no token":          {header(Token{}, good), now, false},
 		"another challenge": {header(rightToken, newIssuer().challenge(now)), now, false},
 		"changed":           {header(rightToken, changed), now, false},

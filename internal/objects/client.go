@@ -61,12 +61,9 @@ func call[Q, A any](
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()
-	err := c.ProveAgain(bounded)
+	answer, err := f(c.Workers, bounded, connect.NewRequest(q))
 	if err == nil {
-		var answer *connect.Response[A]
-		if answer, err = f(c.Workers, bounded, connect.NewRequest(q)); err == nil {
-			return answer.Msg, nil
-		}
+		return answer.Msg, nil
 	}
 	if ctx.Err() != nil {
 		return nil, failed(context.Cause(ctx))

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -18,28 +19,58 @@ import (
 // ErrLocked is that another process has a lock.
 var ErrLocked = errors.New("another process has it locked")
 
-// UserDir returns the user's own directory for such files, superstep in the user's cache directory, or where there is none in
-// the temporary one. It makes it, and refuses one that others own or can write to.
+// UserDir returns the user's own directory for such files: superstep in $XDG_STATE_HOME, or in ~/.local/state, or where there is no
+// home in the temporary directory. It makes it, and refuses one that others own or can write to.
 func UserDir() (string, error) {
-	cache, err := os.UserCacheDir()
+	dir, err := stateDir()
 	if err == nil {
-		cache = filepath.Join(cache, "superstep")
-		err = os.MkdirAll(cache, 0o700)
+		dir = filepath.Join(dir, "superstep")
+		err = os.MkdirAll(dir, 0o700)
 	}
 	if err != nil {
-		cache = filepath.Join(os.TempDir(), fmt.Sprintf("superstep-%d", os.Geteuid()))
-		if err := os.Mkdir(cache, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		dir = filepath.Join(os.TempDir(), fmt.Sprintf("superstep-%d", os.Geteuid()))
+		if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return "", fmt.Errorf("a directory of the user's own: %w", err)
 		}
 	}
-	info, err := os.Lstat(cache)
+	return dir, checkDir(dir, 0o022)
+}
+
+// stateDir is where programs of the user keep their state.
+func stateDir() (string, error) {
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return dir, nil
+	}
+	if runtime.GOOS == "windows" {
+		return os.UserCacheDir() // which is for the state of one machine, too
+	}
+	home, err := os.UserHomeDir()
+	return filepath.Join(home, ".local", "state"), err
+}
+
+// PrivateDir returns a directory in UserDir that only the user can open. It makes it, and refuses another.
+func PrivateDir(name string) (string, error) {
+	dir, err := UserDir()
+	if err != nil {
+		return "", err
+	}
+	dir = filepath.Join(dir, name)
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return dir, checkDir(dir, 0o077)
+}
+
+// checkDir refuses what is no directory of the user, or gives others one of the permissions.
+func checkDir(dir string, others fs.FileMode) error {
+	info, err := os.Lstat(dir)
 	switch {
 	case err != nil:
-		return "", fmt.Errorf("a directory of the user's own: %w", err)
+		return fmt.Errorf("a directory of the user's own: %w", err)
 	case !info.IsDir():
-		return "", fmt.Errorf("%s: expected a directory", cache)
+		return fmt.Errorf("%s: expected a directory", dir)
 	}
-	return cache, private(cache, info, 0o022)
+	return private(dir, info, others)
 }
 
 // Lock locks a file, which it makes if it is not there, until it is closed or the process ends. The error is ErrLocked if
@@ -112,36 +143,50 @@ func Next(path string) (uint64, error) {
 }
 
 // Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is not there. A file that others
-// own or can read is refused.
+// own or can read is refused, and so is a link.
 func Key(path string, size int) ([]byte, error) {
 	var key []byte
-	err := locked(path, func() error {
-		info, err := os.Lstat(path)
-		if errors.Is(err, fs.ErrNotExist) {
+	err := locked(path, func() (err error) {
+		if key, err = ReadKey(path, size); errors.Is(err, fs.ErrNotExist) {
 			key = make([]byte, size)
 			_, _ = rand.Read(key) // it never fails
-			return write(path, hex.EncodeToString(key))
+			err = write(path, hex.EncodeToString(key))
 		}
-		if err != nil {
-			return err
-		}
-		if !info.Mode().IsRegular() {
-			return fmt.Errorf("%s: expected a regular file", path)
-		}
-		if err := private(path, info, 0o077); err != nil {
-			return err
-		}
-		data, err := ReadSmall(path)
-		if err != nil {
-			return err
-		}
-		if key, err = hex.DecodeString(strings.TrimSpace(string(data))); err != nil || len(key) != size {
-			return fmt.Errorf("%s: expected %d hexadecimal digits: remove it, and another is made", path, 2*size)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	return key, nil
+}
+
+// ReadKey is Key for a file that is there.
+func ReadKey(path string, size int) ([]byte, error) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: expected a regular file", path)
+	}
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil { // of what was opened, whatever has its name now
+		return nil, err
+	}
+	if err := private(path, info, 0o077); err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxSmall))
+	if err != nil {
+		return nil, err
+	}
+	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
+	if err != nil || len(key) != size {
+		return nil, fmt.Errorf("%s: expected %d hexadecimal digits: remove it, and another is made", path, 2*size)
 	}
 	return key, nil
 }

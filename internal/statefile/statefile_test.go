@@ -155,10 +155,10 @@ func TestUserDir(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the variables are Linux's")
 	}
-	cache := filepath.Join(t.TempDir(), "cache")
-	t.Setenv("XDG_CACHE_HOME", cache)
+	state := filepath.Join(t.TempDir(), "state")
+	t.Setenv("XDG_STATE_HOME", state)
 	dir, err := UserDir()
-	if err != nil || dir != filepath.Join(cache, "superstep") {
+	if err != nil || dir != filepath.Join(state, "superstep") {
 		t.Errorf("found %q, %v", dir, err)
 	}
 	if err := os.Chmod(dir, 0o777); err != nil {
@@ -167,7 +167,18 @@ func TestUserDir(t *testing.T) {
 	if _, err := UserDir(); err == nil || !strings.Contains(err.Error(), "open to others") {
 		t.Errorf("of a directory that all can write to: %v", err)
 	}
-	t.Setenv("XDG_CACHE_HOME", "")
+	home := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", "no/absolute/name")
+	t.Setenv("HOME", home)
+	if dir, err = PrivateDir("keys"); err != nil || dir != filepath.Join(home, ".local", "state", "superstep", "keys") {
+		t.Errorf("in a home: %q, %v", dir, err)
+	}
+	if err := os.Chmod(dir, 0o710); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := PrivateDir("keys"); err == nil || !strings.Contains(err.Error(), "open to others") {
+		t.Errorf("of a directory that others can search: %v", err)
+	}
 	t.Setenv("HOME", "")
 	t.Setenv("TMPDIR", t.TempDir())
 	if dir, err = UserDir(); err != nil || filepath.Dir(dir) != os.TempDir() {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -71,7 +72,7 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 	t.Helper()
 	registry := append(engine.Registry{}, programs...) // without the built-in ones, which tests have of their own
 	c := &Cluster{T: t, Master: m, workers: map[string]*Process{}, Worker: worker.Config{
-		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, Token: m.Token, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
+		Options: worker.Options{Threads: 1, DataRoots: []string{"/"}}, TLS: m.TLS, Registry: registry, Build: "test", Version: "test",
 	}}
 	if c.Master.Lease == 0 {
 		c.Master.Lease = patient
@@ -92,20 +93,25 @@ func Start(t testing.TB, n int, m master.Config, programs ...engine.Registered) 
 // StartMaster starts the master at an address; it is for one that was stopped, too.
 func (c *Cluster) StartMaster(address string) {
 	c.T.Helper()
-	s, err := master.New(c.Master)
-	if err != nil {
-		c.T.Fatal(err)
-	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		c.T.Fatal(err)
 	}
 	c.Address = l.Addr().String()
+	who := control.Credentials{Token: c.Master.Token, TLS: c.Master.TLS}
+	if err := who.Complete(c.Address); err != nil {
+		c.T.Fatal(err)
+	}
+	c.Master.Token, c.Worker.Token = who.Token, who.Token
+	s, err := master.New(c.Master)
+	if err != nil {
+		c.T.Fatal(err)
+	}
 	c.master = start(func(ctx context.Context) error { return s.Serve(ctx, l) })
 	if c.connection != nil {
 		c.connection.Close()
 	}
-	if c.connection, err = control.Connect(c.Address, control.Credentials{Token: c.Master.Token, TLS: c.Master.TLS}, nil); err != nil {
+	if c.connection, err = control.Connect(c.Address, who, nil); err != nil {
 		c.T.Fatal(err)
 	}
 	c.Client = c.connection.Cluster

@@ -3,6 +3,7 @@ package web
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
@@ -31,23 +32,18 @@ const (
 	apiPrefix   = "/api/"
 	sessionPath = "/api/v1/session"
 	metricsPath = "/metrics"
+	tokenKey    = "token"
 	maxBody     = 4 << 10
 )
 
 var (
-	errHost = &refusal{
-		http.StatusForbidden,
-		"without a token only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)",
-	}
-	errToken  = &refusal{http.StatusUnauthorized, "a token is missing or wrong: curl -H \"Authorization: Bearer $(cat FILE)\""}
+	errToken  = &refusal{http.StatusUnauthorized, control.NoToken}
 	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 )
 
 // check returns the request with who makes it, or why it is refused. Files are no secret, and need no token: the page must be there to ask for it.
+// Of names of others that lead here (DNS rebinding) the gate's AtHome takes care.
 func (s *Site) check(r *http.Request) (*http.Request, error) {
-	if s.gate.Open() && !control.Local(r.Host) {
-		return nil, s.refused(r, errHost) // a name of an attacker's that leads here (DNS rebinding)
-	}
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
 		return r, nil
 	}
@@ -106,9 +102,9 @@ type session struct {
 }
 
 const (
-	cookieName  = "superstep-session"
-	sessionTime = 12 * time.Hour
-	maxSessions = 64
+	cookiePrefix = "superstep-session"
+	sessionTime  = 12 * time.Hour
+	maxSessions  = 64
 )
 
 func (s *sessions) add() string {
@@ -125,7 +121,7 @@ func (s *sessions) add() string {
 }
 
 func (s *sessions) has(r *http.Request) bool {
-	c, err := r.Cookie(cookieName)
+	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return false
 	}
@@ -135,7 +131,7 @@ func (s *sessions) has(r *http.Request) bool {
 }
 
 func (s *sessions) drop(r *http.Request) {
-	c, err := r.Cookie(cookieName)
+	c, err := r.Cookie(cookieName(r))
 	if err != nil {
 		return
 	}
@@ -153,20 +149,49 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 		fail(w, err)
 		return
 	}
-	if !s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + given.Token}}) || s.gate.TLS != nil && !s.gate.Token.Given() {
+	if !s.knows(given.Token) {
 		fail(w, s.refused(r, errToken))
 		return
 	}
+	s.begin(w, r)
+	reply(w, r, http.StatusOK, struct{}{})
+}
+
+// knows reports whether a text is the token.
+func (s *Site) knows(text string) bool {
+	return s.gate.Token.Allows(http.Header{"Authorization": {"Bearer " + text}})
+}
+
+// begin gives a session.
+func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
-		Name: cookieName, Value: s.sessions.add(), Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
+		Name: cookieName(r), Value: s.sessions.add(), Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
 		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
 	})
-	reply(w, r, http.StatusOK, struct{}{})
+}
+
+// cookieName has the port of the address that the browser has: a host's ports share their cookies.
+func cookieName(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil {
+		return cookiePrefix + "-" + port
+	}
+	return cookiePrefix
+}
+
+// open gives a session for the token in the printed link, and leads to the page, so that the browser's history has no token.
+func (s *Site) open(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Cache-Control", "no-store")
+	if !s.knows(r.URL.Query().Get(tokenKey)) {
+		fail(w, s.refused(r, errToken))
+		return
+	}
+	s.begin(w, r)
+	http.Redirect(w, r, "/", http.StatusSeeOther)
 }
 
 // leave ends a session.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	s.sessions.drop(r)
-	http.SetCookie(w, &http.Cookie{Name: cookieName, Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 	reply(w, r, http.StatusOK, struct{}{})
 }

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/cookiejar"
 	"os"
 	"path/filepath"
 	"strings"
@@ -30,54 +31,127 @@ func TestEveryAnswerIsHardened(t *testing.T) {
 }
 
 func TestWhoIsLetIn(t *testing.T) {
-	open, locked := New(source(t), Options{}), New(source(t), Options{Gate: gate(t), Metrics: http.NotFoundHandler()})
-	bearer := func(text string) func(*http.Request) {
+	site := New(source(t), Options{Gate: gate(t), Metrics: http.NotFoundHandler()})
+	header := func(name, value string) func(*http.Request) {
+		return func(r *http.Request) { bearer(r); r.Header.Set(name, value) }
+	}
+	token := func(text string) func(*http.Request) {
 		return func(r *http.Request) { r.Header.Set("Authorization", "Bearer "+text) }
 	}
-	header := func(name, value string) func(*http.Request) {
-		return func(r *http.Request) { r.Header.Set(name, value) }
+	cookie := func(value string) func(*http.Request) {
+		return func(r *http.Request) { r.Header.Set("Cookie", cookieName(r)+"="+value) }
 	}
-	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
 	for _, c := range []struct {
 		name   string
-		site   *Site
 		path   string
 		edit   func(*http.Request)
 		status int
 	}{
-		{"no token is needed", open, "/api/v1/jobs", nil, 200},
-		{"by name", open, "/api/v1/jobs", host("localhost:9"), 200},
-		{"by IPv6", open, "/api/v1/jobs", host("[::1]:9"), 200},
-		{"without a port", open, "/api/v1/jobs", host("127.0.0.1"), 200},
-		{"another's name for this machine", open, "/api/v1/jobs", host("evil.example:8080"), 403},
-		{"and of the page", open, "/", host("evil.example"), 403},
-		{"a name that looks like it", open, "/api/v1/jobs", host("127.0.0.1.evil.example"), 403},
-		{"with a token names are free", locked, "/api/v1/jobs", func(r *http.Request) { r.Host = "run.example"; bearer(secret)(r) }, 200},
-		{"own origin", open, "/api/v1/jobs", header("Origin", "http://127.0.0.1:8080"), 200},
-		{"other origin", open, "/api/v1/jobs", header("Origin", "http://evil.example"), 403},
-		{"other port", open, "/api/v1/jobs", header("Origin", "http://127.0.0.1:9999"), 403},
-		{"no origin", open, "/api/v1/jobs", header("Origin", "null"), 403},
-		{"another site's page", open, "/api/v1/jobs", header("Sec-Fetch-Site", "cross-site"), 403},
-		{"events of another site's page", open, "/api/v1/events", header("Sec-Fetch-Site", "cross-site"), 403},
-		{"this site's page", open, "/api/v1/jobs", header("Sec-Fetch-Site", "same-origin"), 200},
-		{"a link from another site", open, "/", header("Sec-Fetch-Site", "cross-site"), 200},
-		{"no token", locked, "/api/v1/jobs", nil, 401},
-		{"no token for events", locked, "/api/v1/events", nil, 401},
-		{"no token for metrics", locked, "/metrics", nil, 401},
-		{"metrics", locked, "/metrics", bearer(secret), 404},
-		{"a wrong token", locked, "/api/v1/jobs", bearer(secret + "x"), 401},
-		{"half a token", locked, "/api/v1/jobs", bearer(secret[:9]), 401},
-		{"the token", locked, "/api/v1/jobs", bearer(secret), 200},
-		{"the token in the address", locked, "/api/v1/jobs?token=" + secret, nil, 401},
-		{"a made-up session", locked, "/api/v1/jobs", header("Cookie", cookieName+"=0000"), 401},
-		{"an empty session", locked, "/api/v1/jobs", header("Cookie", cookieName+"="), 401},
-		{"the page needs no token", locked, "/", nil, 200},
+		{"own origin", "/api/v1/jobs", header("Origin", "http://127.0.0.1:8080"), 200},
+		{"other origin", "/api/v1/jobs", header("Origin", "http://evil.example"), 403},
+		{"other port", "/api/v1/jobs", header("Origin", "http://127.0.0.1:9999"), 403},
+		{"no origin", "/api/v1/jobs", header("Origin", "null"), 403},
+		{"another site's page", "/api/v1/jobs", header("Sec-Fetch-Site", "cross-site"), 403},
+		{"events of another site's page", "/api/v1/events", header("Sec-Fetch-Site", "cross-site"), 403},
+		{"this site's page", "/api/v1/jobs", header("Sec-Fetch-Site", "same-origin"), 200},
+		{"a link from another site", "/", header("Sec-Fetch-Site", "cross-site"), 200},
+		{"no token", "/api/v1/jobs", nil, 401},
+		{"no token for events", "/api/v1/events", nil, 401},
+		{"no token for metrics", "/metrics", nil, 401},
+		{"metrics", "/metrics", bearer, 404},
+		{"a wrong token", "/api/v1/jobs", token(secret + "x"), 401},
+		{"half a token", "/api/v1/jobs", token(secret[:9]), 401},
+		{"the token", "/api/v1/jobs", bearer, 200},
+		{"the token in the address of the API", "/api/v1/jobs?token=" + secret, nil, 401},
+		{"a wrong token in the link", "/?token=" + secret + "x", nil, 401},
+		{"no token in the link", "/?token=", nil, 401},
+		{"a made-up session", "/api/v1/jobs", cookie("0000"), 401},
+		{"an empty session", "/api/v1/jobs", cookie(""), 401},
+		{"the page needs no token", "/", nil, 200},
 	} {
-		if w := ask(c.site, "GET", c.path, c.edit); w.Code != c.status {
+		if w := ask(site, "GET", c.path, c.edit); w.Code != c.status {
 			t.Errorf("%s: status %d, expected %d: %s", c.name, w.Code, c.status, w.Body)
 		} else if strings.Contains(w.Body.String(), secret) {
 			t.Errorf("%s: the answer tells the token", c.name)
 		}
+	}
+}
+
+// TestOtherNamesAreRefused: where nobody gave a token only names of this machine lead to the page.
+func TestOtherNamesAreRefused(t *testing.T) {
+	for _, c := range []struct {
+		token control.Token
+		host  string
+		want  int
+	}{
+		{control.Token{}, "localhost:9", 200},
+		{control.Token{}, "[::1]:9", 200},
+		{control.Token{}, "127.0.0.1", 200},
+		{control.Token{}, "evil.example:8080", 403},
+		{control.Token{}, "127.0.0.1.evil.example", 403},
+		{token(t), "run.example", 200},
+	} {
+		s, err := Start("127.0.0.1:0", c.token, source(t), nil)
+		check(t, err)
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.URL, nil)
+		check(t, err)
+		r.Host = c.host
+		answer, err := http.DefaultClient.Do(r)
+		check(t, err)
+		answer.Body.Close()
+		if answer.StatusCode != c.want {
+			t.Errorf("%s with %v: status %d, expected %d", c.host, c.token, answer.StatusCode, c.want)
+		}
+		s.Close()
+	}
+	http.DefaultClient.CloseIdleConnections()
+}
+
+// TestTheLinkOpensThePage: a run without a token makes one, which the link has; it becomes a cookie of this
+// port that no script reads, and the address is clean. Without it nobody sees the run. A token that was
+// given is not shown.
+func TestTheLinkOpensThePage(t *testing.T) {
+	s, err := Start("127.0.0.1:0", control.Token{}, source(t), http.NotFoundHandler())
+	check(t, err)
+	defer s.Close()
+	code, ok := strings.CutPrefix(s.Link, s.URL+"?token=")
+	if !ok || len(code) != 64 {
+		t.Fatalf("the link is %s", s.Link)
+	}
+	jar, err := cookiejar.New(nil)
+	check(t, err)
+	browser := &http.Client{Jar: jar}
+	defer browser.CloseIdleConnections()
+	get := func(url string) (*http.Response, string) {
+		t.Helper()
+		answer, err := browser.Get(url)
+		check(t, err)
+		defer answer.Body.Close()
+		text, err := io.ReadAll(answer.Body)
+		check(t, err)
+		return answer, string(text)
+	}
+	for _, path := range []string{"api/v1/jobs", "api/v1/events", "metrics", "?token=" + strings.Repeat("0", 64)} {
+		if answer, text := get(s.URL + path); answer.StatusCode != 401 || !strings.Contains(text, "open the link that superstep printed") {
+			t.Errorf("/%s: status %d %s", path, answer.StatusCode, text)
+		}
+	}
+	browser.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, _ := get(s.Link)
+	_, port, _ := net.SplitHostPort(answer.Request.Host)
+	if cookies := answer.Cookies(); answer.StatusCode != http.StatusSeeOther || answer.Header.Get("Location") != "/" || len(cookies) != 1 ||
+		!cookies[0].HttpOnly || cookies[0].SameSite != http.SameSiteStrictMode || cookies[0].Name != "superstep-session-"+port ||
+		cookies[0].Value == code || answer.Header.Get("Cache-Control") != "no-store" {
+		t.Errorf("status %d, %v", answer.StatusCode, answer.Header)
+	}
+	if answer, text := get(s.URL + "api/v1/jobs"); answer.StatusCode != 200 {
+		t.Errorf("with the cookie: status %d %s", answer.StatusCode, text)
+	}
+	given, err := Start("127.0.0.1:0", token(t), source(t), nil)
+	check(t, err)
+	defer given.Close()
+	if given.Link != given.URL {
+		t.Errorf("the link is %s", given.Link)
 	}
 }
 
@@ -176,8 +250,13 @@ func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 			_, _ = c.Write([]byte("GET / HT")) // fails where the server closed it already
 		}
 	}
-	client := &http.Client{Timeout: time.Minute}
+	jar, err := cookiejar.New(nil)
+	check(t, err)
+	client := &http.Client{Timeout: time.Minute, Jar: jar}
 	defer client.CloseIdleConnections()
+	page, err := client.Get(s.Link)
+	check(t, err)
+	page.Body.Close()
 	began := time.Now()
 	for range 5 {
 		answer, err := client.Get(s.URL + "api/v1/jobs")

@@ -20,12 +20,12 @@ var ofOneField = resultlines.Form{Fields: []engine.Field{{Name: "rank"}}}
 // TestTheResultOfARun can be asked for as a master's jobs' can, of the run that has one, while it is offered.
 func TestTheResultOfARun(t *testing.T) {
 	l := source(t)
-	s := New(l, Options{})
+	s := New(l, Options{Gate: gate(t)})
 	check(t, l.End(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
 	begin(t, l, "other")
 	expect := func(path string, status int, want string) {
 		t.Helper()
-		if w := ask(s, "GET", "/api/v1/jobs/"+path, nil); w.Code != status || !strings.Contains(w.Body.String(), want) {
+		if w := asked(s, "GET", "/api/v1/jobs/"+path, nil); w.Code != status || !strings.Contains(w.Body.String(), want) {
 			t.Errorf("%s: status %d %s, expected %d and %s", path, w.Code, w.Body, status, want)
 		}
 	}
@@ -57,7 +57,7 @@ func TestTheResultOfARun(t *testing.T) {
 	withdraw()
 	nothing("1")
 	var j map[string]any
-	check(t, json.Unmarshal(ask(s, "GET", "/api/v1/jobs/1", nil).Body.Bytes(), &j))
+	check(t, json.Unmarshal(asked(s, "GET", "/api/v1/jobs/1", nil).Body.Bytes(), &j))
 	if _, there := j["result"]; there {
 		t.Errorf("found %v when it is withdrawn", j)
 	}
@@ -88,10 +88,10 @@ func TestAWithdrawnResultIsLetGo(t *testing.T) {
 // TestAnErrorOfTheValuesIsTold: such as a panic of the program's Output.
 func TestAnErrorOfTheValuesIsTold(t *testing.T) {
 	l := source(t)
-	s := New(l, Options{})
+	s := New(l, Options{Gate: gate(t)})
 	defer l.Offer("bfs", ofOneField, func(context.Context, io.Writer) error { return errors.New("the value of 3 panics") })()
 	for _, path := range []string{"values", "value?vertex=1", "result"} {
-		if w := ask(s, "GET", "/api/v1/jobs/1/"+path, nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the value of 3 panics") {
+		if w := asked(s, "GET", "/api/v1/jobs/1/"+path, nil); w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "the value of 3 panics") {
 			t.Errorf("%s: status %d %s", path, w.Code, w.Body)
 		}
 	}

@@ -50,13 +50,13 @@ func TestReportHasTheAnswersOfTheAPI(t *testing.T) {
 	}
 	var answers map[string]json.RawMessage
 	check(t, json.Unmarshal([]byte(block[1]), &answers))
-	s := New(l, Options{})
+	s := New(l, Options{Gate: gate(t)})
 	for _, path := range []string{
 		"about", "jobs", "stages", "log", "graphs", "workers", "jobs/1", "jobs/1/partitions", "jobs/1/lanes", "jobs/1/steps?from=0",
 		"jobs/1/steps/0", "jobs/1/steps/1", "jobs/1/steps/2",
 	} {
 		var want, found any
-		check(t, json.Unmarshal(ask(s, "GET", "/api/v1/"+path, nil).Body.Bytes(), &want))
+		check(t, json.Unmarshal(asked(s, "GET", "/api/v1/"+path, nil).Body.Bytes(), &want))
 		if answers[path] == nil {
 			t.Errorf("%s is not in the report", path)
 			continue

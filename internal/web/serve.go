@@ -19,6 +19,7 @@ const closeTimeout = 2 * time.Second
 // Server serves a Source at an address. Close it when done.
 type Server struct {
 	URL     string // of the page
+	Link    string // the same, with the token if nobody gave one
 	server  *http.Server
 	closing chan struct{}
 	done    chan struct{}
@@ -26,18 +27,23 @@ type Server struct {
 }
 
 // Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
-// others can reach wants a token.
+// others can reach wants a token; for another one is made, which the link has.
 func Start(address string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
 	who := control.Credentials{Token: token, InsecureToken: true} // there is no TLS here
 	if err := control.CheckListen(address, who); err != nil {
 		return nil, err
+	}
+	if !token.Given() {
+		who.Token = control.RandomToken()
 	}
 	l, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, err
 	}
 	s := &Server{URL: URL(address, l.Addr(), false), closing: make(chan struct{}), done: make(chan struct{})}
-	s.server = control.NewHTTPServer(New(source, Options{Gate: &control.Gate{Credentials: who}, Metrics: metrics, Closing: s.closing}), context.Background())
+	s.Link = Link(s.URL, who.Token)
+	gate := &control.Gate{Credentials: who}
+	s.server = control.NewHTTPServer(gate.AtHome(New(source, Options{Gate: gate, Metrics: metrics, Closing: s.closing})), context.Background())
 	s.server.ErrorLog = quiet
 	go func() {
 		defer close(s.done)
@@ -58,6 +64,15 @@ func URL(asked string, got net.Addr, secure bool) string {
 		scheme = "https"
 	}
 	return scheme + "://" + net.JoinHostPort(host, port) + "/"
+}
+
+// Link is what opens the page at an address: with the token in it if that was made for this machine alone. One that was given
+// is not shown: who has it can type it.
+func Link(url string, token control.Token) string {
+	if !token.Own() {
+		return url
+	}
+	return url + "?" + tokenKey + "=" + token.Secret()
 }
 
 // Close tells readers that no more will come, and ends. It is idempotent.

@@ -73,7 +73,7 @@ type Worker struct {
 
 // Options say how a Site is guarded.
 type Options struct {
-	// Gate decides who may use the API. When everyone may, only names of this machine are answered to. nil is such a gate.
+	// Gate decides who may use the API.
 	Gate *control.Gate
 	// Metrics, if not nil, is served at /metrics, to those who may read.
 	Metrics http.Handler
@@ -108,9 +108,6 @@ const writeTimeout = 30 * time.Second
 
 // New makes a Site.
 func New(source Source, o Options) *Site {
-	if o.Gate == nil {
-		o.Gate = new(control.Gate)
-	}
 	s := &Site{source: source, store: source.recorded(), options: o, gate: o.Gate, mux: http.NewServeMux(), api: http.NewServeMux(), streams: streams{of: map[string]int{}}, surveys: newSurveys(o.Closing)}
 	s.routes()
 	return s
@@ -184,8 +181,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))
-	if strings.HasPrefix(r.URL.Path, apiPrefix) {
+	switch {
+	case strings.HasPrefix(r.URL.Path, apiPrefix):
 		s.api.ServeHTTP(w, r)
+		return
+	case r.URL.Path == "/" && r.URL.Query().Has(tokenKey):
+		s.open(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)

@@ -88,6 +88,19 @@ func check(t *testing.T, err error) {
 }
 
 // ask sends a request to a site from this machine; edit, if not nil, changes it before.
+// bearer has the token.
+func bearer(r *http.Request) { r.Header.Set("Authorization", "Bearer "+secret) }
+
+// asked is ask with the token.
+func asked(s *Site, method, path string, edit func(*http.Request)) *httptest.ResponseRecorder {
+	return ask(s, method, path, func(r *http.Request) {
+		bearer(r)
+		if edit != nil {
+			edit(r)
+		}
+	})
+}
+
 func ask(s *Site, method, path string, edit func(*http.Request)) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://127.0.0.1:8080"+path, nil)
 	if edit != nil {
@@ -113,7 +126,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	begin(t, l, "prune")
 	check(t, l.End(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
-	s := New(l, Options{})
+	s := New(l, Options{Gate: gate(t)})
 	for path := range doc["paths"].(map[string]any) {
 		elsewhere := []string{"/events", "/session", "/openapi.json", "/jobs/{job}/cancel", "/jobs/{job}/result", "/jobs/{job}/values", "/jobs/{job}/value", "/graphs/{graph}/drop", "/forms"}
 		if _, ok := paths[path]; !ok && !slices.Contains(elsewhere, path) {
@@ -127,7 +140,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 			continue
 		}
 		schema := deref(doc, at(deref(doc, at(operation, "responses", "200")), "content", "application/json", "schema"))
-		w := ask(s, "GET", "/api/v1"+url, nil)
+		w := asked(s, "GET", "/api/v1"+url, nil)
 		var body any
 		check(t, json.Unmarshal(w.Body.Bytes(), &body))
 		if w.Code != http.StatusOK {
@@ -137,7 +150,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 			t.Error(fault)
 		}
 	}
-	if w := ask(s, "GET", "/api/v1/openapi.json", nil); !bytes.Equal(w.Body.Bytes(), openapi) {
+	if w := asked(s, "GET", "/api/v1/openapi.json", nil); !bytes.Equal(w.Body.Bytes(), openapi) {
 		t.Error("another document is served")
 	}
 }
@@ -222,7 +235,7 @@ func conform(doc, schema, v any, where string) (faults []string) {
 }
 
 func TestErrorsAreJSON(t *testing.T) {
-	s := New(source(t), Options{})
+	s := New(source(t), Options{Gate: gate(t)})
 	for _, c := range []struct {
 		method, path string
 		status       int
@@ -246,7 +259,7 @@ func TestErrorsAreJSON(t *testing.T) {
 		{"GET", "/../../etc/passwd", 404, "there is no such file"},
 		{"GET", "/dist/app.js", 404, "there is no such file"},
 	} {
-		w := ask(s, c.method, c.path, func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
+		w := asked(s, c.method, c.path, func(r *http.Request) { r.URL.Path = strings.ReplaceAll(r.URL.Path, "//", "/") })
 		var p problem
 		err := json.Unmarshal(w.Body.Bytes(), &p)
 		if w.Code == http.StatusTemporaryRedirect || w.Code == http.StatusMovedPermanently { // of .. by the mux
@@ -256,7 +269,7 @@ func TestErrorsAreJSON(t *testing.T) {
 			t.Errorf("%s: status %d, %s, expected %d %s", c.path, w.Code, w.Body, c.status, c.want)
 		}
 	}
-	if w := ask(s, "DELETE", "/api/v1/session/", nil); w.Code != http.StatusNotFound || w.Header().Get("Allow") != "" {
+	if w := asked(s, "DELETE", "/api/v1/session/", nil); w.Code != http.StatusNotFound || w.Header().Get("Allow") != "" {
 		t.Errorf("status %d, allowed %s", w.Code, w.Header().Get("Allow"))
 	}
 	_, led := led(t)
@@ -270,7 +283,7 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 	total := 0
 	for name, f := range files() {
 		total += len(f.packed)
-		w := ask(New(source(t), Options{}), "GET", name, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip;q=1") })
+		w := ask(New(source(t), Options{Gate: gate(t)}), "GET", name, func(r *http.Request) { r.Header.Set("Accept-Encoding", "br, gzip;q=1") })
 		z, err := gzip.NewReader(w.Body)
 		check(t, err)
 		plain, err := io.ReadAll(z)
@@ -278,7 +291,7 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 		if !bytes.Equal(plain, f.plain) || f.kind == "" || w.Header().Get("Content-Type") != f.kind {
 			t.Errorf("%s: %d bytes of type %q", name, len(plain), f.kind)
 		}
-		tagged := ask(New(source(t), Options{}), "GET", name, func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
+		tagged := ask(New(source(t), Options{Gate: gate(t)}), "GET", name, func(r *http.Request) { r.Header.Set("If-None-Match", w.Header().Get("ETag")) })
 		if tagged.Code != http.StatusNotModified || tagged.Body.Len() != 0 {
 			t.Errorf("%s again: status %d", name, tagged.Code)
 		}
@@ -299,10 +312,10 @@ func TestThePageIsSmallAndWhole(t *testing.T) {
 }
 
 func TestAnswersAreCompressedIfWanted(t *testing.T) {
-	s := New(source(t), Options{})
-	plain := ask(s, "GET", "/api/v1/openapi.json", nil)
-	packed := ask(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
-	refused := ask(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip; q=0") })
+	s := New(source(t), Options{Gate: gate(t)})
+	plain := asked(s, "GET", "/api/v1/openapi.json", nil)
+	packed := asked(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip") })
+	refused := asked(s, "GET", "/api/v1/openapi.json", func(r *http.Request) { r.Header.Set("Accept-Encoding", "gzip; q=0") })
 	z, err := gzip.NewReader(packed.Body)
 	check(t, err)
 	data, err := io.ReadAll(z)
@@ -327,6 +340,7 @@ func read(t *testing.T, url, last string) *reader {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	r, err := http.NewRequestWithContext(ctx, "GET", url+"api/v1/events", nil)
 	check(t, err)
+	bearer(r)
 	if last != "" {
 		r.Header.Set("Last-Event-ID", last)
 	}
@@ -366,7 +380,7 @@ func (r *reader) next() (e event) {
 
 func TestEventsComeLiveAndResume(t *testing.T) {
 	l := source(t)
-	s, err := Start("127.0.0.1:0", control.Token{}, l, nil)
+	s, err := Start("127.0.0.1:0", token(t), l, nil)
 	check(t, err)
 	defer s.Close()
 	first := read(t, s.URL, "")
@@ -434,9 +448,9 @@ func TestTooManyReadersAreTurnedAway(t *testing.T) {
 			t.Fatalf("stream %d: %v", i, err)
 		}
 	}
-	site := New(source(t), Options{})
+	site := New(source(t), Options{Gate: gate(t)})
 	site.streams.all = maxStreams
-	if w := ask(site, "GET", "/api/v1/events", nil); w.Code != http.StatusServiceUnavailable {
+	if w := asked(site, "GET", "/api/v1/events", nil); w.Code != http.StatusServiceUnavailable {
 		t.Errorf("status %d", w.Code)
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/superstep-go/superstep/command"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 // Main lets the scripts run the test binary as superstep, as a user's own binary, and as others.
@@ -28,20 +29,7 @@ func Main(m *testing.M, others map[string]func()) {
 		"own":       func() { command.Main(own()...) },
 	}
 	maps.Copy(commands, others)
-	testscript.Main(ownCache{m}, commands)
-}
-
-// ownCache runs tests with a cache directory of their own: masters count their runs there.
-type ownCache struct{ *testing.M }
-
-func (m ownCache) Run() int {
-	dir, err := os.MkdirTemp("", "superstep-test-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	_ = os.Setenv("XDG_CACHE_HOME", dir)
-	return m.M.Run()
+	testscript.Main(m, commands)
 }
 
 // Run runs the scripts of a directory with the commands of this package. root is the module's directory.
@@ -54,7 +42,7 @@ func Run(t *testing.T, root, dir string) {
 		Dir: dir, RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("EXAMPLES", examples)
-			e.Setenv("XDG_CACHE_HOME", filepath.Join(e.WorkDir, ".cache"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(e.WorkDir, ".state"))
 			c := &Processes{Env: e.Vars, Dir: e.WorkDir, Running: map[string]*Member{}}
 			e.Values[clusterKey{}] = c
 			e.Defer(func() { c.end(t) })

@@ -263,20 +263,17 @@ func (p *pipes) Close() error { close(p.done); return nil }
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)} }
 
-func TestTokenIsNeededOffLoopback(t *testing.T) {
-	if m, err := New(Options{Name: "a", Listen: "0.0.0.0:0"}); err == nil {
-		m.Close()
-		t.Error("it listens to the world without a token")
+func TestATokenIsNeeded(t *testing.T) {
+	for _, address := range []string{"0.0.0.0:0", "127.0.0.1:0"} {
+		if m, err := New(Options{Name: "a", Listen: address}); err == nil || !strings.Contains(err.Error(), "TLS or a token") {
+			m.Close()
+			t.Errorf("without secrets it listens at %s: %v", address, err)
+		}
 	}
-	if m, err := New(Options{Name: "a\n", Chunk: maxChunk + 1}); err == nil {
+	if m, err := New(Options{Name: "a\n", Chunk: maxChunk + 1, Token: token}); err == nil {
 		m.Close()
 		t.Error("nonsense is taken")
 	}
-	m, err := New(Options{Name: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Close()
 }
 
 func TestListenerThatAnswersNothing(t *testing.T) {

@@ -94,10 +94,6 @@ func New(o Options) (*Mesh, error) {
 			return nil, fmt.Errorf("mesh: %w", err)
 		}
 	}
-	if err := o.checkToken(l.Addr()); err != nil {
-		l.Close()
-		return nil, fmt.Errorf("mesh: %w", err)
-	}
 	m := &Mesh{
 		options: o, listener: l, done: make(chan struct{}), dialling: make(chan struct{}, 1),
 		sessions: map[key]*Session{}, outs: map[string]*outbound{}, ins: map[string]*inbound{}, newest: map[string]uint64{},

@@ -18,7 +18,7 @@ type Options struct {
 	// Name and Incarnation say who this worker is. A worker that starts again has a higher incarnation.
 	Name        string
 	Incarnation uint64
-	// Token is the cluster's secret. It may be empty only where Listen is a loopback address, or there is TLS.
+	// Token is the cluster's secret. It may be empty only if there is TLS.
 	Token string
 	// TLS has the certificates of workers, which then all connections show; nil is no TLS.
 	TLS *certs.Files
@@ -97,6 +97,9 @@ func orDefault[T comparable](v *T, d T) {
 
 func (o *Options) validate() error {
 	var all []error
+	if o.Token == "" && o.TLS == nil {
+		all = append(all, errors.New("other workers are known by TLS or a token: found neither"))
+	}
 	if err := checkName(o.Name); err != nil {
 		all = append(all, fmt.Errorf("worker name %.40q: it has 1 to %d bytes of printable text", o.Name, maxName))
 	}
@@ -110,17 +113,6 @@ func (o *Options) validate() error {
 		all = append(all, fmt.Errorf("chunks of %d bytes: at most %d", o.Chunk, maxChunk))
 	}
 	return errors.Join(all...)
-}
-
-// checkToken refuses to listen to the world without a token.
-func (o *Options) checkToken(at net.Addr) error {
-	if o.Token != "" || o.TLS != nil {
-		return nil
-	}
-	if tcp, ok := at.(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
-		return fmt.Errorf("listening at %v, which is not a loopback address, needs TLS or a cluster token", at)
-	}
-	return nil
 }
 
 // Stats counts what a mesh has seen since it was made.

@@ -1,0 +1,96 @@
+package control
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"path/filepath"
+	"strconv"
+
+	"github.com/superstep-go/superstep/internal/statefile"
+)
+
+// A master of one machine that was given neither a token nor TLS has a token of its own, in a file
+// that only its user can read. Processes of that user find it by the master's address:
+//
+//	STATE/superstep/tokens  0700        STATE is $XDG_STATE_HOME or ~/.local/state
+//	  localhost-7700        0600        64 hexadecimal digits
+
+// ownSize is how many random bytes such a token has.
+const ownSize = 32
+
+// ownFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach it.
+func ownFile(address string) (string, error) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil || !Loopback(address) {
+		return "", nil
+	}
+	port, err := strconv.ParseUint(text, 10, 16)
+	if err != nil {
+		return "", fmt.Errorf("found the port %q, expected a number", text)
+	}
+	if ip := net.ParseIP(host); host == "localhost" || ip.Equal(net.IPv6loopback) || ip.Equal(net.IPv4(127, 0, 0, 1)) {
+		host = "localhost"
+	} else {
+		host = ip.String()
+	}
+	dir, err := statefile.PrivateDir("tokens")
+	return filepath.Join(dir, fmt.Sprintf("%s-%d", host, port)), err
+}
+
+// ownToken reads the token of the user's master at an address with read, [statefile.Key] or [statefile.ReadKey].
+func ownToken(address string, read func(file string, size int) ([]byte, error)) (Token, error) {
+	file, err := ownFile(address)
+	if err != nil || file == "" {
+		return Token{}, err
+	}
+	key, err := read(file, ownSize)
+	if err != nil {
+		return Token{}, err
+	}
+	return Token{hex.EncodeToString(key), true}, nil
+}
+
+// findToken is the token of the user's master at an address, if there is one.
+func findToken(address string) (Token, error) {
+	t, err := ownToken(address, statefile.ReadKey)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return t, err
+}
+
+// Complete gives a master at an address, or a worker of it, that has neither token nor TLS the token
+// of its user. It makes the token if there is none. If others can reach the address, that is an error.
+func (c *Credentials) Complete(address string) (err error) {
+	if c.Token.Given() || c.TLS != nil {
+		return nil
+	}
+	if c.Token, err = ownToken(address, statefile.Key); err != nil {
+		return fmt.Errorf("the token for %s: %w; --token-file names another", address, err)
+	}
+	if !c.Token.Given() {
+		return fmt.Errorf("others reach the master's address %q: give --token-file, or --tls-cert, --tls-key and --tls-ca", address)
+	}
+	return nil
+}
+
+// RandomToken makes a token for what listens on this machine alone.
+func RandomToken() Token {
+	key := make([]byte, ownSize)
+	_, _ = rand.Read(key) // it never fails
+	return Token{hex.EncodeToString(key), true}
+}
+
+// Own reports whether nobody gave the token: it was made for what listens on this machine alone.
+func (t Token) Own() bool { return t.own }
+
+// GossipKey is the key of gossip where none is given.
+func (t Token) GossipKey() ([]byte, error) {
+	return hkdf.Key(sha256.New, []byte(t.text), nil, "superstep gossip", 32)
+}

@@ -1,0 +1,139 @@
+package control
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+)
+
+// TestOwnTokens: a master without secrets makes a token that only its user can read; whoever looks for the
+// address in another form finds the same, and there is another for another address.
+func TestOwnTokens(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	of := func(address string) Token {
+		t.Helper()
+		var who Credentials
+		if err := who.Complete(address); err != nil || !who.Token.Own() || len(who.Token.Secret()) != 64 {
+			t.Fatalf("%s: found %d digits, %v", address, len(who.Token.Secret()), err)
+		}
+		return who.Token
+	}
+	if found, err := findToken("127.0.0.1:7700"); err != nil || found.Given() {
+		t.Errorf("before there is one: %v, %v", found, err)
+	}
+	first := of("127.0.0.1:7700")
+	for _, same := range []string{"localhost:7700", "[::1]:7700", "127.0.0.1:07700"} {
+		if of(same) != first {
+			t.Errorf("%s has another token", same)
+		}
+		if found, err := findToken(same); err != nil || found != first {
+			t.Errorf("%s: found %v, %v", same, found, err)
+		}
+	}
+	for _, other := range []string{"127.0.0.1:7701", "127.0.0.2:7700"} {
+		if of(other) == first {
+			t.Errorf("%s has the same token", other)
+		}
+	}
+	key, err := first.GossipKey()
+	if again, _ := first.GossipKey(); err != nil || len(key) != 32 || !bytes.Equal(key, again) || strings.Contains(first.Secret(), string(key)) {
+		t.Errorf("found the gossip keys %x and %x, %v", key, again, err)
+	}
+	for address, want := range map[string]string{
+		"10.0.0.1:7700": "others reach", "master.example:7700": "others reach", "7700": "others reach",
+		"127.0.0.1:../x": "expected a number", "127.0.0.1:65536": "expected a number",
+	} {
+		if err := new(Credentials).Complete(address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, expected %s", address, err, want)
+		}
+	}
+	given := Credentials{Token: rightToken}
+	if err := given.Complete("127.0.0.1:7700"); err != nil || given.Token != rightToken {
+		t.Errorf("a token that is given became %v, %v", given.Token, err)
+	}
+
+	if runtime.GOOS == "windows" {
+		return // files have no modes
+	}
+	dir := filepath.Join(state, "superstep", "tokens")
+	file := filepath.Join(dir, "localhost-7700")
+	for path, want := range map[string]os.FileMode{dir: 0o700, file: 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s: found mode %v, %v", path, info.Mode(), err)
+		}
+	}
+	refused := func(what, want string) {
+		t.Helper()
+		_, err := findToken("127.0.0.1:7700")
+		made := new(Credentials).Complete("127.0.0.1:7700")
+		for _, err := range []error{err, made} {
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: error %v, expected %s", what, err, want)
+			}
+		}
+	}
+	modes := func(path string, bad, good os.FileMode) {
+		t.Helper()
+		check(t, os.Chmod(path, bad))
+		refused(path, "open to others")
+		check(t, os.Chmod(path, good))
+	}
+	modes(file, 0o644, 0o600)
+	modes(file, 0o640, 0o600)
+	modes(dir, 0o750, 0o700)
+	modes(filepath.Dir(dir), 0o777, 0o700)
+	if os.Geteuid() == 0 {
+		check(t, os.Chown(file, 12345, 12345))
+		refused("a file of another user", "as its owner")
+		check(t, os.Chown(file, 0, 0))
+	}
+	check(t, os.Rename(file, file+"-elsewhere"))
+	check(t, os.Symlink(file+"-elsewhere", file))
+	refused("a link", "regular file")
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCallsFindTheTokenOfTheUser: a connection without secrets calls the user's own master, which another
+// user's does not reach; and whoever sits at a master's port learns no token.
+func TestCallsFindTheTokenOfTheUser(t *testing.T) {
+	state := t.TempDir()
+	t.Setenv("XDG_STATE_HOME", state)
+	call := func(address string) error {
+		t.Helper()
+		c, err := Connect(address, Credentials{}, nil)
+		check(t, err)
+		defer c.Close()
+		_, err = c.Workers.Register(t.Context(), connect.NewRequest(&RegisterRequest{}))
+		return err
+	}
+	master := Token{text: strings.Repeat("ab", ownSize), own: true}
+	address, refused, seen := proving(t, master)
+	file, err := ownFile(address)
+	check(t, err)
+	if err := call(address); connect.CodeOf(err) != connect.CodeUnauthenticated || *refused != 1 {
+		t.Errorf("without a token: %v, %d refused", err, *refused)
+	}
+	check(t, os.WriteFile(file, []byte(master.text+"\n"), 0o600))
+	if err := call(address); connect.CodeOf(err) != connect.CodeUnimplemented {
+		t.Errorf("of the same user: %v", err)
+	}
+	check(t, os.WriteFile(file, []byte(strings.Repeat("cd", ownSize)+"\n"), 0o600))
+	if err := call(address); connect.CodeOf(err) != connect.CodeUnauthenticated {
+		t.Errorf("with another master's token: %v", err)
+	}
+	if text := seen(); strings.Contains(text, master.text) || strings.Contains(text, "Bearer") {
+		t.Errorf("the token was sent:\n%s", text)
+	}
+}
