@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 // given starts a master and ends it, and returns the incarnation that it gave a new worker.

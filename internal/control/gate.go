@@ -207,12 +207,12 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
 
 // AtHome refuses what a browser may have been led into, where the token was not given: requests to names that are not this
-// machine's, which another site's name can be made to lead here by (DNS rebinding). Workers and clients send POST, without an
-// origin, and who probes health knows an address.
+// machine's, which another site's name can be made to lead here by (DNS rebinding). Calls of workers and clients have no origin,
+// and health is no secret.
 func (g *Gate) AtHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		led := r.Method != http.MethodPost || r.Header.Get("Origin") != ""
+		led := !strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") || r.Header.Get("Origin") != ""
 		if led && !health && g.Token.Own() && !Local(r.Host) {
 			g.refuse(r.RemoteAddr, errHost)
 			Deny(w, http.StatusForbidden, errHost.Error())

@@ -48,7 +48,7 @@ func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 	if names, reason := c.excluded(); len(names) != 1 || names[0] != "w1" || reason != "no connection to worker w0" {
 		t.Errorf("excluded are %v: %s", names, reason)
 	}
-	if page := get(t, "http://"+c.Address+"/debug/status", 200); !strings.Contains(page, "registered, excluded") {
+	if page := c.status(t); !strings.Contains(page, "registered, excluded") {
 		t.Errorf("the status does not show it:\n%s", page)
 	}
 	c.works(t, 2)

@@ -16,7 +16,7 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	config := paged(control.Token{})
 	config.Options = master.Options{Log: config.Options.Log, Checkpoints: t.TempDir(), CheckpointEvery: 10}
 	c := Start(t, 2, config, programs()...)
-	s := &site{t: t, base: "http://" + c.Address}
+	s := siteOf(t, c)
 	first := c.submitSpec(t, endless())
 	c.Until("it has a checkpoint", func() bool { return c.job(t, first.Id).Checkpoint > 0 })
 	c.cancel(t, first.Id)

@@ -93,7 +93,7 @@ func TestMetricsOfACluster(t *testing.T) {
 	}
 	wcc := run("wcc", control.JobState_JOB_STATE_DONE, nil)
 	run("broken", control.JobState_JOB_STATE_FAILED, map[string]string{"at": "7"})
-	status, page := ask(t, "http://"+c.Address+"/metrics", "")
+	status, page := ask(t, "http://"+c.Address+"/metrics", c.Master.Token.Secret())
 	if status != 200 {
 		t.Fatal(status, page)
 	}

@@ -41,6 +41,10 @@ type site struct {
 	token string
 }
 
+func siteOf(t *testing.T, c *Cluster) *site {
+	return &site{t: t, base: "http://" + c.Address, token: c.Master.Token.Secret()}
+}
+
 // call asks the API and decodes its answer.
 func (s *site) call(method, path, body string, want int, to any, edit ...func(*http.Request)) string {
 	s.t.Helper()
@@ -89,7 +93,7 @@ func (s *site) submit(body string) (j history.Job) {
 // TestPageOfAMaster runs jobs by the API, and looks at them by it, on a cluster of two workers.
 func TestPageOfAMaster(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
-	s := &site{t: t, base: "http://" + c.Address}
+	s := siteOf(t, c)
 	if status, page := ask(t, s.base+"/", ""); status != 200 || !strings.Contains(page, `src="app.js"`) {
 		t.Errorf("the page: status %d %s", status, page)
 	}
@@ -190,7 +194,7 @@ func TestPageOfAMaster(t *testing.T) {
 // TestPageOfGraph500 has a run for each search of the benchmark.
 func TestPageOfGraph500(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
-	s := &site{t: t, base: "http://" + c.Address}
+	s := siteOf(t, c)
 	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
 		Program: control.Graph500Program, Graph500: &control.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
 	}}))
@@ -235,8 +239,8 @@ func TestWhoMayUseThePage(t *testing.T) {
 		return func(r *http.Request) { r.Header.Set("Origin", value) }
 	}
 	host := func(name string) func(*http.Request) { return func(r *http.Request) { r.Host = name } }
-	closed := Start(t, 0, paged(token))
-	s := &site{t: t, base: "http://" + closed.Address}
+	s := siteOf(t, Start(t, 0, paged(token)))
+	s.token = ""
 	for _, path := range []string{"jobs", "about", "graphs", "workers", "log", "events"} {
 		s.call("GET", path, "", 401, nil)
 	}
@@ -247,8 +251,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
 	s.call("GET", "jobs", "", 200, nil, host("cluster.example"))
 
-	open := Start(t, 0, paged(control.Token{}))
-	s = &site{t: t, base: "http://" + open.Address}
+	s = siteOf(t, Start(t, 0, paged(control.Token{})))
 	s.call("GET", "jobs", "", 403, nil, host("evil.example"))
 	s.call("POST", "jobs", good, 403, nil, host("evil.example"))
 	s.call("POST", "jobs", good, 403, nil, origin("http://evil.example"))
@@ -271,6 +274,7 @@ func TestWhoMayUseThePage(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+s.token)
 		if k.host != "" {
 			r.Host = k.host
 		}
@@ -291,11 +295,12 @@ func TestWhoMayUseThePage(t *testing.T) {
 // TestEventsOfAMaster come as jobs turn, and end with the master.
 func TestEventsOfAMaster(t *testing.T) {
 	c := Start(t, 1, paged(control.Token{}), programs()...)
-	s := &site{t: t, base: "http://" + c.Address}
+	s := siteOf(t, c)
 	r, err := http.NewRequestWithContext(t.Context(), "GET", s.base+"/api/v1/events", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
+	r.Header.Set("Authorization", "Bearer "+s.token)
 	answer, err := http.DefaultClient.Do(r)
 	if err != nil {
 		t.Fatal(err)
@@ -339,6 +344,7 @@ func TestRefusalsOfAMasterAreJSON(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Authorization", "Bearer "+c.Master.Token.Secret())
 		if r.Header.Set(header, value); header == "Host" {
 			r.Host = value
 		}

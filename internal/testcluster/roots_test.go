@@ -191,7 +191,7 @@ func TestKeysLieOutsideOfRoots(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, o := range map[string]worker.Config{
-		"token": {Options: worker.Options{TokenFile: secret}}, "gossip key": {Secrets: []string{secret}},
+		"token": {Options: worker.Options{TokenFile: secret}}, "gossip key": {Secrets: []string{secret}, Token: control.RandomToken()},
 	} {
 		o.DataRoots = []string{dir}
 		if _, err := worker.New(o); err == nil || !strings.Contains(err.Error(), "lies in the data root") {

@@ -3,7 +3,6 @@ package testcluster
 import (
 	"context"
 	"flag"
-	"io"
 	"net/http"
 	"strings"
 	"testing"
@@ -46,7 +45,7 @@ func TestFourWorkersRegister(t *testing.T) {
 	if len(incarnations) != 4 {
 		t.Errorf("found %d incarnations, expected 4", len(incarnations))
 	}
-	page := get(t, "http://"+c.Address+"/debug/status", http.StatusOK)
+	page := c.status(t)
 	for _, word := range []string{"superstep test", "w0", "w3", "registered"} {
 		if !strings.Contains(page, word) {
 			t.Errorf("the status has no %q:\n%s", word, page)
@@ -54,19 +53,14 @@ func TestFourWorkersRegister(t *testing.T) {
 	}
 }
 
-func get(t *testing.T, url string, status int) string {
+// status is the master's page of its status.
+func (c *Cluster) status(t *testing.T) string {
 	t.Helper()
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
-	r, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
+	status, text := ask(t, "http://"+c.Address+"/debug/status", c.Master.Token.Secret())
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, text)
 	}
-	defer r.Body.Close()
-	body, err := io.ReadAll(r.Body)
-	if err != nil || r.StatusCode != status {
-		t.Fatalf("%s: status %d, %v", url, r.StatusCode, err)
-	}
-	return string(body)
+	return text
 }
 
 func TestRefusals(t *testing.T) {
@@ -98,7 +92,9 @@ func TestRefusals(t *testing.T) {
 	if n := len(c.Workers()); n != 1 {
 		t.Errorf("found %d workers, expected the first alone", n)
 	}
-	get(t, "http://"+c.Address+"/debug/status", http.StatusUnauthorized)
+	if status, _ := ask(t, "http://"+c.Address+"/debug/status", ""); status != http.StatusUnauthorized {
+		t.Errorf("without a token: status %d", status)
+	}
 	stranger, err := control.Connect(c.Address, control.Credentials{Token: other}, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -85,6 +85,9 @@ func (c *cluster) stacks() {
 	c.event("%s", buf[:runtime.Stack(buf, true)])
 }
 
+// secret is the token of all clusters.
+var secret = control.RandomToken()
+
 // newCluster starts a master and workers, and a client.
 func newCluster(t testing.TB, random *rand.Rand, dir string, workers int, delay time.Duration, o master.Options) *cluster {
 	c := &cluster{
@@ -98,7 +101,7 @@ func newCluster(t testing.TB, random *rand.Rand, dir string, workers int, delay 
 	h := c.net.host("client")
 	var err error
 	c.client, err = client.New(client.Options{
-		Address: c.address(), Dial: h.dial, Patience: 2 * time.Minute, Log: func(line string) { c.event("client: %s", line) },
+		Address: c.address(), Credentials: control.Credentials{Token: secret}, Dial: h.dial, Patience: 2 * time.Minute, Log: func(line string) { c.event("client: %s", line) },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -156,7 +159,7 @@ func (c *cluster) startMaster(clock time.Duration) {
 	h := c.net.host("master")
 	c.starts++
 	config := master.Config{Options: c.options, Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}
-	config.Registry = registry
+	config.Registry, config.Token = registry, secret
 	config.Data, config.Checkpoints, config.Log = c.dir, "memory:checkpoints", c.logger("master")
 	s, err := master.New(config)
 	if err != nil {
@@ -189,7 +192,7 @@ func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
 	w, err := worker.New(worker.Config{
 		Options:  worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
-		Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
+		Token: secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
 	})
 	if err != nil {
 		c.t.Errorf("a worker does not start: %v", err)

@@ -1,0 +1,3 @@
+package cluster_test
+
+import _ "github.com/superstep-go/superstep/internal/statefile/statetest" // the example's master keeps state
