@@ -59,7 +59,7 @@ func newChildren(a *app) (*children, error) {
 	return &children{app: a, binary: path, ended: make(chan *childError, maxUp), running: map[string]*child{}}, nil
 }
 
-// start starts a child under a name. first gets the first line of its standard output, unless it is nil.
+// start starts a child under a name. first, of one place, gets the first line of its standard output, in place of the log; or it is nil.
 func (c *children) start(name string, first chan<- string, args ...string) error {
 	args = append(args, "--"+inputFlag)
 	if c.app.quiet {
@@ -166,9 +166,10 @@ func (l *lines) flush() {
 }
 
 func (l *lines) emit(line string) {
-	if l.first != nil {
+	if l.first != nil { // a secret may be in it, which is not for the log
 		l.first <- line
 		l.first = nil
+		return
 	}
 	l.to.write.Lock()
 	defer l.to.write.Unlock()

@@ -264,7 +264,8 @@ func TestOperate(t *testing.T) {
 // TestStuckWorker: a worker whose command does not stop says so at /healthz, and why it ends to the master.
 func TestStuckWorker(t *testing.T) {
 	t.Parallel()
-	c := scripts.NewCluster(t, "own", 0)
+	_, prometheus := secrets(t)
+	c := scripts.NewCluster(t, "own", 0, "--metrics-token-file", prometheus)
 	must(t, c.StartWorker("w0", "--stop-timeout", "3s"))
 	pages := target(t, c.Address)
 	must(t, c.Start("job", "run", "stuck", "--master", c.Address, "--graph", "star:vertices=1", "--superstep-timeout", "10ms", "--workers", "1"))

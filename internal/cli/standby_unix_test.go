@@ -15,7 +15,9 @@ import (
 // TestStoppedMasterDoesNotAct stops the master that leads for longer than its lease, while a job runs: another one takes over, and when the first goes on it stands by. What it
 // was sent while it was stopped it does not do.
 func TestStoppedMasterDoesNotAct(t *testing.T) {
-	c := scripts.NewCluster(t, "own", 0, "--standby", "--checkpoints", filepath.Join(t.TempDir(), "kept"), "--lease", "500ms")
+	token, _ := secrets(t)
+	t.Setenv("SUPERSTEP_TOKEN_FILE", token)
+	c := scripts.NewCluster(t, "own", 0, "--token-file", token, "--standby", "--checkpoints", filepath.Join(t.TempDir(), "kept"), "--lease", "500ms")
 	first := c.Address
 	must(t, c.StartStandby("second"))
 	must(t, c.StartWorker("w1"))

@@ -265,7 +265,7 @@ func (u *upCommand) keep(ctx context.Context) error {
 		case name := <-again:
 			start := u.worker
 			if name == masterName {
-				start = func(string) error { return u.master(u.address, nil) }
+				start = func(string) error { return u.master(u.address, make(chan string, 1)) }
 			}
 			if err := start(name); err != nil {
 				return err

@@ -159,20 +159,24 @@ func (c *Processes) end(t *testing.T) {
 	}
 }
 
+// stateVariable says where a script's processes have their state.
+const stateVariable = "XDG_STATE_HOME="
+
 // connect calls the master.
 func (c *Processes) connect(do func(context.Context, control.ClusterClient) error) error {
-	var token control.Token
-	if i := slices.Index(c.Flags, "--token-file"); i >= 0 {
-		var err error
-		if token, err = control.ReadToken(filepath.Join(c.Dir, c.Flags[i+1])); err != nil {
-			return err
-		}
-	}
 	file := func(flag string) string {
-		if i := slices.Index(c.Flags, flag); i >= 0 {
-			return filepath.Join(c.Dir, c.Flags[i+1])
+		i := slices.Index(c.Flags, flag)
+		switch {
+		case i < 0:
+			return ""
+		case filepath.IsAbs(c.Flags[i+1]):
+			return c.Flags[i+1]
 		}
-		return ""
+		return filepath.Join(c.Dir, c.Flags[i+1])
+	}
+	token, err := control.ReadToken(file("--token-file"))
+	if err != nil {
+		return err
 	}
 	files, err := control.LoadTLS(nil, certs.Names{Cert: file("--tls-cert"), Key: file("--tls-key"), CA: file("--tls-ca")}, nil)
 	if err != nil {
@@ -180,6 +184,12 @@ func (c *Processes) connect(do func(context.Context, control.ClusterClient) erro
 	}
 	for _, address := range control.Addresses(c.Address) { // of which one leads
 		var conn *control.Connection
+		if i := slices.IndexFunc(c.Env, func(v string) bool { return strings.HasPrefix(v, stateVariable) }); i >= 0 && !token.Given() && files == nil {
+			_, port, _ := net.SplitHostPort(address)
+			if token, err = control.ReadToken(filepath.Join(c.Env[i][len(stateVariable):], "superstep/tokens/localhost-"+port)); err != nil {
+				return err
+			}
+		}
 		if conn, err = control.Connect(address, control.Credentials{Token: token, TLS: files}, nil); err != nil {
 			return err
 		}
@@ -230,13 +240,16 @@ func (c *Processes) Await(n int) error {
 	so := func() bool {
 		return c.connect(func(ctx context.Context, client control.ClusterClient) error {
 			r, err := client.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
+			if err != nil {
+				return err
+			}
 			attached = 0
 			for _, w := range r.Msg.GetWorkers() {
 				if w.Attached {
 					attached++
 				}
 			}
-			return err
+			return nil
 		}) == nil && attached == n
 	}
 	if !Soon(so) {

@@ -191,8 +191,8 @@ func (c *cluster) kill(p *process, loud bool) {
 func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
 	w, err := worker.New(worker.Config{
-		Options:  worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
-		Token: secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
+		Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
+		Token:   secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
 	})
 	if err != nil {
 		c.t.Errorf("a worker does not start: %v", err)
