@@ -72,6 +72,7 @@ func TestCores(t *testing.T) {
 
 // TestOnACluster runs the program on a master and two workers that this module starts.
 func TestOnACluster(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir()) // where the master keeps its token
 	ctx, stop := context.WithCancel(t.Context())
 	var daemons sync.WaitGroup
 	t.Cleanup(func() {

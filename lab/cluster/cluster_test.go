@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/control"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 // role is the environment variable that makes this binary a worker.

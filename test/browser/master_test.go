@@ -12,7 +12,7 @@ func TestAMaster(t *testing.T) {
 	url := superstep(t, t.TempDir(), "master", "--listen", "127.0.0.1:0")
 	b := open(t, url+"#/workers", 1280, 1120)
 	b.do(t, dark(false))
-	at := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/")
+	at, _, _ := strings.Cut(strings.TrimPrefix(url, "http://"), "/")
 	for _, name := range []string{"east", "west"} {
 		begin(t, t.TempDir(), "worker", "--master", at, "--name", name, "--threads", "1")
 	}

@@ -48,7 +48,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/`)
+var address = regexp.MustCompile(`http://127\.0\.0\.1:[0-9]+/(\?token=[0-9a-f]+)?`)
 
 // superstep runs the binary in a directory until it names the address of its page.
 func superstep(t *testing.T, dir string, args ...string) (url string) {
@@ -75,7 +75,7 @@ func begin(t *testing.T, dir string, args ...string) <-chan string {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cmd := exec.CommandContext(ctx, path, args...)
-	cmd.Dir = dir
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(filepath.Dir(path), "state"))
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 20 * time.Second
 	out, in := io.Pipe()
@@ -110,7 +110,7 @@ func serve(t *testing.T, l *web.Local, token control.Token) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return s.URL
+	return s.Link
 }
 
 // TestFromARunToThePicture runs a search in four partitions, sees it end on the page, and keeps pictures of it.
@@ -260,7 +260,7 @@ func TestLive(t *testing.T) {
 	}
 	defer s.Close()
 	chromium(t)
-	b := open(t, s.URL, 1280, 900)
+	b := open(t, s.Link, 1280, 900)
 	b.until(t, "five supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4"`)
 	steps(l, "long", 5, 30, 2)
 	b.until(t, "thirty", `document.querySelector("[role=slider]")?.ariaValueMax === "29"`)
@@ -296,7 +296,7 @@ func TestLive(t *testing.T) {
 		t.Skip("the port is taken:", err)
 	}
 	defer s.Close()
-	b.do(t, chromedp.Navigate(s.URL))
+	b.do(t, chromedp.Navigate(s.Link))
 	b.until(t, "three supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "2"`)
 }
 

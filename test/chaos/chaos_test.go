@@ -5,6 +5,7 @@
 package chaos_test
 
 import (
+	crand "crypto/rand"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -142,11 +143,14 @@ func newCluster(t *testing.T, n int) *cluster {
 			c.env = append(c.env, v)
 		}
 	}
-	c.env = append(c.env, "HOME="+dir, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	c.env = append(c.env, "HOME="+dir, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "SUPERSTEP_TOKEN_FILE="+filepath.Join(dir, "token"))
+	if err := os.WriteFile(filepath.Join(dir, "token"), []byte(crand.Text()+"\n"), 0o600); err != nil { // proxies have other addresses than the master
+		t.Fatal(err)
+	}
 	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
 	c.store = newPlace(t, filepath.Join(dir, "checkpoints"))
 	c.master = &process{cluster: c, name: "master", args: []string{
-		"master", "--listen", at, "--data", filepath.Join(dir, "data"), "--checkpoints", c.store.dir, "--checkpoint-every", "4",
+		"master", "--listen", at, "--token-file", filepath.Join(dir, "token"), "--data", filepath.Join(dir, "data"), "--checkpoints", c.store.dir, "--checkpoint-every", "4",
 	}}
 	between := func(listen, to string) *proxy {
 		p, err := newProxy(listen, to)

@@ -36,6 +36,7 @@ func TestMain(m *testing.M) {
 	if work, err = os.MkdirTemp("", "deploy"); err != nil {
 		panic(err)
 	}
+	_ = os.Setenv("XDG_STATE_HOME", filepath.Join(work, "state"))
 	code := m.Run()
 	_ = os.RemoveAll(work)
 	os.Exit(code)
@@ -205,8 +206,9 @@ func (c *cluster) run(args ...string) string {
 // startRun starts a run here that stays to be looked at, and returns where.
 func startRun(t testing.TB) string {
 	t.Helper()
-	at := freePort(t)
-	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--partitions", "2", "--http", at, "--http-linger")
+	at, token := freePort(t), filepath.Join(t.TempDir(), "token")
+	must(t, os.WriteFile(token, []byte(metricsToken), 0o600))
+	launch(t, nil, superstep(t), "run", "pagerank", "--graph", "kronecker:scale=10", "-p", "iterations=20", "--partitions", "2", "--http", at, "--http-token-file", token, "--http-linger")
 	until(t, "a run to end", func() bool {
 		_, text := page(t, "http://"+at+"/metrics")
 		return strings.Contains(text, "\nsuperstep_job_running{") && strings.Contains(text, `state="done"`)

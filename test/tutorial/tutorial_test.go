@@ -143,7 +143,7 @@ func run(t *testing.T, path string) {
 	}
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "SUPERSTEP_MASTER="+address, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
+	shell.Env = append(os.Environ(), "SUPERSTEP_MASTER="+address, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
 	shell.WaitDelay = 30 * time.Second
 	out, err := shell.CombinedOutput()
 	printed := strings.Split("\n"+string(out), "\n=== ")[1:]

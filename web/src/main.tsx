@@ -114,7 +114,7 @@ function Locked() {
   return (
     <form class="panel" onSubmit={submit}>
       <h2>A token is needed</h2>
-      <p>It is the first line of the file that superstep was given: by --http-token-file, a master by --token-file.</p>
+      <p>Open the link that superstep printed when it started, or enter the first line of the file that it was given: by --http-token-file, a master by --token-file.</p>
       <label>
         Token <input name="token" type="password" autocomplete="off" required />
       </label>{" "}
