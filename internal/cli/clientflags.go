@@ -42,7 +42,7 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 		master = defaultMaster
 	}
 	cmd.Flags().StringVar(&f.master, "master", master, "use the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas; $"+masterVariable+" sets the default")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token; $"+tokenVariable+" sets the default")
+	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token (default: that of this user's master at ADDR); $"+tokenVariable+" sets the default")
 	fromEnvironment(cmd.Flags(), "master", masterVariable)
 	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)
 	f.tls.define(cmd, true)

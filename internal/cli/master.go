@@ -51,10 +51,11 @@ func (a *app) master() *cobra.Command {
 		Long: `Lead a cluster: register workers, run jobs on them, and answer clients, all
 on one port.
 
-http://ADDR/ is a page that shows the cluster and its jobs, with an HTTP API. curl
-http://ADDR/debug/status prints the same in a few lines. /metrics is for Prometheus, and
-/metrics/targets lists the workers' metrics addresses. /healthz and /readyz are for process
-supervisors. An interrupt stops the master.`,
+Without --token-file and --tls-cert it serves this user on this machine: it makes a token, which
+workers and clients of the user find. The link that it prints opens a page that shows the cluster
+and its jobs, with an HTTP API. /debug/status has the same in a few lines. /metrics is for
+Prometheus, and /metrics/targets lists the workers' metrics addresses. All of them want the token;
+/healthz and /readyz, for process supervisors, do not. An interrupt stops the master.`,
 		Example: `  superstep master
   superstep master --listen 10.0.0.1:7700 --tls-cert master.pem --tls-key master-key.pem --tls-ca ca.pem --gossip-listen off
   superstep master --checkpoints /shared/checkpoints --stragglers off
@@ -67,7 +68,7 @@ supervisors. An interrupt stops the master.`,
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "listen at `ADDR`, HOST:PORT; port 0 is any free port")
 	cmd.Flags().StringVar(&m.data, "data", "", "store results, the queue and the catalog in `DIR`; the next master continues with them (default: a directory that is removed when the master ends)")
-	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that workers and clients must have")
+	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that workers and clients must have (default, without TLS: one of this user, for ADDR)")
 	m.tls.define(cmd, false)
 	insecureFlag(cmd.Flags(), &m.insecureToken)
 	cmd.Flags().StringVar(&m.audit, "audit-log", "", "append a line of JSON to `FILE` for each change by a user and for each refused call")

@@ -40,7 +40,7 @@ func (f *seeFlags) define(cmd *cobra.Command) {
 
 func (f *seeFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
 	cmd.Flags().StringVar(&f.http, "http", usual, help)
-	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "require the token in `FILE` to open the page; required if other machines can reach it")
+	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "require the token in `FILE` to open the page; required if other machines can reach it (default: a new one, which the printed link has)")
 	nothing(cmd, "http")
 }
 
