@@ -49,7 +49,7 @@ func startPrometheus(t *testing.T, c *cluster, run string) *prometheus {
 		}
 		config = strings.ReplaceAll(config, old, now)
 	}
-	config += fmt.Sprintf("  - job_name: superstep-run\n    static_configs: [{targets: [%q]}]\n", run)
+	config += fmt.Sprintf("  - job_name: superstep-run\n    authorization: {credentials_file: metrics-token}\n    static_configs: [{targets: [%q]}]\n", run)
 	must(t, os.WriteFile(dir+"/prometheus.yml", []byte(config), 0o600))
 	p := &prometheus{t, freePort(t)}
 	launch(t, nil, path, "--config.file="+dir+"/prometheus.yml", "--storage.tsdb.path="+filepath.Join(dir, "data"),
