@@ -36,9 +36,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Options say how a cluster is reached. The zero value is for one that this user started on this machine, and that runs the built-in programs.
+// Options say how a cluster is reached. The zero value is for one that this user started on this
+// machine, and that runs the built-in programs.
 type Options struct {
-	// TokenFile is the file with the cluster's token. By default it is that of the user's own master at the address.
+	// TokenFile is the file with the cluster's token. By default it is that of the user's own
+	// master at the address.
 	TokenFile string
 	// TLSCA is the file with the CA that the master's certificate is from, if the cluster has TLS. TLSCert and TLSKey are the files of this
 	// program's own certificate and its key; the token will do in their place.

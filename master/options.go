@@ -30,9 +30,11 @@ type Options struct {
 	Listen string
 	// Ready, if not nil, is called with the address where the master answers.
 	Ready func(address string)
-	// TokenFile has the token that workers and clients must know. By default, without TLS, it is a token of the user's own for Listen, which is an address of this
-	// machine: a file of the user's state directory, which workers and clients of that user read. Where others can reach the master there is TLS, or a token that is
-	// known to be insecure. The token of MetricsTokenFile opens /metrics and nothing else.
+	// TokenFile has the token that workers and clients must know. By default, without TLS, it is a
+	// token of the user's own for Listen, which is an address of this machine: a file of the user's
+	// state directory, which workers and clients of that user read. Where others can reach the
+	// master there is TLS, or a token that is known to be insecure. The token of MetricsTokenFile
+	// opens /metrics and nothing else.
 	TokenFile, MetricsTokenFile string
 	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
 	// are read again when they change. superstep ca makes such files.
@@ -104,7 +106,8 @@ const Retries = 2
 // it, and it may change in any version.
 type Config struct {
 	Options
-	// Token and MetricsToken are those of the files, if these were read. With neither Token nor TLS New makes a master that lets nobody in.
+	// Token and MetricsToken are those of the files, if these were read. With neither Token nor TLS
+	// New makes a master that lets nobody in.
 	Token, MetricsToken control.Token
 	// TLS has the certificates of the files, if these were read.
 	TLS *certs.Files

@@ -27,7 +27,8 @@ import (
 type Options struct {
 	// Master is where the master is, HOST:PORT, or where several are, parted by commas, of which one leads.
 	Master string
-	// TokenFile has the token of the cluster. By default, without TLS, it is that of the user's own master at Master, an address of this machine.
+	// TokenFile has the token of the cluster. By default, without TLS, it is that of the user's own
+	// master at Master, an address of this machine.
 	TokenFile string
 	// TLSCert, TLSKey and TLSCA are the files of this process's certificate, its key, and the CA that others' are from; all or none. They
 	// are read again when they change. superstep ca makes such files.

@@ -59,7 +59,8 @@ func newChildren(a *app) (*children, error) {
 	return &children{app: a, binary: path, ended: make(chan *childError, maxUp), running: map[string]*child{}}, nil
 }
 
-// start starts a child under a name. first, of one place, gets the first line of its standard output, in place of the log; or it is nil.
+// start starts a child under a name. first, of one place, gets the first line of its standard
+// output, in place of the log; or it is nil.
 func (c *children) start(name string, first chan<- string, args ...string) error {
 	args = append(args, "--"+inputFlag)
 	if c.app.quiet {

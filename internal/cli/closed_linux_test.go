@@ -20,8 +20,9 @@ import (
 	"github.com/superstep-go/superstep/test/scripts"
 )
 
-// TestAnotherUserGetsNothing: a cluster that was started without a flag for secrets serves its user. Another
-// one, who reaches all ports and has a state directory of another's, gets nothing from any of them.
+// TestAnotherUserGetsNothing: a cluster that was started without a flag for secrets serves its
+// user. Another one, who reaches all ports and has a state directory of another's, gets nothing
+// from any of them.
 func TestAnotherUserGetsNothing(t *testing.T) {
 	t.Run("up", func(t *testing.T) {
 		p, address, _ := scripts.StartUp(t, "superstep", "--data-root", t.TempDir())

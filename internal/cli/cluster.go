@@ -91,7 +91,9 @@ func (f *gossipFlags) check() error {
 }
 
 // group begins to gossip, or returns nil.
-func (f *gossipFlags) group(self membership.Member, token control.Token, master string) (membership.Group, error) {
+func (f *gossipFlags) group(
+	self membership.Member, token control.Token, master string,
+) (membership.Group, error) {
 	if f.listen == "off" {
 		return nil, nil
 	}
@@ -111,8 +113,8 @@ func (f *gossipFlags) group(self membership.Member, token control.Token, master 
 	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
 }
 
-// gossipKey is the key where none is given: that of the token. With TLS alone it is, on this machine, that of the token that the
-// user's master would have without TLS.
+// gossipKey is the key where none is given: that of the token. With TLS alone it is, on this
+// machine, that of the token that the user's master would have without TLS.
 func gossipKey(listen string, token control.Token, master string) ([]byte, error) {
 	if !token.Given() {
 		_, port, err := net.SplitHostPort(master)

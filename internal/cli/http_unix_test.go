@@ -19,8 +19,8 @@ import (
 
 var address = regexp.MustCompile(`(http://127\.0\.0\.1:[0-9]+/)(\?token=[0-9a-f]{64})?`)
 
-// saysAddress waits for a line with some text and an address, which it returns, and a client that has
-// opened the link, which was the only one with a token.
+// saysAddress waits for a line with some text and an address, which it returns, and a client that
+// has opened the link, which was the only one with a token.
 func (c *interrupted) saysAddress(lines *bufio.Reader, text string) (string, *http.Client) {
 	c.t.Helper()
 	jar, err := cookiejar.New(nil)

@@ -68,7 +68,8 @@ Prometheus, and /metrics/targets lists the workers' metrics addresses. All of th
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringVar(&m.listen, "listen", defaultMaster, "listen at `ADDR`, HOST:PORT; port 0 is any free port")
 	cmd.Flags().StringVar(&m.data, "data", "", "store results, the queue and the catalog in `DIR`; the next master continues with them (default: a directory that is removed when the master ends)")
-	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that workers and clients must have (default, without TLS: one of this user, for ADDR)")
+	cmd.Flags().StringVar(&m.tokenFile, "token-file", "", "the `FILE` with the token that workers and clients must have "+
+		"(default, without TLS: one of this user, for ADDR)")
 	m.tls.define(cmd, false)
 	insecureFlag(cmd.Flags(), &m.insecureToken)
 	cmd.Flags().StringVar(&m.audit, "audit-log", "", "append a line of JSON to `FILE` for each change by a user and for each refused call")
@@ -160,7 +161,8 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
-			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token))
+			page := web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token)
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, page)
 		},
 	}, Token: who.Token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}

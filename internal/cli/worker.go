@@ -159,7 +159,8 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		Token: who.Token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
 		Secrets: []string{w.metrics.tokenFile, w.gossip.key},
 	}
-	group, err := w.gossip.group(membership.Member{Name: w.name, Role: membership.Worker}, who.Token, first)
+	self := membership.Member{Name: w.name, Role: membership.Worker}
+	group, err := w.gossip.group(self, who.Token, first)
 	if err != nil {
 		return err
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/superstep-go/superstep/internal/statefile"
 )
 
-// Credentials are what a process shows to others and knows others by. Nobody may speak to who has none; who has none calls a master
-// of this machine with the token of the user's own.
+// Credentials are what a process shows to others and knows others by. Nobody may speak to who has
+// none; who has none calls a master of this machine with the token of the user's own.
 type Credentials struct {
 	Token Token
 	// TLS has the certificates; nil is no TLS.
@@ -83,8 +83,8 @@ func (t Token) String() string {
 // GoString is String, for %#v.
 func (t Token) GoString() string { return t.String() }
 
-// Allows reports whether the headers of a request carry the token, or a proof of it. How long it takes does not depend on how much of it
-// is right.
+// Allows reports whether the headers of a request carry the token, or a proof of it. How long it
+// takes does not depend on how much of it is right.
 func (t Token) Allows(h http.Header) bool {
 	if !t.Given() {
 		return false
@@ -115,7 +115,7 @@ func (s *signer) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc {
 		}
 		s.sign(request.Header())
 		answer, err := next(ctx, request)
-		if last && connect.CodeOf(err) == connect.CodeUnauthenticated { // another master may answer there since
+		if last && connect.CodeOf(err) == connect.CodeUnauthenticated { // of another master, maybe
 			if err := s.prove(ctx); err != nil {
 				return nil, err
 			}

@@ -14,8 +14,8 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 )
 
-// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both. docs/operating.md has the table. The zero
-// value lets nobody in.
+// Gate decides who may what at a port that speaks HTTP: by certificates, a token, or both.
+// docs/operating.md has the table. The zero value lets nobody in.
 type Gate struct {
 	Credentials
 	// Metrics is a token that opens what is for metrics alone.
@@ -204,16 +204,17 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 	})
 }
 
-var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or localhost (--token-file allows others)")
+var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or localhost " +
+	"(--token-file allows others)")
 
-// AtHome refuses what a browser may have been led into, where the token was not given: requests to names that are not this
-// machine's, which another site's name can be made to lead here by (DNS rebinding). Calls of workers and clients have no origin,
-// and health is no secret.
+// AtHome refuses what a browser may have been led into, where the token was not given: requests to
+// names that are not this machine's, which another site's name can be made to lead here by (DNS
+// rebinding). Calls of workers and clients have no origin, and health is no secret.
 func (g *Gate) AtHome(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		health := r.URL.Path == "/healthz" || r.URL.Path == "/readyz"
-		led := !strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") || r.Header.Get("Origin") != ""
-		if led && !health && g.Token.Own() && !Local(r.Host) {
+		call := strings.HasPrefix(r.URL.Path, "/superstep.control.v1.") && r.Header.Get("Origin") == ""
+		if !call && !health && g.Token.Own() && !Local(r.Host) {
 			g.refuse(r.RemoteAddr, errHost)
 			Deny(w, http.StatusForbidden, errHost.Error())
 			return
@@ -234,7 +235,8 @@ func StatusOf(err error) int {
 const refusedHeader = "Superstep-Refused"
 
 // NoToken tells who asks with a browser, or curl, how to get in.
-const NoToken = `a token is missing or wrong: open the link that superstep printed, or curl -H "Authorization: Bearer $(cat FILE)"`
+const NoToken = `a token is missing or wrong: open the link that superstep printed, ` +
+	`or curl -H "Authorization: Bearer $(cat FILE)"`
 
 // PageText words for who asks with curl why a request was refused.
 func PageText(err error) string {

@@ -138,7 +138,8 @@ func (c *Connection) Address() string { return c.address }
 func Addresses(text string) []string {
 	all := strings.Split(text, ",")
 	for i, address := range all {
-		all[i] = strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(address), "http://"), "https://")
+		address = strings.TrimPrefix(strings.TrimSpace(address), "http://")
+		all[i] = strings.TrimPrefix(address, "https://")
 	}
 	return all
 }

@@ -24,7 +24,8 @@ import (
 // ownSize is how many random bytes such a token has.
 const ownSize = 32
 
-// ownFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach it.
+// ownFile returns where the token of the master at HOST:PORT is kept; nowhere if others can reach
+// it.
 func ownFile(address string) (string, error) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil || !Loopback(address) {
@@ -34,16 +35,18 @@ func ownFile(address string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("found the port %q, expected a number", text)
 	}
-	if ip := net.ParseIP(host); host == "localhost" || ip.Equal(net.IPv6loopback) || ip.Equal(net.IPv4(127, 0, 0, 1)) {
-		host = "localhost"
-	} else {
+	if ip := net.ParseIP(host); ip != nil {
 		host = ip.String()
+	}
+	if host == "127.0.0.1" || host == "::1" {
+		host = "localhost"
 	}
 	dir, err := statefile.PrivateDir("tokens")
 	return filepath.Join(dir, fmt.Sprintf("%s-%d", host, port)), err
 }
 
-// ownToken reads the token of the user's master at an address with read, [statefile.Key] or [statefile.ReadKey].
+// ownToken reads the token of the user's master at an address with read, [statefile.Key] or
+// [statefile.ReadKey].
 func ownToken(address string, read func(file string, size int) ([]byte, error)) (Token, error) {
 	file, err := ownFile(address)
 	if err != nil || file == "" {
@@ -65,8 +68,9 @@ func findToken(address string) (Token, error) {
 	return t, err
 }
 
-// Complete gives a master at an address, or a worker of it, that has neither token nor TLS the token
-// of its user. It makes the token if there is none. If others can reach the address, that is an error.
+// Complete gives a master at an address, or a worker of it, that has neither token nor TLS the
+// token of its user. It makes the token if there is none. If others can reach the address, that is
+// an error.
 func (c *Credentials) Complete(address string) (err error) {
 	if c.Token.Given() || c.TLS != nil {
 		return nil
@@ -75,7 +79,8 @@ func (c *Credentials) Complete(address string) (err error) {
 		return fmt.Errorf("the token for %s: %w; --token-file names another", address, err)
 	}
 	if !c.Token.Given() {
-		return fmt.Errorf("others reach the master's address %q: give --token-file, or --tls-cert, --tls-key and --tls-ca", address)
+		return fmt.Errorf("others reach the master's address %q: give --token-file, or --tls-cert, "+
+			"--tls-key and --tls-ca", address)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"connectrpc.com/connect"
 )
 
-// TestOwnTokens: a master without secrets makes a token that only its user can read; whoever looks for the
-// address in another form finds the same, and there is another for another address.
+// TestOwnTokens: a master without secrets makes a token that only its user can read; whoever looks
+// for the address in another form finds the same, and there is another for another address.
 func TestOwnTokens(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)
@@ -105,8 +105,8 @@ func check(t *testing.T, err error) {
 	}
 }
 
-// TestCallsFindTheTokenOfTheUser: a connection without secrets calls the user's own master, which another
-// user's does not reach; and whoever sits at a master's port learns no token.
+// TestCallsFindTheTokenOfTheUser: a connection without secrets calls the user's own master, which
+// another user's does not reach; and whoever sits at a master's port learns no token.
 func TestCallsFindTheTokenOfTheUser(t *testing.T) {
 	state := t.TempDir()
 	t.Setenv("XDG_STATE_HOME", state)

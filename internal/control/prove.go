@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -19,8 +20,9 @@ import (
 	"connectrpc.com/connect"
 )
 
-// Something else may answer where a master is looked for, so workers and clients prove to know the token, and have it proved
-// to them, before anything else is said. The token itself does not travel:
+// Something else may answer where a master is looked for, so workers and clients prove to know the
+// token, and have it proved to them, before anything else is said. The token itself does not
+// travel:
 //
 //	caller                                                        master
 //	GET ChallengePath                                  ->
@@ -29,9 +31,10 @@ import (
 //	  nonce 32, challenge 72, HMAC("worker") 32        ->
 //	                                                   <-  HMAC("master") 32
 //
-// all in hexadecimal digits, the HMACs with the token over nonce and challenge. A challenge is 32 random bytes, when it was
-// made, and an HMAC of these with a key of the master's process, which so need not remember any. Calls, and a worker's
-// session's beginning, carry the same Authorization, for as long as a challenge holds.
+// all in hexadecimal digits, the HMACs with the token over nonce and challenge. A challenge is 32
+// random bytes, when it was made, and an HMAC of these with a key of the master's process, which so
+// need not remember any. Calls, and a worker's session's beginning, carry the same Authorization,
+// for as long as a challenge holds.
 const (
 	ChallengePath = "/superstep.control.v1.Challenge"
 	proofPrefix   = "Proof "
@@ -136,8 +139,8 @@ func (c *credential) sign(h http.Header) {
 // errUnproved is of what answers and does not know the token.
 var errUnproved = errors.New("what answers does not know the cluster's token: it is not its master")
 
-// prove proves to the master that this process knows the token, and has it prove as much. Without a token there is nothing to
-// prove, and with TLS the master has proved already who it is.
+// prove proves to the master that this process knows the token, and has it prove as much. Without a
+// token there is nothing to prove, and with TLS the master has proved already who it is.
 func (c *Connection) prove(ctx context.Context) error {
 	c.renew()
 	token := c.who.Token
@@ -159,7 +162,7 @@ func (c *Connection) prove(ctx context.Context) error {
 	}
 	nonce := make([]byte, nonceSize)
 	_, _ = rand.Read(nonce)
-	proof := append(append(append([]byte(nil), nonce...), challenge...), token.proof("worker", nonce, challenge)...)
+	proof := slices.Concat(nonce, challenge, token.proof("worker", nonce, challenge))
 	header := proofPrefix + hex.EncodeToString(proof)
 	answer, err := c.challenged(ctx, header, sha256.Size)
 	if err != nil {
@@ -174,7 +177,8 @@ func (c *Connection) prove(ctx context.Context) error {
 	return nil
 }
 
-// proveAgain is prove if the last proof will not hold for much longer. It reports whether that is still used.
+// proveAgain is prove if the last proof will not hold for much longer. It reports whether that is
+// still used.
 func (c *Connection) proveAgain(ctx context.Context) (last bool, err error) {
 	if last := c.proved.Load(); last == nil || time.Since(*last) >= challengeHolds/2 {
 		return false, c.prove(ctx)
@@ -223,10 +227,13 @@ func (c *Connection) challenged(ctx context.Context, header string, size int) ([
 	case http.StatusOK:
 	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		var said struct{ Error string } // as Deny says it
-		if json.NewDecoder(io.LimitReader(answer.Body, maxReason)).Decode(&said) != nil || said.Error == "" {
-			return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("a challenge was answered %q", answer.Status))
+		_ = json.NewDecoder(io.LimitReader(answer.Body, maxReason)).Decode(&said)
+		if said.Error == "" {
+			said.Error = fmt.Sprintf("a challenge was answered %q", answer.Status)
+			return nil, connect.NewError(connect.CodeUnavailable, errors.New(said.Error))
 		}
-		return nil, connect.NewWireError(connect.CodeUnavailable, errors.New(Text(said.Error, MaxText)))
+		err := errors.New(Text(said.Error, MaxText))
+		return nil, connect.NewWireError(connect.CodeUnavailable, err)
 	case http.StatusUnauthorized, http.StatusForbidden:
 		return nil, refusedBy(answer)
 	default:

@@ -42,7 +42,8 @@ func proving(t *testing.T, token Token) (address string, refused *int, seen func
 	}
 }
 
-// TestProve: a caller and a master that know the same token find that out, and the calls are let in, without the token.
+// TestProve: a caller and a master that know the same token find that out, and the calls are let
+// in, without the token.
 func TestProve(t *testing.T) {
 	address, refused, seen := proving(t, rightToken)
 	worker := func(token Token) *Connection {

@@ -19,8 +19,9 @@ import (
 // ErrLocked is that another process has a lock.
 var ErrLocked = errors.New("another process has it locked")
 
-// UserDir returns the user's own directory for such files: superstep in $XDG_STATE_HOME, or in ~/.local/state, or where there is no
-// home in the temporary directory. It makes it, and refuses one that others own or can write to.
+// UserDir returns the user's own directory for such files: superstep in $XDG_STATE_HOME, or in
+// ~/.local/state, or where there is no home in the temporary directory. It makes it, and refuses
+// one that others own or can write to.
 func UserDir() (string, error) {
 	dir, err := stateDir()
 	if err == nil {
@@ -48,7 +49,8 @@ func stateDir() (string, error) {
 	return filepath.Join(home, ".local", "state"), err
 }
 
-// PrivateDir returns a directory in UserDir that only the user can open. It makes it, and refuses another.
+// PrivateDir returns a directory in UserDir that only the user can open. It makes it, and refuses
+// another.
 func PrivateDir(name string) (string, error) {
 	dir, err := UserDir()
 	if err != nil {
@@ -142,8 +144,8 @@ func Next(path string) (uint64, error) {
 	return n, err
 }
 
-// Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is not there. A file that others
-// own or can read is refused, and so is a link.
+// Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is
+// not there. A file that others own or can read is refused, and so is a link.
 func Key(path string, size int) ([]byte, error) {
 	var key []byte
 	err := locked(path, func() (err error) {
@@ -186,7 +188,8 @@ func ReadKey(path string, size int) ([]byte, error) {
 	}
 	key, err := hex.DecodeString(strings.TrimSpace(string(data)))
 	if err != nil || len(key) != size {
-		return nil, fmt.Errorf("%s: expected %d hexadecimal digits: remove it, and another is made", path, 2*size)
+		return nil, fmt.Errorf("%s: expected %d hexadecimal digits: remove it, and another is made",
+			path, 2*size)
 	}
 	return key, nil
 }

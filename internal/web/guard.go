@@ -41,8 +41,9 @@ var (
 	errOrigin = &refusal{http.StatusForbidden, "the request is another site's"}
 )
 
-// check returns the request with who makes it, or why it is refused. Files are no secret, and need no token: the page must be there to ask for it.
-// Of names of others that lead here (DNS rebinding) the gate's AtHome takes care.
+// check returns the request with who makes it, or why it is refused. Files are no secret, and need
+// no token: the page must be there to ask for it. Of names of others that lead here (DNS rebinding)
+// the gate's AtHome takes care.
 func (s *Site) check(r *http.Request) (*http.Request, error) {
 	if !strings.HasPrefix(r.URL.Path, apiPrefix) && r.URL.Path != metricsPath {
 		return r, nil
@@ -164,10 +165,7 @@ func (s *Site) knows(text string) bool {
 
 // begin gives a session.
 func (s *Site) begin(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, &http.Cookie{
-		Name: cookieName(r), Value: s.sessions.add(), Path: "/", MaxAge: int(sessionTime.Seconds()), HttpOnly: true,
-		Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
-	})
+	setCookie(w, r, s.sessions.add(), int(sessionTime.Seconds()))
 }
 
 // cookieName has the port of the address that the browser has: a host's ports share their cookies.
@@ -178,7 +176,8 @@ func cookieName(r *http.Request) string {
 	return cookiePrefix
 }
 
-// open gives a session for the token in the printed link, and leads to the page, so that the browser's history has no token.
+// open gives a session for the token in the printed link, and leads to the page, so that the
+// browser's history has no token.
 func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Cache-Control", "no-store")
 	if !s.knows(r.URL.Query().Get(tokenKey)) {
@@ -192,6 +191,14 @@ func (s *Site) open(w http.ResponseWriter, r *http.Request) {
 // leave ends a session.
 func (s *Site) leave(w http.ResponseWriter, r *http.Request) {
 	s.sessions.drop(r)
-	http.SetCookie(w, &http.Cookie{Name: cookieName(r), Path: "/", MaxAge: -1, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+	setCookie(w, r, "", -1)
 	reply(w, r, http.StatusOK, struct{}{})
+}
+
+// setCookie sets a session's cookie, which no script reads and no other site sends.
+func setCookie(w http.ResponseWriter, r *http.Request, id string, seconds int) {
+	http.SetCookie(w, &http.Cookie{
+		Name: cookieName(r), Value: id, Path: "/", MaxAge: seconds,
+		HttpOnly: true, Secure: r.TLS != nil, SameSite: http.SameSiteStrictMode,
+	})
 }

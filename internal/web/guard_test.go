@@ -107,9 +107,9 @@ func TestOtherNamesAreRefused(t *testing.T) {
 	http.DefaultClient.CloseIdleConnections()
 }
 
-// TestTheLinkOpensThePage: a run without a token makes one, which the link has; it becomes a cookie of this
-// port that no script reads, and the address is clean. Without it nobody sees the run. A token that was
-// given is not shown.
+// TestTheLinkOpensThePage: a run without a token makes one, which the link has; it becomes a cookie
+// of this port that no script reads, and the address is clean. Without it nobody sees the run. A
+// token that was given is not shown.
 func TestTheLinkOpensThePage(t *testing.T) {
 	s, err := Start("127.0.0.1:0", control.Token{}, source(t), http.NotFoundHandler())
 	check(t, err)

@@ -43,7 +43,8 @@ func Start(address string, token control.Token, source Source, metrics http.Hand
 	s := &Server{URL: URL(address, l.Addr(), false), closing: make(chan struct{}), done: make(chan struct{})}
 	s.Link = Link(s.URL, who.Token)
 	gate := &control.Gate{Credentials: who}
-	s.server = control.NewHTTPServer(gate.AtHome(New(source, Options{Gate: gate, Metrics: metrics, Closing: s.closing})), context.Background())
+	site := New(source, Options{Gate: gate, Metrics: metrics, Closing: s.closing})
+	s.server = control.NewHTTPServer(gate.AtHome(site), context.Background())
 	s.server.ErrorLog = quiet
 	go func() {
 		defer close(s.done)
@@ -66,8 +67,8 @@ func URL(asked string, got net.Addr, secure bool) string {
 	return scheme + "://" + net.JoinHostPort(host, port) + "/"
 }
 
-// Link is what opens the page at an address: with the token in it if that was made for this machine alone. One that was given
-// is not shown: who has it can type it.
+// Link is what opens the page at an address: with the token in it if that was made for this machine
+// alone. One that was given is not shown: who has it can type it.
 func Link(url string, token control.Token) string {
 	if !token.Own() {
 		return url
