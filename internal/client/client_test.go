@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/control"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -25,6 +25,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/certs"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 )
 
 // authority is a CA in a directory.

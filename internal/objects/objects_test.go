@@ -13,6 +13,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/control"
+	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
