@@ -217,7 +217,7 @@ func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []bac
 				return nil
 			}
 		}
-		if data.Id, err = r.conn.client.SendColumn(ctx, func(w io.Writer) error { return write(ctx, w) }); err != nil {
+		if err = r.conn.client.SendColumn(ctx, data, func(w io.Writer) error { return write(ctx, w) }); err != nil {
 			return err
 		}
 		spec.ColumnData[in.Column.Name] = data

@@ -176,6 +176,9 @@ func (s *Server) find(id string) (*job, error) {
 	if j := s.cluster.jobs[id]; j != nil {
 		return j, nil
 	}
+	if err := s.results.retention.damage(id); err != nil {
+		return nil, s.damaged(id, err)
+	}
 	return nil, noJob(id)
 }
 
@@ -253,44 +256,6 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 
 // watchPace is how long what happens to a job waits for more, to be told together.
 const watchPace = 20 * time.Millisecond
-
-// GetResult streams what a job computed.
-func (s *Server) GetResult(ctx context.Context, r *connect.Request[control.GetResultRequest], stream *connect.ServerStream[control.ResultChunk]) error {
-	return s.Result(ctx, r.Msg.Id, r.Msg.Offset, func(data []byte) error { return stream.Send(&control.ResultChunk{Data: data}) })
-}
-
-// Result passes on what a job computed, from a byte on.
-func (s *Server) Result(ctx context.Context, id string, offset uint64, each func(data []byte) error) error {
-	if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	j, err := s.find(id)
-	state, spec, owner, size := control.JobState_JOB_STATE_DONE, (*control.JobSpec)(nil), "", int64(-1)
-	if err == nil {
-		state, spec, owner, size = j.state, j.spec, j.owner, int64(s.describe(j).ResultBytes)
-	}
-	s.mu.Unlock()
-	if e := s.earlier(id); e != nil {
-		spec, err = e.Spec, nil
-	}
-	switch {
-	case err != nil:
-		return err
-	case state != control.JobState_JOB_STATE_DONE:
-		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("job %s is %s: it has no result", id, state.Word()))
-	case spec.Graph500 != nil:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s has a report rather than values of vertices: superstep watch %s prints it", id, id))
-	case !spec.KeepResult:
-		return connect.NewError(connect.CodeNotFound, fmt.Errorf("job %s was not asked to keep its result", id))
-	}
-	done, err := s.openResult(ctx, id, owner, size)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return s.results.read(id, orderOf(spec), offset, each)
-}
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
 func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {

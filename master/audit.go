@@ -1,6 +1,8 @@
 package master
 
 import (
+	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -12,18 +14,22 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
-// audit writes down who has changed what, a line of JSON each. The nil value writes nothing.
+// audit writes down who has changed what, a line of JSON each, with its number and its checksum: a
+// line that is changed or missing is found. The nil value writes nothing.
 type audit struct {
 	now    func() time.Time
 	failed func(error)
 	mu     sync.Mutex
 	file   *os.File
+	lines  uint64 // the number of the last line
 }
 
 // entry is a line of the audit log.
 type entry struct {
+	Line    uint64    `json:"line"`
 	Time    time.Time `json:"time"`
 	Who     string    `json:"who,omitempty"` // the certificate's name; token, browser or anyone
 	Roles   string    `json:"roles,omitempty"`
@@ -39,16 +45,47 @@ type entry struct {
 	Outcome string    `json:"outcome"`        // done, or why not
 }
 
-// openAudit opens the log to append to it; without a name there is none.
-func openAudit(path string, now func() time.Time, failed func(error)) (*audit, error) {
+// openAudit opens the log to append to it, and warns of damage that is in it; without a name there is
+// none.
+func openAudit(path string, now func() time.Time, failed func(error), warn func(error)) (*audit, error) {
 	if path == "" {
 		return nil, nil
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("the audit log: %w", err)
 	}
-	return &audit{now: now, failed: failed, file: f}, nil
+	a := &audit{now: now, failed: failed, file: f}
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		a.verify(func(line int, err error) { warn(fmt.Errorf("%s:%d: %w", path, line, err)) })
+	}
+	return a, nil
+}
+
+// verify reads the log, tells of the first line that is damaged or follows one that is missing, and
+// notes the checksum of the last.
+func (a *audit) verify(damaged func(line int, err error)) {
+	in, told := bufio.NewReader(a.file), false
+	for n := 1; ; n++ {
+		line, err := in.ReadBytes('\n')
+		if len(line) == 0 {
+			return
+		}
+		var e entry
+		damage := store.Unseal(bytes.TrimSuffix(line, []byte("\n")))
+		if damage == nil && (json.Unmarshal(line, &e) != nil || n > 1 && e.Line != a.lines+1) {
+			damage = fmt.Errorf("found line %d after line %d: %w", e.Line, a.lines, store.ErrDamaged)
+		}
+		if damage != nil && !told {
+			told = true
+			damaged(n, damage)
+		}
+		a.lines = max(e.Line, a.lines+1)
+		if err != nil { // it has no end
+			_, _ = a.file.WriteString("\n") // so that the next line is whole
+			return
+		}
+	}
 }
 
 // add writes a line about what the caller of a request did.
@@ -72,12 +109,14 @@ func (a *audit) write(e entry) {
 	for _, text := range []*string{&e.Job, &e.Graph, &e.Source, &e.Place, &e.Program, &e.Worker} { // as the caller has them
 		*text = escape.Text(*text, maxReason)
 	}
+	a.mu.Lock()
+	e.Line = a.lines + 1
 	line, err := json.Marshal(e)
 	if err == nil {
-		a.mu.Lock()
-		_, err = a.file.Write(append(line, '\n'))
-		a.mu.Unlock()
+		a.lines++
+		_, err = a.file.Write(append(store.Seal(line), '\n'))
 	}
+	a.mu.Unlock()
 	if err != nil {
 		a.failed(err)
 	}

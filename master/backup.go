@@ -2,6 +2,7 @@ package master
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,25 +39,47 @@ const restoringFile = "restoring"
 // backedUp are the files of an archive.
 var backedUp = regexp.MustCompile(`^(state\.db|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
 
-// archive writes a backup of a database's copy and of what is in the directory of results.
-func archive(w io.Writer, h backup.Header, state string, results *os.Root, jobs, columns []string) error {
+// archive writes a backup of a database's copy and of what is in the directory of results. Results
+// and columns that are damaged are left out, and the header lists them.
+func archive(w io.Writer, h *backup.Header, state string, r *results, jobs, columns []string) error {
+	all, err := readAll(state)
+	var saved saved
+	for _, record := range all {
+		err = cmp.Or(err, saved.take(record.bucket, record.key, record.data))
+	}
+	if err != nil {
+		return err
+	}
+	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
+	about, sent := map[string]*control.Job{}, map[string]*control.Sum{}
+	for _, j := range saved.jobs {
+		about[j.Job.Id] = j.Job
+		for _, data := range j.Job.Spec.ColumnData {
+			sent[data.GetId()] = data.GetSum()
+		}
+	}
 	var names []string
 	for _, id := range jobs {
-		entries, err := fs.ReadDir(results.FS(), id)
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if name := path.Join(id, e.Name()); e.Type().IsRegular() && backedUp.MatchString(path.Join(resultsName, name)) {
-				names = append(names, name)
-			}
+		switch whole, err := r.whole(id, about[id]); {
+		case err != nil:
+			h.Damaged = append(h.Damaged, fmt.Sprintf("the result of job %s: %v", id, err))
+		case whole != nil:
+			h.Results++
+			names = append(names, whole...)
 		}
 	}
 	for _, id := range columns {
-		names = append(names, path.Join(columnsName, id))
+		name := path.Join(columnsName, id)
+		if sent[id] != nil { // else no job waits for it
+			if err := r.checkFile(name, sent[id]); err != nil {
+				h.Damaged = append(h.Damaged, err.Error())
+				continue
+			}
+		}
+		h.Columns++
+		names = append(names, name)
 	}
-	h.Results, h.Columns = len(jobs), len(columns)
-	to, err := backup.NewWriter(w, h)
+	to, err := backup.NewWriter(w, *h)
 	if err != nil {
 		return err
 	}
@@ -68,7 +91,7 @@ func archive(w io.Writer, h backup.Header, state string, results *os.Root, jobs,
 		return err
 	}
 	for _, name := range names {
-		f, err := results.Open(name)
+		f, err := r.root.Open(name)
 		if err != nil {
 			return err
 		}
@@ -77,6 +100,33 @@ func archive(w io.Writer, h backup.Header, state string, results *os.Root, jobs,
 		}
 	}
 	return to.Close()
+}
+
+// whole returns the files of a job's result, each as it was written; none if the job is not done. It
+// is nil if the database does not know it.
+func (r *results) whole(id string, j *control.Job) (names []string, err error) {
+	k := r.inspect(id)
+	if k.damage != nil {
+		return nil, k.damage
+	}
+	if j == nil {
+		j = k.job
+	}
+	switch {
+	case j.GetState() != control.JobState_JOB_STATE_DONE:
+		return nil, nil
+	case len(j.ResultParts) == 0:
+		return nil, errUnsummed
+	case k.job != nil:
+		names = append(names, path.Join(id, manifestName))
+	}
+	for i, sum := range j.GetResultParts() {
+		if err := r.checkFile(partName(id, i), sum); err != nil {
+			return nil, err
+		}
+		names = append(names, partName(id, i))
+	}
+	return names, nil
 }
 
 func addFile(to *backup.Writer, name string, f *os.File) error {
@@ -88,13 +138,9 @@ func addFile(to *backup.Writer, name string, f *os.File) error {
 	return to.Add(name, info.Size(), f)
 }
 
-// copyTo copies the database as it is now, and returns how many records it has.
-func (d *database) copyTo(file string) (jobs, graphs int, err error) {
-	err = d.db.View(func(tx *bbolt.Tx) error {
-		jobs, graphs = tx.Bucket(jobBucket).Stats().KeyN, tx.Bucket(graphBucket).Stats().KeyN
-		return tx.CopyFile(file, 0o600)
-	})
-	return jobs, graphs, err
+// copyTo copies the database as it is now.
+func (d *database) copyTo(file string) error {
+	return d.db.View(func(tx *bbolt.Tx) error { return tx.CopyFile(file, 0o600) })
 }
 
 // Backup streams what is on the disk, as it is now.
@@ -131,9 +177,8 @@ func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	defer release()
 	file := filepath.Join(s.options.Data, copyFile)
 	defer os.Remove(file)
-	h := backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
-	var err error
-	if h.Jobs, h.Graphs, err = s.database.copyTo(file); err != nil {
+	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
+	if err := s.database.copyTo(file); err != nil {
 		return err
 	}
 	jobs, done := s.results.retention.readAll() // after it: a job that is done there has its result
@@ -141,7 +186,7 @@ func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return archive(w, h, file, s.results.root, jobs, columns)
+	return archive(w, h, file, s.results, jobs, columns)
 }
 
 // Backup writes a backup of Data, which no master may use.
@@ -161,44 +206,31 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 		return nil, err
 	}
 	state := filepath.Join(o.Data, databaseFile)
-	all, err := readAll(state)
-	if err != nil {
-		return nil, fmt.Errorf("data: %s: %w", state, err)
-	}
 	text, err := statefile.ReadSmall(filepath.Join(o.Data, runsFile))
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	h := backup.Header{Created: time.Now().UTC(), Version: o.Version}
+	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
 	if h.Run, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
 		return nil, fmt.Errorf("data: %s: found %.40q, expected a number", runsFile, text)
 	}
-	for _, r := range all {
-		if string(r.bucket) == string(jobBucket) {
-			h.Jobs++
-		} else {
-			h.Graphs++
-		}
-	}
-	dir := filepath.Join(o.Data, resultsName)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	root, err := os.OpenRoot(dir)
+	r, err := newResults(o.Data, nil)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	defer root.Close()
-	jobs, err := namesIn(root, ".", jobName)
+	defer r.close()
+	jobs, err := namesIn(r.root, ".", jobName)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	columns, err := namesIn(root, columnsName, columnID)
+	columns, err := namesIn(r.root, columnsName, columnID)
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	h.Results, h.Columns = len(jobs), len(columns)
-	return &h, archive(w, h, state, root, jobs, columns)
+	if err := archive(w, h, state, r, jobs, columns); err != nil {
+		return nil, fmt.Errorf("data: %s: %w", o.Data, err)
+	}
+	return h, nil
 }
 
 // namesIn lists what is in a directory; one that is not there has nothing.

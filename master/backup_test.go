@@ -54,9 +54,11 @@ func TestBackupOfARunningMaster(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	column := sentAs(id, "1 2 3\n")
+	column.File = "b.txt"
 	submit := func(s *Server) (*connect.Response[control.Job], error) {
 		return s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "key", Spec: &control.JobSpec{
-			Program: "cg", Source: &control.GraphSource{Input: "path:vertices=3"}, ColumnData: map[string]*control.ColumnData{"b": {Id: id, File: "b.txt"}},
+			Program: "cg", Source: &control.GraphSource{Input: "path:vertices=3"}, ColumnData: map[string]*control.ColumnData{"b": column},
 		}}))
 	}
 	job, err := submit(s)
@@ -90,7 +92,7 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	if err != nil || again.Msg.Id != job.Msg.Id {
 		t.Errorf("submitted again: found %v (%v), expected job %s", again, err, job.Msg.Id)
 	}
-	if got := next.columns.sentNow(id); got != "1 2 3\n" {
+	if got := next.columns.sentNow(id, "1 2 3\n"); got != "1 2 3\n" {
 		t.Errorf("found the column %q", got)
 	}
 	if next.run < 2 {

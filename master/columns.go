@@ -17,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // sentColumns keeps what clients have sent of vertex columns, each in a file beside the results, until the jobs that name it have ended:
@@ -117,7 +118,7 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 	case r.Offset > uint64(to.bytes):
 		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, to.bytes)
 	case end > uint64(to.bytes) || r.Offset == 0:
-		if err := to.write(c.root, r.Offset, r.Data); err != nil {
+		if err := to.write(c.root, r.Offset, r.Data, r.Last); err != nil {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("column data %s: %w", r.Id, err))
 		}
 	}
@@ -138,8 +139,9 @@ func (c *sentColumns) lost(id string) error {
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf("the master no longer has column data %s: send it again", id))
 }
 
-// write writes data at an offset in the file. The column's lock is held.
-func (s *sentColumn) write(root *os.Root, offset uint64, data []byte) error {
+// write writes data at an offset in the file, which is on the disk after the last. The column's
+// lock is held.
+func (s *sentColumn) write(root *os.Root, offset uint64, data []byte, last bool) error {
 	if offset == 0 {
 		if err := root.MkdirAll(columnsName, 0o700); err != nil {
 			return err
@@ -149,7 +151,9 @@ func (s *sentColumn) write(root *os.Root, offset uint64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteAt(data, int64(offset))
+	if _, err = f.WriteAt(data, int64(offset)); err == nil && last {
+		err = errors.Join(f.Sync(), store.SyncDir(root, columnsName))
+	}
 	return errors.Join(err, f.Close())
 }
 
@@ -207,6 +211,9 @@ func (c *sentColumns) hold(spec *control.JobSpec) error {
 		if s == nil {
 			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
 		}
+		if data.Sum == nil {
+			return invalid("column %.150s: it has no checksum", name)
+		}
 		if !s.whole {
 			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: not all of it was sent", name))
 		}
@@ -252,25 +259,25 @@ func (c *sentColumns) release(spec *control.JobSpec, ended bool) {
 }
 
 // copy writes what was sent to w.
-func (c *sentColumns) copy(ctx context.Context, w io.Writer, id string) error {
-	f, err := c.open(ctx, id)
+func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *control.ColumnData) error {
+	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{f}, make([]byte, control.ChunkSize))
+	defer from.Close()
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{from}, make([]byte, control.ChunkSize))
 	return err
 }
 
 // lines passes on the lines of what was sent, without their ends, as batches of at most a chunk unless one line is longer. They hold until
 // each returns.
-func (c *sentColumns) lines(ctx context.Context, id string, each func(lines [][]byte) error) error {
-	f, err := c.open(ctx, id)
+func (c *sentColumns) lines(ctx context.Context, data *control.ColumnData, each func(lines [][]byte) error) error {
+	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
-	scanner := bufio.NewScanner(f)
+	defer from.Close()
+	scanner := bufio.NewScanner(from)
 	scanner.Buffer(make([]byte, 64<<10), control.MaxMessage/2)
 	var batch [][]byte
 	var text []byte

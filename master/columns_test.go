@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // send sends a piece of a column.
@@ -18,10 +21,17 @@ func (c *sentColumns) send(id string, offset int, data string, last bool) error 
 	return c.take(context.Background(), &control.SendColumnRequest{Id: id, Offset: uint64(offset), Data: []byte(data), Last: last})
 }
 
-// sentNow is what is in the file of a column.
-func (c *sentColumns) sentNow(id string) string {
+// sentAs describes a column that was sent.
+func sentAs(id, text string) *control.ColumnData {
+	var sum store.Sum
+	_, _ = io.WriteString(&sum, text)
+	return &control.ColumnData{Id: id, Sum: &control.Sum{Bytes: uint64(sum.Bytes), Crc32C: sum.CRC32C}}
+}
+
+// sentNow is what is in the file of a column, if that is the text.
+func (c *sentColumns) sentNow(id, text string) string {
 	var b bytes.Buffer
-	if err := c.copy(context.Background(), &b, id); err != nil {
+	if err := c.copy(context.Background(), &b, sentAs(id, text)); err != nil {
 		return err.Error()
 	}
 	return b.String()
@@ -56,7 +66,7 @@ func TestSentColumns(t *testing.T) {
 		}
 	}
 	a, b, none := rand.Text(), rand.Text(), rand.Text()
-	spec := &control.JobSpec{ColumnData: map[string]*control.ColumnData{"a": {Id: a}, "b": {Id: b}}}
+	spec := &control.JobSpec{ColumnData: map[string]*control.ColumnData{"a": sentAs(a, "abcdef"), "b": sentAs(b, "")}}
 	want(c.hold(spec), "the master does not have what was sent of it")
 	want(c.send(a, 3, "def", false), "no longer has column data")
 	want(c.send(a, 0, "abc", false), "")
@@ -67,7 +77,7 @@ func TestSentColumns(t *testing.T) {
 	want(c.send(a, 3, "def", true), "")
 	want(c.send(a, 3, "def", true), "")
 	want(c.send("../x", 0, "", false), "expected 26 letters and digits")
-	if found := c.sentNow(a) + "," + c.sentNow(b); found != "abcdef," || c.bytes != 6 {
+	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," || c.bytes != 6 {
 		t.Errorf("the files have %q, %d bytes counted", found, c.bytes)
 	}
 	want(c.hold(spec), "")
@@ -105,7 +115,7 @@ func TestSentLines(t *testing.T) {
 	}
 	var found bytes.Buffer
 	batches := 0
-	err := s.columns.lines(t.Context(), id, func(lines [][]byte) error {
+	err := s.columns.lines(t.Context(), sentAs(id, text), func(lines [][]byte) error {
 		batches++
 		size := 0
 		for _, l := range lines {
@@ -120,5 +130,40 @@ func TestSentLines(t *testing.T) {
 	})
 	if err != nil || found.String() != text || batches < 2 {
 		t.Errorf("%d bytes in %d batches, %v", found.Len(), batches, err)
+	}
+}
+
+// TestDamagedColumn: what is sent and then damaged is not given to a job; the error names the file.
+func TestDamagedColumn(t *testing.T) {
+	data := t.TempDir()
+	s, _ := retaining(t, data, noon, time.Hour, 1000)
+	defer s.gone()
+	id, text := rand.Text(), "1 25\n2 31\n"
+	if err := s.columns.send(id, 0, text, true); err != nil {
+		t.Fatal(err)
+	}
+	about, name := sentAs(id, text), filepath.Join(columnsName, id)
+	for what, damage := range map[string]func(string) error{
+		"found CRC-32C ":  func(file string) error { return os.WriteFile(file, []byte("1 25\n2 32\n"), 0o600) },
+		"found 5 bytes":   func(file string) error { return os.Truncate(file, 5) },
+		"it is missing: ": os.Remove,
+	} {
+		if err := damage(filepath.Join(data, resultsName, name)); err != nil {
+			t.Fatal(err)
+		}
+		var got bytes.Buffer
+		err := s.columns.copy(t.Context(), &got, about)
+		if err == nil {
+			err = s.columns.lines(t.Context(), about, func([][]byte) error { return nil })
+		}
+		if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "results/columns/"+id+": "+what) {
+			t.Errorf("found %v, expected %s", err, what)
+		}
+		if err := os.WriteFile(filepath.Join(data, resultsName, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.columns.sentNow(id, text); got != text {
+			t.Errorf("found %q", got)
+		}
 	}
 }

@@ -69,7 +69,11 @@ func (s *Server) fitting(id string, of *job, want string) error {
 
 // fillResult sends every worker what a result has of its vertices.
 func (r *run) fillResult(ctx context.Context, name, from string) error {
-	done, err := r.server.results.open(ctx, from, -1)
+	j, err := r.server.finished(from)
+	if err != nil {
+		return err
+	}
+	done, err := r.server.results.open(ctx, from, j.ResultParts)
 	if err != nil {
 		return err
 	}
@@ -78,7 +82,7 @@ func (r *run) fillResult(ctx context.Context, name, from string) error {
 	}
 	defer done()
 	return r.fillBlocks(ctx, name, func(w io.Writer) error {
-		return r.server.results.read(from, asTheyAre, 0, func(data []byte) error {
+		return r.server.results.read(from, j.ResultParts, asTheyAre, 0, func(data []byte) error {
 			_, err := w.Write(data)
 			return err
 		})

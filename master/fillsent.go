@@ -23,13 +23,13 @@ func (r *run) fillSent(ctx context.Context, column kernel.Property, data *contro
 	if data.Load != r.job.load.String() {
 		return fmt.Errorf("graph %s was loaded anew since the client listed its vertices", r.spec.Graph)
 	}
-	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data.Id) })
+	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data) })
 }
 
 // fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
 // values those take that have the vertices, of edges at either end.
 func (r *run) fillLines(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
-	err := r.server.columns.lines(ctx, data.Id, func(batch [][]byte) error {
+	err := r.server.columns.lines(ctx, data, func(batch [][]byte) error {
 		lines := make([]graphio.Value, len(batch))
 		var labels []uint64
 		seen := map[uint64]bool{}

@@ -1,7 +1,9 @@
 package master
 
 import (
+	"bytes"
 	"encoding/binary"
+	"fmt"
 	"hash/crc32"
 	"strings"
 
@@ -12,10 +14,10 @@ import (
 
 // A segment of the log of a job:
 //
-//	"joblog 1\n"  what it is, and the version of the form
-//	records       length (uvarint), CRC-32C (4 bytes, big-endian), and an event (control.JobEvent) of so many bytes
+//	"joblog 2 N\n"  what it is, the version of the form, and how many bytes the segment before has
+//	records         length (uvarint), CRC-32C (4 bytes, big-endian), and an event (control.JobEvent) of so many bytes
 const (
-	logHeader = "joblog 1\n"
+	logHeader = "joblog 2 %d\n"
 	maxLogged = 32 << 10 // bytes of an event
 )
 
@@ -51,24 +53,24 @@ func shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxLogged/2], "") + " ..."
 }
 
-// decodeLog reads the records of a segment, up to where it is damaged or cut off: then it is not whole.
-func decodeLog(data []byte) (events []*control.JobEvent, whole bool) {
-	rest, ok := strings.CutPrefix(string(data), logHeader)
-	if !ok {
-		return nil, false
+// decodeLog reads the records of a segment, up to where it is damaged or cut off: then it is not
+// whole. before is how many bytes the segment before has.
+func decodeLog(data []byte) (events []*control.JobEvent, before int, whole bool) {
+	head, data, ok := bytes.Cut(data, []byte("\n"))
+	if _, err := fmt.Sscanf(string(head)+"\n", logHeader, &before); err != nil || !ok {
+		return nil, 0, false
 	}
-	data = []byte(rest)
 	for len(data) > 0 {
 		n, used := binary.Uvarint(data)
 		if used <= 0 || n > maxLogged || uint64(len(data)-used) < 4+n {
-			return events, false
+			return events, before, false
 		}
 		body := data[used+4:][:n]
 		e := &control.JobEvent{}
 		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) || proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
-			return events, false
+			return events, before, false
 		}
 		events, data = append(events, e), data[used+4+int(n):]
 	}
-	return events, true
+	return events, before, true
 }

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -210,12 +211,12 @@ func (l *jobLogs) appendTo(id string, records []byte) error {
 	}
 	newest := len(f.segments) - 1
 	if !f.open || f.segments[newest].bytes+len(records) > segmentBytes {
-		next := segment{number: 1}
+		next, before := segment{number: 1}, 0
 		if newest >= 0 {
-			next.number = f.segments[newest].number + 1
+			next.number, before = f.segments[newest].number+1, f.segments[newest].bytes
 		}
 		f.segments, f.open = append(f.segments, next), true
-		records = append([]byte(logHeader), records...)
+		records = append(fmt.Appendf(nil, logHeader, before), records...)
 		l.prune(id, f)
 	}
 	now := &f.segments[len(f.segments)-1]
@@ -311,18 +312,23 @@ func (l *jobLogs) read(id string, border uint64, at *timestamppb.Timestamp) (eve
 		return nil
 	}
 	all, _ := l.segments(id) // it may be removed just now: then there is none
+	missing := func(number int) {
+		events = append(events, said(fmt.Sprintf("lines are missing here: %s is damaged or cut off", path.Join(logsName, id, strconv.Itoa(number)))))
+	}
 	for i, s := range all {
 		if s.number > l.earlier[id] {
 			break
 		}
 		data, err := l.segment(filepath.Join(id, strconv.Itoa(s.number)))
+		part, before, whole := decodeLog(data)
 		if i == 0 && s.number > 1 {
 			events = append(events, said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept over a restart of the master", jobLogBytes>>10)))
+		} else if i > 0 && whole && (all[i-1].number != s.number-1 || all[i-1].bytes != before) {
+			missing(s.number - 1)
 		}
-		part, whole := decodeLog(data)
 		events = append(events, part...)
 		if err != nil || !whole {
-			events = append(events, said("lines are missing here: the log on the disk of the master is damaged or cut off"))
+			missing(s.number)
 		}
 	}
 	if n := len(events); n > 0 && events[n-1].GetJob().GetState().Ended() {

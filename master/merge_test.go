@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
 )
 
 // TestMergeLines deals random lines to parts and compares what comes back with the lines sorted.
@@ -56,7 +58,7 @@ func TestResultOffset(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts := r.create("j", 2)
+	parts, sums := r.create("j", 2), []*control.Sum(nil)
 	for i, text := range []string{"1 a\n4 d\n", "2 b\n3 c\n"} {
 		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
@@ -64,6 +66,7 @@ func TestResultOffset(t *testing.T) {
 		if err := parts[i].finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		sums = append(sums, parts[i].summed())
 	}
 	for _, order := range []partOrder{linesByID, linesByPart, asTheyAre} {
 		want := "1 a\n2 b\n3 c\n4 d\n"
@@ -72,7 +75,7 @@ func TestResultOffset(t *testing.T) {
 		}
 		for from := range len(want) + 2 {
 			var got []byte
-			err := r.read("j", order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := r.read("j", sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
 			if err != nil || string(got) != want[min(from, len(want)):] {
 				t.Errorf("from %d: %q, %v", from, got, err)
 			}
@@ -87,7 +90,7 @@ func TestResultOfNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts := r.create("j", 3)
+	parts, sums := r.create("j", 3), []*control.Sum(nil)
 	for i, text := range []string{"1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "", "2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n"} {
 		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
@@ -95,6 +98,7 @@ func TestResultOfNames(t *testing.T) {
 		if err := parts[i].finish(t.Context()); err != nil {
 			t.Fatal(err)
 		}
+		sums = append(sums, parts[i].summed())
 	}
 	for order, want := range map[partOrder]string{
 		linesByID:   "Ada\t0.5\n\"a\\tb\"\t3\n東京\tRue de Rivoli\nz\t1\n",
@@ -102,7 +106,7 @@ func TestResultOfNames(t *testing.T) {
 	} {
 		for from := range len(want) + 1 {
 			var got []byte
-			err := r.read("j", order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := r.read("j", sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
 			if err != nil || string(got) != want[from:] {
 				t.Errorf("order %d from %d: %q, %v", order, from, got, err)
 			}

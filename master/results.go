@@ -7,16 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // results keeps what jobs computed in files, a part for each worker:
@@ -46,7 +47,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}}, discarded: map[string]chan struct{}{}, fetching: newTurns()}
+	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}, discarded: map[string]chan struct{}{}, fetching: newTurns()}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -136,7 +137,7 @@ func (r *results) create(job string, n int) []*part {
 	parts := make([]*part, n)
 	for i := range parts {
 		p := &part{
-			name:   filepath.Join(job, fmt.Sprintf(partPrefix+"%05d", i)),
+			name:   partName(job, i),
 			chunks: make(chan []byte, partChunks), ended: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{}),
 		}
 		parts[i] = p
@@ -172,28 +173,89 @@ func orderOf(spec *control.JobSpec) partOrder {
 	return linesByID
 }
 
-// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are sorted are left out where lines have names too.
-func (r *results) read(job string, order partOrder, offset uint64, each func(data []byte) error) error {
-	dir, err := r.root.Open(job)
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	names, err := dir.Readdirnames(-1)
-	_ = dir.Close()
-	if err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, partPrefix) })
-	slices.Sort(names)
-	var parts []io.Reader
-	for _, name := range names {
-		f, err := r.root.Open(filepath.Join(job, name))
-		if err != nil {
-			return fmt.Errorf("result: %w", err)
+// checkedFirst is how large a result may be whose parts are read, and compared with their checksums,
+// before its first byte is passed on. Of larger ones each part is compared while it is passed on.
+const checkedFirst = 256 << 20
+
+// partName is the name of the file of a part.
+func partName(job string, i int) string { return path.Join(job, fmt.Sprintf(partPrefix+"%05d", i)) }
+
+// openParts opens the parts of a job's result. What they give is compared with their checksums; their
+// lengths are compared at once.
+func (r *results) openParts(job string, sums []*control.Sum) (parts []io.Reader, done func(), err error) {
+	var files []*os.File
+	done = func() {
+		for _, f := range files {
+			_ = f.Close() // it was read
 		}
-		defer f.Close()
-		parts = append(parts, f)
 	}
+	for i, sum := range sums {
+		name := path.Join(resultsName, partName(job, i))
+		f, err := openSummed(r.root, partName(job, i), name, sumOf(sum))
+		if err != nil {
+			done()
+			return nil, nil, err
+		}
+		files = append(files, f)
+		parts = append(parts, sumOf(sum).Check(name, f))
+	}
+	return parts, done, nil
+}
+
+// openSummed opens a file if it has the length that it was written with. Errors call it by a name.
+func openSummed(root *os.Root, file, name string, sum store.Sum) (*os.File, error) {
+	f, err := root.Open(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, store.Missing(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil && info.Size() != sum.Bytes {
+		err = sum.Damage(name, store.Sum{Bytes: info.Size()})
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// sumOf is a Sum as a message has it.
+func sumOf(s *control.Sum) store.Sum {
+	return store.Sum{Bytes: int64(s.GetBytes()), CRC32C: s.GetCrc32C()}
+}
+
+// checkFile reads a file, and returns store.ErrDamaged if it is not as it was written.
+func (r *results) checkFile(file string, sum *control.Sum) error {
+	name := path.Join(resultsName, file)
+	f, err := openSummed(r.root, file, name, sumOf(sum))
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(io.Discard, sumOf(sum).Check(name, f))
+	return errors.Join(err, f.Close())
+}
+
+// read passes a job's result on, but for the first bytes. The ids by which the workers' lines are sorted are left out where lines have names too.
+func (r *results) read(job string, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
+	size := uint64(0)
+	for _, s := range sums {
+		size += s.Bytes
+	}
+	for i, sum := range sums {
+		if size > checkedFirst {
+			break
+		}
+		if err := r.checkFile(partName(job, i), sum); err != nil {
+			return err
+		}
+	}
+	parts, done, err := r.openParts(job, sums)
+	if err != nil {
+		return err
+	}
+	defer done()
 	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
 	switch {
 	case order == linesByID && len(parts) > 1:
@@ -203,10 +265,7 @@ func (r *results) read(job string, order partOrder, offset uint64, each func(dat
 	default:
 		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...), make([]byte, control.ChunkSize))
 	}
-	if err = cmp.Or(err, w.Flush()); err != nil {
-		return fmt.Errorf("result: %w", err)
-	}
-	return nil
+	return cmp.Or(err, w.Flush())
 }
 
 // rest passes on what comes after the first bytes.
@@ -225,6 +284,11 @@ func (r *rest) Write(data []byte) (int, error) {
 	return int(n), r.each(data[gone:])
 }
 
+// summed is the Sum of a part that is finished.
+func (p *part) summed() *control.Sum {
+	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
+}
+
 // partChunks is how many chunks may wait for the disk; who has one more waits too.
 const partChunks = 8
 
@@ -238,6 +302,7 @@ type part struct {
 	done     chan struct{} // closed: the file is closed, and err is why it is no good
 	err      error
 
+	sum   store.Sum     // of what is in the file, when done is closed
 	bytes atomic.Uint64 // taken
 	whole atomic.Bool   // the last chunk was
 }
@@ -275,31 +340,36 @@ func (p *part) finish(ctx context.Context) error {
 	}
 }
 
-// run writes the file.
+// run writes the file. It is on the disk then, if it is to outlive the master.
 func (p *part) run(r *results) (err error) {
-	var file io.WriteCloser
-	if file, err = r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600); err != nil {
+	f, err := r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
 		return err
 	}
+	file := io.WriteCloser(f)
 	if r.wrap != nil {
 		file = r.wrap(file)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
+	to := io.MultiWriter(file, &p.sum)
 	for {
 		select {
 		case data := <-p.chunks:
-			if _, err := file.Write(data); err != nil {
+			if _, err := to.Write(data); err != nil {
 				return err
 			}
 		case <-p.unwanted:
 			return errUnwanted
 		case <-p.ended:
 			for len(p.chunks) > 0 { // nobody adds to them
-				if _, err := file.Write(<-p.chunks); err != nil {
+				if _, err := to.Write(<-p.chunks); err != nil {
 					return err
 				}
 			}
-			return nil
+			if r.temporary {
+				return nil
+			}
+			return errors.Join(f.Sync(), store.SyncDir(r.root, path.Dir(p.name)))
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"maps"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // How long results are kept and how many bytes of them, unless the options say something else.
@@ -45,9 +47,9 @@ var jobName = regexp.MustCompile(`^[0-9a-f]{4}-[0-9]+$`)
 // stored is a result on the disk.
 type stored struct {
 	id      string
-	job     *control.Job // nil if its master ended before it wrote the manifest
+	job     *control.Job // nil if its master ended before it wrote the manifest, or that is damaged
+	damage  error        // store.ErrDamaged of that, or nil
 	bytes   int64
-	parts   int64 // bytes of these that are its parts', of one in the place that masters share
 	ended   time.Time
 	readers int
 }
@@ -116,40 +118,37 @@ func (r *results) inspect(id string) *stored {
 			continue
 		}
 		k.bytes += info.Size()
-		if e.Name() == manifestName && info.Size() <= maxManifest {
-			k.job = r.manifest(id)
-		}
 	}
-	if k.job != nil {
-		k.ended = k.job.Ended.AsTime()
-	}
+	r.manifest(k)
 	return k
 }
 
-// manifest reads what is written of a job; nil if that is not how this master would.
-func (r *results) manifest(id string) *control.Job {
-	f, err := r.root.Open(filepath.Join(id, manifestName))
+// manifest reads what is written of a job, if that is there.
+func (r *results) manifest(k *stored) {
+	f, err := r.root.Open(filepath.Join(k.id, manifestName))
 	if err != nil {
-		return nil
+		return
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxManifest))
-	if err != nil {
-		return nil
+	if data, err := io.ReadAll(io.LimitReader(f, maxManifest)); err == nil {
+		r.describes(k, path.Join(resultsName, k.id, manifestName), data)
 	}
-	return manifestOf(id, data)
 }
 
-// manifestOf decodes what is written of a job.
-func manifestOf(id string, data []byte) *control.Job {
+// describes takes what is written of a job.
+func (r *results) describes(k *stored, name string, data []byte) {
 	job := &control.Job{}
-	if (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil {
-		return nil
+	err := store.Unseal(data)
+	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil || job.Id != k.id || job.Spec == nil ||
+		job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil) {
+		err = store.ErrDamaged
 	}
-	if job.Id != id || job.Spec == nil || job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil {
-		return nil
+	if err != nil {
+		k.damage = fmt.Errorf("%s: %w", name, err)
+		r.retention.log.Warn("a description of a result is damaged", "job", k.id, "error", k.damage)
+		return
 	}
-	return job
+	k.job, k.ended = job, job.Ended.AsTime()
 }
 
 // store counts a result that is whole among those that are kept, and removes others that are not any more.
@@ -174,10 +173,11 @@ func (r *results) describe(job *control.Job) error {
 		return nil
 	}
 	data, err := protojson.Marshal(job)
-	if err == nil {
-		err = r.shared.describe(context.Background(), job.Id, data)
-	}
 	if err != nil {
+		return err
+	}
+	data = store.Seal(data)
+	if err := r.shared.describe(context.Background(), job.Id, data); err != nil {
 		return err
 	}
 	name := filepath.Join(job.Id, manifestName)
@@ -322,6 +322,16 @@ func (t *retention) find(id string) *control.Job {
 	defer t.mu.Unlock()
 	if k := t.stored[id]; k != nil {
 		return k.job
+	}
+	return nil
+}
+
+// damage is why it is not known whose a result is that is kept, or nil.
+func (t *retention) damage(id string) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if k := t.stored[id]; k != nil {
+		return k.damage
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 		t.Fatal(err)
 	}
 	s.results.store(&control.Job{
-		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size), Ended: timestamppb.New(ended),
+		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size), ResultParts: []*control.Sum{p.summed()}, Ended: timestamppb.New(ended),
 		Spec: &control.JobSpec{Program: "bfs", Graph: "g", KeepResult: true},
 	}, s.options.Now())
 	s.results.atDisk.Wait()

@@ -168,9 +168,12 @@ func (r *run) storeResult(ctx context.Context, what string, c *control.Command) 
 		fits: func(i int, _ *control.Report) bool { return parts[i].whole.Load() },
 	})
 	total := uint64(0)
+	var sums []*control.Sum
 	for _, p := range parts {
 		if err == nil {
-			err = p.finish(ctx)
+			if err = p.finish(ctx); err == nil {
+				sums = append(sums, p.summed())
+			}
 		}
 		total += p.bytes.Load()
 	}
@@ -180,7 +183,7 @@ func (r *run) storeResult(ctx context.Context, what string, c *control.Command) 
 	if err != nil {
 		r.server.results.discard(r.id, parts)
 	}
-	r.set(func(a *control.Job) { a.ResultBytes = total })
+	r.set(func(a *control.Job) { a.ResultBytes, a.ResultParts = total, sums })
 	return err
 }
 

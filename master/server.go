@@ -146,7 +146,8 @@ func New(o Config) (*Server, error) {
 		s.objects, err = newObjects(&o)
 	}
 	if err == nil {
-		s.audit, err = openAudit(o.AuditLog, o.Now, func(err error) { s.log.Error("the audit log cannot be written", "error", err) })
+		s.audit, err = openAudit(o.AuditLog, o.Now, func(err error) { s.log.Error("the audit log cannot be written", "error", err) },
+			func(err error) { s.log.Error("the audit log is damaged, or lines are missing", "error", err) })
 	}
 	if err != nil {
 		s.results.close()

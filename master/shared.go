@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -145,7 +146,12 @@ func (f *sharedFiles) list(ctx context.Context, job string) (map[string][]store.
 }
 
 // fetch copies objects to files in a directory of root, which is there as a whole or not at all.
-func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, objects []store.Object) error {
+// Parts of a result are as they were written then.
+func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, objects []store.Object, sums []*control.Sum) error {
+	written := map[string]*control.Sum{}
+	for i, sum := range sums {
+		written[path.Base(partName(dir, i))] = sum
+	}
 	fresh, size := fetchedName+dir, int64(0)
 	for _, o := range objects {
 		size += o.Size
@@ -155,7 +161,7 @@ func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, obje
 	}
 	err := withinErr(ctx, f, size, func(ctx context.Context) error {
 		for _, o := range objects {
-			if err := f.copy(ctx, root, o, path.Join(fresh, path.Base(o.Name))); err != nil {
+			if err := f.copy(ctx, root, o, path.Join(fresh, path.Base(o.Name)), written[path.Base(o.Name)]); err != nil {
 				return err
 			}
 		}
@@ -170,8 +176,8 @@ func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, obje
 	return nil
 }
 
-// copy makes a file of an object.
-func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, name string) error {
+// copy makes a file of an object, which is as it was written if that is known.
+func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, name string, written *control.Sum) error {
 	if ctx.Err() != nil { // nobody waits: the directory may be another's by now
 		return context.Cause(ctx)
 	}
@@ -179,12 +185,16 @@ func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, n
 	if err != nil {
 		return err
 	}
+	var found store.Sum
 	buffer := make([]byte, min(o.Size, 4<<20))
 	for off := int64(0); off < o.Size && err == nil; off += int64(len(buffer)) {
 		buffer = buffer[:min(int64(len(buffer)), o.Size-off)]
 		if err = f.store.GetRange(ctx, o, off, buffer); err == nil {
-			_, err = to.Write(buffer)
+			_, err = io.MultiWriter(to, &found).Write(buffer)
 		}
+	}
+	if err == nil && written != nil {
+		err = sumOf(written).Damage(fmt.Sprintf("%s/%s", f.store, o.Name), found)
 	}
 	return errors.Join(err, to.Close())
 }
@@ -211,13 +221,10 @@ func (f *sharedFiles) remove(ctx context.Context, prefix string) error {
 	})
 }
 
-// fetchedResult fetches a job's result that is in the place and not in the directory, and counts it among those that are kept. size is how many bytes
-// it has, where that is known. It reports whether the result is there.
-func (r *results) fetchedResult(ctx context.Context, id string, size int64) (bool, error) {
+// fetchedResult fetches a job's result that is in the place and not in the directory, and counts it among those that are kept. It reports whether the
+// result is there.
+func (r *results) fetchedResult(ctx context.Context, id string, sums []*control.Sum) (bool, error) {
 	f := r.shared
-	if f == nil {
-		return false, nil
-	}
 	release, err := r.fetching.take(ctx, id)
 	if err != nil {
 		return false, err
@@ -230,26 +237,23 @@ func (r *results) fetchedResult(ctx context.Context, id string, size int64) (boo
 	if err != nil || len(found[id]) == 0 {
 		return false, err
 	}
-	k := r.foundShared(id, found[id])
-	if size >= 0 && k.parts != size {
-		return false, fmt.Errorf("the result of job %s has %d bytes at %s, expected %d", id, k.parts, f.store, size)
-	}
-	if err := f.fetch(ctx, r.root, id, found[id]); err != nil {
+	if err := f.fetch(ctx, r.root, id, found[id], sums); err != nil {
 		return false, err
 	}
-	k.job = r.manifest(id)
+	k := r.foundShared(id, found[id])
+	r.manifest(k)
 	r.retention.add(k)
 	return true, nil
 }
 
 // open keeps a job's result from being removed until done is called, and fetches it first if it is in the place that masters share alone. done is nil if
-// there is none, or an error. size is how many bytes it has, or -1 if that is not known.
-func (r *results) open(ctx context.Context, id string, size int64) (done func(), err error) {
+// there is none, or an error. sums are those of its parts.
+func (r *results) open(ctx context.Context, id string, sums []*control.Sum) (done func(), err error) {
 	done = r.retention.read(id)
 	if r.shared == nil {
 		return done, nil
 	}
-	there, err := r.fetchedResult(ctx, id, size)
+	there, err := r.fetchedResult(ctx, id, sums)
 	if done == nil && there {
 		done = r.retention.read(id)
 	}
@@ -261,15 +265,18 @@ func (r *results) open(ctx context.Context, id string, size int64) (done func(),
 }
 
 // openResult is results.open, but that there is none is an error, too.
-func (s *Server) openResult(ctx context.Context, id, owner string, size int64) (done func(), err error) {
-	done, err = s.results.open(ctx, id, size)
+func (s *Server) openResult(ctx context.Context, j *control.Job) (done func(), err error) {
+	id := j.Id
+	done, err = s.results.open(ctx, id, j.ResultParts)
 	switch {
+	case errors.Is(err, store.ErrDamaged):
+		return nil, s.damaged(id, err)
 	case err != nil:
 		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("the result of job %s: %s", id, control.Text(err.Error(), control.MaxText)))
 	case done == nil && s.shared != nil:
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("the result of job %s is not there: it was removed, or could not be stored where masters share their state", id))
 	case done == nil:
-		return nil, s.results.retention.removed(id, owner)
+		return nil, s.results.retention.removed(id, j.Owner)
 	}
 	return done, nil
 }
@@ -279,9 +286,6 @@ func (r *results) foundShared(id string, objects []store.Object) *stored {
 	k := &stored{id: id, ended: r.now()}
 	for _, o := range objects {
 		k.bytes += o.Size
-		if path.Base(o.Name) != manifestName {
-			k.parts += o.Size
-		}
 	}
 	return k
 }
@@ -304,12 +308,9 @@ func (r *results) retainShared(ctx context.Context) error {
 					return err
 				}
 				if err == nil {
-					k.job = manifestOf(id, data)
+					r.describes(k, fmt.Sprintf("%s/%s", r.shared.store, o.Name), data)
 				}
 			}
-		}
-		if k.job != nil {
-			k.ended = k.job.Ended.AsTime()
 		}
 		r.retention.add(k)
 	}

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
@@ -37,24 +38,26 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 	return r
 }
 
-// made makes a job's result of parts, and stores it where masters share.
-func made(t *testing.T, r *results, job string, texts ...string) {
+// made makes a job's result of parts, and stores it where masters share. It returns their sums.
+func made(t *testing.T, r *results, job string, texts ...string) (sums []*control.Sum) {
 	t.Helper()
 	parts := r.create(job, len(texts))
 	for i, text := range texts {
 		if err := errors.Join(parts[i].write([]byte(text), true), parts[i].finish(t.Context())); err != nil {
 			t.Fatal(err)
 		}
+		sums = append(sums, parts[i].summed())
 	}
 	if err := r.shared.publish(t.Context(), r.root, parts); err != nil {
 		t.Fatal(err)
 	}
+	return sums
 }
 
 // readAs is the result of a job as a client gets it.
-func readAs(t *testing.T, r *results, job string, size int64) string {
+func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	t.Helper()
-	done, err := r.open(t.Context(), job, size)
+	done, err := r.open(t.Context(), job, sums)
 	if err != nil {
 		return err.Error()
 	}
@@ -63,7 +66,7 @@ func readAs(t *testing.T, r *results, job string, size int64) string {
 	}
 	defer done()
 	var got []byte
-	if err := r.read(job, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
+	if err := r.read(job, sums, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
 		return err.Error()
 	}
 	return string(got)
@@ -77,21 +80,38 @@ func TestNextMasterHasResults(t *testing.T) {
 	const job, text = "abcd-1", "1 a\n2 b\n3 c\n4 d\n"
 	made(t, first, job, "1 x\n", "9 y\n", "10 z\n") // by a master whose successor had another attempt
 	second := sharing(t, view, 8)
-	made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
-	second.store(&control.Job{Id: job, Owner: "alice", Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
+	sums := made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
+	second.store(&control.Job{Id: job, ResultParts: sums, Owner: "alice", Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
 	second.atDisk.Wait()
 
 	next := sharing(t, view, 12)
-	if got := readAs(t, next, job, 16); got != text {
+	if got := readAs(t, next, job, sums); got != text {
 		t.Errorf("found %q, expected %q", got, text)
 	}
 	if k := next.retention.find(job); k.GetOwner() != "alice" {
 		t.Errorf("the next master takes the job for %v", k)
 	}
-	if got := readAs(t, sharing(t, view, 13), job, 17); !strings.Contains(got, "has 16 bytes at ") || !strings.Contains(got, ", expected 17") {
-		t.Errorf("a result that is not whole: %q", got)
+	for part := range sums { // a part that is damaged in the place is no result of the next master
+		for _, damage := range []func(string) string{func(s string) string { return s[:4] }, func(s string) string { return strings.Replace(s, "3", "4", 1) }} {
+			term := fmt.Sprintf("%020d", 8)
+			name, text := "results/"+job+"/"+term+fmt.Sprintf("/part-%05d", part), [2]string{"1 a\n4 d\n", "2 b\n3 c\n"}[part]
+			damaged := damage(text)
+			if damaged == text {
+				continue
+			}
+			put := func(text string) {
+				if err := view.Put(t.Context(), name, strings.NewReader(text), int64(len(text))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			put(damaged)
+			if got := readAs(t, sharing(t, view, 13), job, sums); !strings.Contains(got, name+": found ") || !strings.Contains(got, store.ErrDamaged.Error()) {
+				t.Errorf("%s is %q: found %q", name, damaged, got)
+			}
+			put(text)
+		}
 	}
-	if got := readAs(t, next, "abcd-2", 1); got != "none" {
+	if got := readAs(t, next, "abcd-2", nil); got != "none" {
 		t.Errorf("of a job without a result: %q", got)
 	}
 	unread := sharing(t, view, 14)
@@ -142,7 +162,7 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 func TestSharedPlaceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		memory := &storetest.Memory{}
-		made(t, sharing(t, &storetest.View{Memory: memory}, 7), "abcd-1", "1 a\n")
+		sums := made(t, sharing(t, &storetest.View{Memory: memory}, 7), "abcd-1", "1 a\n")
 		answers := make(chan struct{})
 		hangs := &storetest.View{Memory: memory, Trouble: func(_ context.Context, call, _ string, done bool) error {
 			if !done {
@@ -151,7 +171,7 @@ func TestSharedPlaceThatHangs(t *testing.T) {
 			return nil
 		}}
 		r, began := sharing(t, hangs, 8), time.Now()
-		if got := readAs(t, r, "abcd-1", 4); !strings.Contains(got, "does not answer within 1m0s") {
+		if got := readAs(t, r, "abcd-1", sums); !strings.Contains(got, "does not answer within 1m0s") {
 			t.Errorf("found %q", got)
 		}
 		if took := time.Since(began); took > 2*time.Minute {
@@ -159,7 +179,7 @@ func TestSharedPlaceThatHangs(t *testing.T) {
 		}
 		close(answers)
 		synctest.Wait()
-		if got := readAs(t, r, "abcd-1", 4); got != "1 a\n" {
+		if got := readAs(t, r, "abcd-1", sums); got != "1 a\n" {
 			t.Errorf("when it answers again: %q", got)
 		}
 	})
@@ -195,11 +215,11 @@ func TestNextMasterHasColumns(t *testing.T) {
 		}
 	}
 	next := columns(8, map[string]int{a: 1})
-	if got := next.sentNow(a); got != "1 2\n2 3\n" {
+	if got := next.sentNow(a, "1 2\n2 3\n"); got != "1 2\n2 3\n" {
 		t.Errorf("of a job that waits: %q", got)
 	}
 	spec := func(id string) *control.JobSpec {
-		return &control.JobSpec{ColumnData: map[string]*control.ColumnData{"x": {Id: id}}}
+		return &control.JobSpec{ColumnData: map[string]*control.ColumnData{"x": sentAs(id, "3 4\n")}}
 	}
 	for id, want := range map[string]connect.Code{b: 0, part: connect.CodeFailedPrecondition, "../" + a: connect.CodeFailedPrecondition} {
 		err := next.learn(t.Context(), spec(id))
@@ -210,7 +230,7 @@ func TestNextMasterHasColumns(t *testing.T) {
 			t.Errorf("%s: %v, expected %v", id, err, want)
 		}
 	}
-	if got := next.sentNow(b); got != "3 4\n" {
+	if got := next.sentNow(b, "3 4\n"); got != "3 4\n" {
 		t.Errorf("of a job that was submitted to it: %q", got)
 	}
 	next.release(spec(a), true)

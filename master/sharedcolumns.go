@@ -4,8 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
 	"path"
 
 	"connectrpc.com/connect"
@@ -34,36 +34,51 @@ func (f *sharedFiles) columns(ctx context.Context) ([]store.Object, error) {
 	})
 }
 
-// open opens the file of a column, and fetches it first if it is in the place that masters share alone.
-func (c *sentColumns) open(ctx context.Context, id string) (*os.File, error) {
-	name := path.Join(columnsName, id)
-	f, err := c.root.Open(name)
-	if c.shared == nil || !errors.Is(err, fs.ErrNotExist) {
-		return f, err
+// open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client
+// sent it.
+func (c *sentColumns) open(ctx context.Context, data *control.ColumnData) (io.ReadCloser, error) {
+	if err := c.fetch(ctx, data); err != nil {
+		return nil, err
 	}
-	release, err := c.turns.take(ctx, id)
+	file := path.Join(columnsName, data.Id)
+	name := path.Join(resultsName, file)
+	f, err := openSummed(c.root, file, name, sumOf(data.Sum))
 	if err != nil {
 		return nil, err
 	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{sumOf(data.Sum).Check(name, f), f}, nil
+}
+
+// fetch makes the file of a column that is in the place that masters share alone.
+func (c *sentColumns) fetch(ctx context.Context, data *control.ColumnData) error {
+	if c.shared == nil {
+		return nil
+	}
+	id := data.Id
+	name := path.Join(columnsName, id)
+	release, err := c.turns.take(ctx, id)
+	if err != nil {
+		return err
+	}
 	defer release()
-	if f, err := c.root.Open(name); !errors.Is(err, fs.ErrNotExist) {
-		return f, err
+	if _, err := c.root.Stat(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
 	}
 	o, err := c.shared.column(ctx, id)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	fresh := path.Join(columnsName, fetchedName+id)
 	if err = c.root.MkdirAll(columnsName, 0o700); err == nil {
-		err = withinErr(ctx, c.shared, o.Size, func(ctx context.Context) error { return c.shared.copy(ctx, c.root, o, fresh) })
+		err = withinErr(ctx, c.shared, o.Size, func(ctx context.Context) error { return c.shared.copy(ctx, c.root, o, fresh, data.Sum) })
 	}
 	if err == nil {
 		err = c.root.Rename(fresh, name)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return c.root.Open(name)
+	return err
 }
 
 // learn finds what a job names and was sent to a master before this one.

@@ -30,7 +30,7 @@ const (
 	headerName = "superstep-backup.json"
 	sumsName   = "SHA256SUMS"
 	format     = 1
-	maxHeader  = 64 << 10
+	maxHeader  = 1 << 20
 	maxSums    = 64 << 20
 	maxName    = 255
 )
@@ -45,6 +45,8 @@ type Header struct {
 	Graphs  int       `json:"graphs"`
 	Results int       `json:"results"`
 	Columns int       `json:"columns"` // that clients have sent
+	// Damaged says of each result and column that was left out what is wrong with it.
+	Damaged []string `json:"damaged,omitempty"`
 }
 
 // Writer writes an archive. After an error it is of no use.

@@ -49,6 +49,9 @@ func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
 
 // parseOwner decodes what the object says; any bytes may come.
 func parseOwner(data []byte) (o owner, err error) {
+	if err := store.Unseal(data); err != nil {
+		return owner{}, err
+	}
 	if json.Unmarshal(data, &o) != nil || o.Run == "" {
 		return owner{}, errors.New("it does not say whose checkpoints these are")
 	}
@@ -61,6 +64,7 @@ func claim(ctx context.Context, s store.Store, run string, m *Manifest) error {
 	if err != nil {
 		return err
 	}
+	data = store.Seal(data)
 	err = s.PutIfAbsent(ctx, ownerName, data)
 	if !errors.Is(err, fs.ErrExist) {
 		return err

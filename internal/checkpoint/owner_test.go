@@ -1,10 +1,13 @@
 package checkpoint
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // TestTwoRunsInAnEmptyPlace: of two runs that both found a place empty one has it, whatever supersteps they save, and the other changes nothing there.
@@ -76,9 +79,20 @@ func TestOwnerGoesOn(t *testing.T) {
 	if run, err := Owner(t.Context(), s); err != nil || run != "A" {
 		t.Fatalf("owner %q, %v", run, err)
 	}
+	text, err := os.ReadFile(filepath.Join(dir, ownerName))
+	if err != nil {
+		t.Fatal(err)
+	}
 	next.Close(true)
 	if got := names(t, dir); got != "" {
 		t.Errorf("found %s", got)
+	}
+	damaged := strings.Replace(string(text), `"run":"A"`, `"run":"B"`, 1)
+	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte(damaged), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if run, err := Owner(t.Context(), s); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ownerName) {
+		t.Errorf("an owner with another letter: found %q, %v", run, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"strings"
 
@@ -38,7 +39,8 @@ the data directory of a stopped one (--data).
 
 The archive has the queue, the list of jobs, the catalog, the keys of submissions, results, and the
 columns of waiting jobs. It does not have checkpoints, the audit log, or the edges of graphs:
-workers load graphs again from their sources. FILE is a tar archive with checksums. superstep
+workers load graphs again from their sources. Damaged results and columns are left out, a warning
+names each, and the status is 1. FILE is a tar archive with checksums. superstep
 restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 		Example: `  superstep backup --master 10.0.0.1:7700 --output master.tar.zst
   superstep backup --data /var/lib/superstep --output master.tar
@@ -79,7 +81,13 @@ func (c *backupCommand) execute(ctx context.Context) error {
 		return err
 	}
 	said(c.app.text(c.output), "backed up", h)
-	return nil
+	if len(h.Damaged) == 0 {
+		return nil
+	}
+	for _, what := range h.Damaged {
+		c.app.notices().say(slog.LevelWarn, "left out of the backup: "+what)
+	}
+	return fmt.Errorf("the backup lacks %s", things(len(h.Damaged), "damaged object", "damaged objects"))
 }
 
 // said says what is in a backup.

@@ -96,7 +96,8 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		values := 0
 		c.seen.stage("sending column "+f.name, 0, 0)
 		byName := named && (column == nil || !column.OfEdges)
-		id, err := c.client.SendColumn(ctx, func(w io.Writer) (err error) {
+		data := &control.ColumnData{File: f.path, Named: byName}
+		err := c.client.SendColumn(ctx, data, func(w io.Writer) (err error) {
 			w = untilInterrupted{w, c.waiting}
 			if byName {
 				values, err = engine.CopyNamedLines(ctx, w, column, f.path, f.at, loose)
@@ -109,7 +110,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 			return fmt.Errorf("--column %s: %w", f.name, err)
 		}
 		warnEmpty(c.seen.warn, f, column != nil && column.OfEdges, values)
-		spec.ColumnData[f.name] = &control.ColumnData{Id: id, File: f.path, Named: byName}
+		spec.ColumnData[f.name] = data
 	}
 	return nil
 }

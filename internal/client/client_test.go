@@ -20,6 +20,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -325,7 +326,8 @@ func TestSendColumn(t *testing.T) {
 		f := &fake{breaks: map[string][]int{"column": {-1, 0}}}
 		c, _ := start(t, f, time.Minute)
 		data := bytes.Repeat([]byte("7"), n)
-		id, err := c.SendColumn(t.Context(), func(w io.Writer) error {
+		var about control.ColumnData
+		err := c.SendColumn(t.Context(), &about, func(w io.Writer) error {
 			_, err := w.Write(data[:n/2])
 			if err == nil {
 				_, err = w.Write(data[n/2:])
@@ -337,10 +339,15 @@ func TestSendColumn(t *testing.T) {
 		}
 		var got []byte
 		for i, r := range f.column {
-			if r.Id != id || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
+			if r.Id != about.Id || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
 				t.Fatalf("%d bytes: piece %d is of %d bytes from %d, last %t", n, i, len(r.Data), r.Offset, r.Last)
 			}
 			got = append(got[:r.Offset], r.Data...)
+		}
+		var sum store.Sum
+		_, _ = sum.Write(data)
+		if about.Sum.GetBytes() != uint64(n) || about.Sum.GetCrc32C() != sum.CRC32C {
+			t.Errorf("%d bytes: found the sum %v, expected %v", n, about.Sum, sum)
 		}
 		if !bytes.Equal(got, data) || !f.column[len(f.column)-1].Last || n > control.ChunkSize && len(f.column) < n/control.ChunkSize+2 {
 			t.Errorf("%d bytes came as %d in %d pieces", n, len(got), len(f.column))
@@ -348,7 +355,7 @@ func TestSendColumn(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	c, _ := start(t, &fake{}, time.Minute)
-	if _, err := c.SendColumn(t.Context(), func(io.Writer) error { return enough }); !errors.Is(err, enough) {
+	if err := c.SendColumn(t.Context(), &control.ColumnData{}, func(io.Writer) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 }

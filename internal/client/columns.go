@@ -9,16 +9,19 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
-// SendColumn sends what write writes, of which a job that is then submitted says as ColumnData what it is. It returns its id. A piece is
-// sent at a time, again when the connection was lost.
-func (c *Client) SendColumn(ctx context.Context, write func(io.Writer) error) (id string, err error) {
+// SendColumn sends what write writes, and notes its id and checksum in the ColumnData of the job
+// that is then submitted. A piece is sent at a time, again when the connection was lost.
+func (c *Client) SendColumn(ctx context.Context, data *control.ColumnData, write func(io.Writer) error) error {
 	s := &columnSender{client: c, ctx: ctx, id: rand.Text()}
-	if err := write(s); err != nil {
-		return "", err
+	var sum store.Sum
+	if err := write(io.MultiWriter(s, &sum)); err != nil {
+		return err
 	}
-	return s.id, s.send(s.waiting.Next(s.waiting.Len()), true)
+	data.Id, data.Sum = s.id, &control.Sum{Bytes: uint64(sum.Bytes), Crc32C: sum.CRC32C}
+	return s.send(s.waiting.Next(s.waiting.Len()), true)
 }
 
 // columnSender sends what is written to it.

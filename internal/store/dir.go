@@ -132,7 +132,7 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 	}
 	if err == nil {
 		if err = place(temp, name); err == nil {
-			return Failed("write", d, name, d.sync(dir))
+			return Failed("write", d, name, SyncDir(d.root, dir))
 		}
 	}
 	_ = d.root.Remove(temp)
@@ -169,10 +169,10 @@ func (u *until) Read(p []byte) (int, error) {
 	return u.from.Read(p)
 }
 
-// sync makes the names in a directory, and its own, outlive the machine.
-func (d *Dir) sync(dir string) error {
+// SyncDir makes the names in a directory of a root, and in those above it, outlive the machine.
+func SyncDir(root *os.Root, dir string) error {
 	for ; ; dir = path.Dir(dir) {
-		f, err := d.root.Open(dir)
+		f, err := root.Open(dir)
 		if err != nil {
 			return err
 		}

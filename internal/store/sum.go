@@ -1,0 +1,86 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// Sum is the length and the CRC-32C of an object. Who writes an object writes it to a Sum, too, and
+// keeps the Sum where it outlives the object.
+type Sum struct {
+	Bytes  int64
+	CRC32C uint32
+}
+
+// Write adds bytes. It never fails.
+func (s *Sum) Write(p []byte) (int, error) {
+	s.Bytes += int64(len(p))
+	s.CRC32C = crc32.Update(s.CRC32C, castagnoli, p)
+	return len(p), nil
+}
+
+// ErrDamaged is that an object is not as it was written.
+var ErrDamaged = errors.New("it is damaged")
+
+// Check returns a reader of an object. In place of io.EOF it returns ErrDamaged, with the object's
+// name, unless the bytes before are those that the Sum is of.
+func (s Sum) Check(name string, from io.Reader) io.Reader {
+	return &checkedReader{name: name, from: from, want: s}
+}
+
+type checkedReader struct {
+	name      string
+	from      io.Reader
+	want, got Sum
+}
+
+func (c *checkedReader) Read(p []byte) (int, error) {
+	n, err := c.from.Read(p)
+	_, _ = c.got.Write(p[:n])
+	if c.got.Bytes > c.want.Bytes || errors.Is(err, io.EOF) && c.got != c.want {
+		return 0, c.want.Damage(c.name, c.got)
+	}
+	return n, err
+}
+
+// Damage is the error of an object with another Sum, or with another length, or nil.
+func (s Sum) Damage(name string, found Sum) error {
+	switch {
+	case found.Bytes != s.Bytes:
+		return fmt.Errorf("%s: found %d bytes, expected %d: %w", name, found.Bytes, s.Bytes, ErrDamaged)
+	case found != s:
+		return fmt.Errorf("%s: found CRC-32C %08x, expected %08x: %w", name, found.CRC32C, s.CRC32C, ErrDamaged)
+	}
+	return nil
+}
+
+// Missing is the error of an object that is not there.
+func Missing(name string) error { return fmt.Errorf("%s: it is missing: %w", name, ErrDamaged) }
+
+// sealField is the last field of a sealed object of JSON.
+const sealField = `,"crc32c":"`
+
+// Seal adds to an object of JSON its last field: the CRC-32C, in hexadecimal digits, of all bytes
+// before.
+func Seal(object []byte) []byte {
+	text := bytes.TrimSuffix(object, []byte("}"))
+	return fmt.Appendf(bytes.Clone(text), `%s%08x"}`, sealField, crc32.Checksum(text, castagnoli))
+}
+
+// Unseal returns ErrDamaged if an object is not as Seal has made it.
+func Unseal(sealed []byte) error {
+	at := bytes.LastIndex(sealed, []byte(sealField))
+	if at < 0 {
+		return fmt.Errorf("it does not end with its checksum: %w", ErrDamaged)
+	}
+	found := crc32.Checksum(sealed[:at], castagnoli)
+	if said := string(sealed[at+len(sealField):]); said != fmt.Sprintf(`%08x"}`, found) {
+		return fmt.Errorf("found CRC-32C %08x, expected %.8q: %w", found, said, ErrDamaged)
+	}
+	return nil
+}

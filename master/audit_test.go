@@ -1,0 +1,65 @@
+package master
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// TestDamagedAuditLog: the next master names the line that was changed or is missing, and goes on with
+// a log that it finds whole from there on.
+func TestDamagedAuditLog(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit")
+	var found []error
+	open := func() *audit {
+		t.Helper()
+		found = nil
+		a, err := openAudit(path, func() time.Time { return noon }, func(err error) { t.Error(err) }, func(err error) { found = append(found, err) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	write := func(jobs ...string) {
+		t.Helper()
+		a := open()
+		if len(found) > 0 {
+			t.Fatalf("found %v", found)
+		}
+		for _, j := range jobs {
+			a.add(context.Background(), entry{What: "submit", Job: j}, nil)
+		}
+		a.close()
+	}
+	write("j-1", "j-2")
+	write("j-3", "j-4")
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bytes.SplitAfter(text, []byte("\n"))
+	for what, damaged := range map[string][]byte{
+		":2: ": bytes.Replace(text, []byte("j-2"), []byte("j-9"), 1), ":3: ": bytes.Join([][]byte{lines[0], lines[1], lines[3]}, nil),
+		":4: ": text[:len(text)-5], ":1: ": append([]byte("x"), text...),
+	} {
+		if err := os.WriteFile(path, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := open()
+		if len(found) != 1 || !errors.Is(found[0], store.ErrDamaged) || !strings.Contains(found[0].Error(), path+what) {
+			t.Errorf("found %v, expected one error of %s", found, what)
+		}
+		a.add(context.Background(), entry{What: "cancel", Job: "j-5"}, nil)
+		a.close()
+		if open().close(); len(found) != 1 {
+			t.Errorf("%s: a line after it is taken for damaged, too: %v", what, found)
+		}
+	}
+}
