@@ -33,11 +33,12 @@ func (g *localGraph) Close() { g.Refs.Close() }
 const (
 	forReading = iota
 	forBuilding
+	forComparing = forBuilding + build.Tags
 )
 
 // loadPartitions loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
 // of the tuples, or opens its partitions of a snapshot that was saved so.
-func loadPartitions(ctx context.Context, group *collective.Group, l *control.Load, threads *parallel.Team, progress func(stage string, done, total int64)) (*localGraph, error) {
+func loadPartitions(ctx context.Context, group *collective.Group, worker string, l *control.Load, threads *parallel.Team, progress func(stage string, done, total int64)) (*localGraph, error) {
 	request, store, err := jobspec.Source(l.Source)
 	if err != nil {
 		return nil, err
@@ -50,13 +51,19 @@ func loadPartitions(ctx context.Context, group *collective.Group, l *control.Loa
 	var stored *graph.Graph
 	var share build.Share
 	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
+		if request.Name, err = allowed(ctx, request.Name); err == nil {
+			request.Columns.Vertices, err = allowed(ctx, request.Columns.Vertices)
+		}
+		return err
+	})
+	if err == nil {
+		err = sameFiles(ctx, group, worker, l, request)
+	}
+	if err != nil {
+		return nil, err
+	}
+	err = group.InOrder(ctx, forReading, func(ctx context.Context) (err error) {
 		defer mem.Recover(&err)
-		if request.Name, err = allowed(ctx, request.Name); err != nil {
-			return err
-		}
-		if request.Columns.Vertices, err = allowed(ctx, request.Columns.Vertices); err != nil {
-			return err
-		}
 		rank, ranks := group.Link().Rank(), group.Link().Size()
 		if stored, share, err = load.OpenShare(ctx, request, store, rank, ranks, owner); err == nil && stored == nil {
 			in, err = load.OpenRank(ctx, request, rank, ranks)
@@ -133,7 +140,7 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 	defer threads.Close()
 	var g *localGraph
 	if err = x.calibrate(ctx, group, &at, forReading); err == nil {
-		g, err = loadPartitions(x.options.confine(ctx), group, l, threads, t.progress)
+		g, err = loadPartitions(x.options.confine(ctx), group, x.options.Name, l, threads, t.progress)
 	}
 	if err != nil {
 		if broken := session.Err(); lostPeer(x.options.Name, broken) != "" {
@@ -146,6 +153,9 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		Weighted: g.Weights != edges.Unweighted, Seconds: time.Since(began).Seconds(),
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,
+	}
+	if l.Source.TrustFiles && group.Link().Rank() == 0 {
+		report.Notes = append(report.Notes, l.Source.Input+": the files of the workers were not compared (--trust-files)")
 	}
 	if t.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}

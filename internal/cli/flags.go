@@ -138,12 +138,19 @@ func parseBytes(s string) (int64, error) {
 type storeFlags struct {
 	duplicates, loops *oneOf
 	unit              bool
+	check, trust      bool // files of workers
 }
 
 func (f *storeFlags) define(cmd *cobra.Command) {
 	f.duplicates = wordFlag(cmd, "duplicates", "parallel edges: keep all; keep the first of the input; keep the one of min weight; replace them by one whose weight is their sum; or refuse them as an error", graph.DuplicateWords...)
 	f.loops = wordFlag(cmd, "self-loops", "edges from a vertex to itself: keep or drop them", "keep", "drop")
 	cmd.Flags().BoolVar(&f.unit, "unit-weights", false, "give every edge the weight 1")
+}
+
+// defineCompare defines how the workers of a cluster compare the files that they see.
+func (f *storeFlags) defineCompare(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&f.check, "check-files", false, "compare all bytes of the files that the workers see (default: one block in 16)")
+	cmd.Flags().BoolVar(&f.trust, "trust-files", false, "do not compare the files that the workers see")
 }
 
 // runFlags say how a program is run.

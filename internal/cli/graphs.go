@@ -68,6 +68,7 @@ ends the loading.`,
 	l.weights = wordFlag(cmd, "weights", "the type of the weights to store; auto: float64 if the input has weights", "auto", "none", "float32", "float64")
 	l.input.define(cmd)
 	l.store.define(cmd)
+	l.store.defineCompare(cmd)
 	l.run.defineGrid(cmd, columnOf)
 	l.run.cluster.define(cmd)
 	l.run.cluster.definePatience(cmd, waitPatience)

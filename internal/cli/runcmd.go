@@ -89,6 +89,7 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 	r.pick.define(cmd)
 	r.input.define(cmd)
 	r.store.define(cmd)
+	r.store.defineCompare(cmd)
 	r.run.define(cmd, columnOf)
 	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
 	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "the `SEED` of the program's random numbers (default 0)")
@@ -241,7 +242,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 }
 
 // ofLoading are flags that say how a graph is loaded.
-var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "partitions", "grid"}
+var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "check-files", "trust-files", "partitions", "grid"}
 
 // graphSource says what is to be loaded. The workers of a cluster see files under the same name.
 func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bool) (*control.GraphSource, error) {
@@ -257,7 +258,13 @@ func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bo
 		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
 		SourceColumn: request.Columns.Source, TargetColumn: request.Columns.Target, WeightColumn: request.Columns.Weight,
 		SkipBad: uint32(request.SkipBad), Delimiter: request.Columns.Delimiter, Header: request.Columns.Header, Ids: request.Columns.IDs,
-		Vertices: request.Columns.Vertices, VertexColumn: request.Columns.Vertex,
+		Vertices: request.Columns.Vertices, VertexColumn: request.Columns.Vertex, CheckFiles: store.check, TrustFiles: store.trust,
+	}
+	switch {
+	case store.check && store.trust:
+		return nil, usagef("--check-files and --trust-files contradict each other")
+	case !onCluster && (store.check || store.trust):
+		return nil, usagef("--check-files and --trust-files are of the workers of a cluster: --master ADDR")
 	}
 	if onCluster && request.SkipBad > mostSkippedThere {
 		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", request.SkipBad, mostSkippedThere)

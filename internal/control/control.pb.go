@@ -3167,27 +3167,26 @@ func (x *Placement) GetSite() string {
 
 // GraphSource says what to load, and how it is stored.
 type GraphSource struct {
-	state        protoimpl.MessageState `protogen:"open.v1"`
-	Input        string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // a file the workers can read, or a generator
-	Format       string                 `protobuf:"bytes,2,opt,name=format,proto3" json:"format,omitempty"`
-	Directed     *bool                  `protobuf:"varint,3,opt,name=directed,proto3,oneof" json:"directed,omitempty"`
-	Duplicates   string                 `protobuf:"bytes,4,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
-	DropLoops    bool                   `protobuf:"varint,5,opt,name=drop_loops,json=dropLoops,proto3" json:"drop_loops,omitempty"`
-	UnitWeights  bool                   `protobuf:"varint,6,opt,name=unit_weights,json=unitWeights,proto3" json:"unit_weights,omitempty"`
-	Weights      string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // none, float32, float64; empty: what the job's program wants, else those there are
-	MaxExpand    uint64                 `protobuf:"varint,8,opt,name=max_expand,json=maxExpand,proto3" json:"max_expand,omitempty"`
-	SourceColumn string                 `protobuf:"bytes,9,opt,name=source_column,json=sourceColumn,proto3" json:"source_column,omitempty"` // of a table: by name, or by number from 1
-	TargetColumn string                 `protobuf:"bytes,10,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
-	WeightColumn string                 `protobuf:"bytes,11,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
-	Delimiter    string                 `protobuf:"bytes,12,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
-	Header       *bool                  `protobuf:"varint,13,opt,name=header,proto3,oneof" json:"header,omitempty"`
-	Ids          string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"`                                       // number, name, or empty
-	SkipBad      uint32                 `protobuf:"varint,15,opt,name=skip_bad,json=skipBad,proto3" json:"skip_bad,omitempty"`               // how many malformed lines may be left out
-	Vertices     string                 `protobuf:"bytes,16,opt,name=vertices,proto3" json:"vertices,omitempty"`                             // of a table: a table of vertices
-	VertexColumn string                 `protobuf:"bytes,17,opt,name=vertex_column,json=vertexColumn,proto3" json:"vertex_column,omitempty"` // of that: its column of ids
-	// Workers compare a sample of a file that each of them opens, all of it, or nothing.
-	CheckFiles    bool `protobuf:"varint,18,opt,name=check_files,json=checkFiles,proto3" json:"check_files,omitempty"`
-	TrustFiles    bool `protobuf:"varint,19,opt,name=trust_files,json=trustFiles,proto3" json:"trust_files,omitempty"`
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // a file the workers can read, or a generator
+	Format        string                 `protobuf:"bytes,2,opt,name=format,proto3" json:"format,omitempty"`
+	Directed      *bool                  `protobuf:"varint,3,opt,name=directed,proto3,oneof" json:"directed,omitempty"`
+	Duplicates    string                 `protobuf:"bytes,4,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
+	DropLoops     bool                   `protobuf:"varint,5,opt,name=drop_loops,json=dropLoops,proto3" json:"drop_loops,omitempty"`
+	UnitWeights   bool                   `protobuf:"varint,6,opt,name=unit_weights,json=unitWeights,proto3" json:"unit_weights,omitempty"`
+	Weights       string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // none, float32, float64; empty: what the job's program wants, else those there are
+	MaxExpand     uint64                 `protobuf:"varint,8,opt,name=max_expand,json=maxExpand,proto3" json:"max_expand,omitempty"`
+	SourceColumn  string                 `protobuf:"bytes,9,opt,name=source_column,json=sourceColumn,proto3" json:"source_column,omitempty"` // of a table: by name, or by number from 1
+	TargetColumn  string                 `protobuf:"bytes,10,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
+	WeightColumn  string                 `protobuf:"bytes,11,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
+	Delimiter     string                 `protobuf:"bytes,12,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
+	Header        *bool                  `protobuf:"varint,13,opt,name=header,proto3,oneof" json:"header,omitempty"`
+	Ids           string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"`                                       // number, name, or empty
+	SkipBad       uint32                 `protobuf:"varint,15,opt,name=skip_bad,json=skipBad,proto3" json:"skip_bad,omitempty"`               // how many malformed lines may be left out
+	Vertices      string                 `protobuf:"bytes,16,opt,name=vertices,proto3" json:"vertices,omitempty"`                             // of a table: a table of vertices
+	VertexColumn  string                 `protobuf:"bytes,17,opt,name=vertex_column,json=vertexColumn,proto3" json:"vertex_column,omitempty"` // of that: its column of ids
+	CheckFiles    bool                   `protobuf:"varint,18,opt,name=check_files,json=checkFiles,proto3" json:"check_files,omitempty"`      // workers compare all bytes of the files that they see; else one block in 16
+	TrustFiles    bool                   `protobuf:"varint,19,opt,name=trust_files,json=trustFiles,proto3" json:"trust_files,omitempty"`      // or nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }

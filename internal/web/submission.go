@@ -28,6 +28,8 @@ type Input struct {
 	Duplicates  string `json:"duplicates"` // keep, first, min, sum, error
 	SelfLoops   string `json:"self_loops"` // keep, drop
 	UnitWeights bool   `json:"unit_weights"`
+	CheckFiles  bool   `json:"check_files"` // workers compare all bytes of the files that they see
+	TrustFiles  bool   `json:"trust_files"` // or none
 	// Of CSV and TSV: columns by name or number, the character between them, whether the first line names them, and whether vertices are
 	// numbers or names.
 	SourceColumn string `json:"source_column"`
@@ -177,6 +179,7 @@ func (i *Input) source() (*control.GraphSource, error) {
 	return &control.GraphSource{
 		Input: i.Graph, Format: i.Format, Directed: i.Directed, Duplicates: i.Duplicates, DropLoops: i.SelfLoops == "drop", UnitWeights: i.UnitWeights,
 		SourceColumn: i.SourceColumn, TargetColumn: i.TargetColumn, WeightColumn: i.WeightColumn, Delimiter: i.Delimiter, Header: i.Header, Ids: i.IDs,
+		CheckFiles: i.CheckFiles, TrustFiles: i.TrustFiles,
 	}, nil
 }
 

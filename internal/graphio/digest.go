@@ -1,0 +1,142 @@
+package graphio
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"sync"
+
+	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// Digest is what a process sees of an input file. Of the same file it is the same everywhere.
+type Digest struct {
+	Path    string
+	Size    int64
+	Version string // of an object, which is not read, and of a snapshot
+	Sum     uint32 // of the blocks that were read
+	Err     string // why it could not be read; who reads the graph says so, too
+}
+
+// Differs says how another process sees the file, or nothing. Both have read it.
+func (d Digest) Differs(other Digest) string {
+	switch {
+	case d.Size != other.Size:
+		return fmt.Sprintf("%d and %d bytes", d.Size, other.Size)
+	case d.Version != other.Version:
+		return fmt.Sprintf("versions %.80s and %.80s", d.Version, other.Version)
+	case d.Sum != other.Sum:
+		return fmt.Sprintf("checksums %08x and %08x", d.Sum, other.Sum)
+	}
+	return ""
+}
+
+// Blocks of a digest: one in sampledOf of the blocks of a file is read.
+const (
+	digestBlock = 64 << 10
+	sampledOf   = 16
+)
+
+// Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses one,
+// unless all are read.
+func Digests(ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team) []Digest {
+	files, err := inputs(ctx, name, format)
+	if vertices != "" {
+		files = append(files, vertices)
+	}
+	var found []Digest
+	for _, path := range files {
+		d, err := digest(ctx, path, key, all, team)
+		if d.Path = path; err != nil {
+			d.Err = err.Error()
+		}
+		found = append(found, d)
+	}
+	if err != nil {
+		found = append(found, Digest{Path: name, Err: err.Error()})
+	}
+	return found
+}
+
+// inputs returns the files of a graph, with those beside them.
+func inputs(ctx context.Context, name string, format Format) ([]string, error) {
+	if format == "" {
+		format = formatOfName(name)
+	}
+	if format == LDBC || format == "" && isLDBCBase(name) {
+		of, err := ldbcFilesOf(name)
+		if err != nil {
+			return nil, err
+		}
+		files := []string{of.vertices, of.edges}
+		if of.properties != "" {
+			files = append(files, of.properties)
+		}
+		return files, nil
+	}
+	if format == Graph500 {
+		base, c := splitCodec(name)
+		if weights := base + ".weights" + c.suffix(); exists(weights) {
+			return []string{name, weights}, nil
+		}
+		return []string{name}, nil
+	}
+	return Files(ctx, name)
+}
+
+// digest digests a file.
+func digest(ctx context.Context, path string, key uint64, all bool, team *parallel.Team) (d Digest, err error) {
+	f, err := openInput(ctx, path)
+	if err != nil {
+		return d, err
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	info, err := f.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return d, err // who reads it refuses a pipe
+	}
+	d.Size = info.Size()
+	if o, ok := f.(*object); ok && o.object.Version != "" {
+		d.Version = o.object.Version
+		return d, nil
+	}
+	blocks := sampled(d.Size, key, all)
+	sums := make([]byte, 4*len(blocks))
+	buffers := make([][]byte, team.Size())
+	var once sync.Once
+	team.For(len(blocks), sampledOf, func(worker, lo, hi int) {
+		if buffers[worker] == nil {
+			buffers[worker] = make([]byte, digestBlock)
+		}
+		for i := lo; i < hi; i++ {
+			var sum store.Sum
+			n, failed := f.ReadAt(buffers[worker], blocks[i]*digestBlock)
+			if failed != nil && !errors.Is(failed, io.EOF) || ctx.Err() != nil {
+				once.Do(func() { err = errors.Join(failed, ctx.Err()) })
+				return
+			}
+			_, _ = sum.Write(buffers[worker][:n])
+			binary.LittleEndian.PutUint32(sums[4*i:], sum.CRC32C)
+		}
+	})
+	var whole store.Sum
+	_, _ = whole.Write(sums)
+	d.Sum = whole.CRC32C
+	return d, err
+}
+
+// sampled returns the blocks of a file that are read.
+func sampled(size int64, key uint64, all bool) (blocks []int64) {
+	n, each, random := (size+digestBlock-1)/digestBlock, int64(sampledOf), rand.New(rand.NewPCG(key, uint64(size)))
+	if all || n <= sampledOf {
+		each = 1
+	}
+	for from := int64(0); from < n; from += each {
+		blocks = append(blocks, from+random.Int64N(min(each, n-from)))
+	}
+	return blocks
+}

@@ -1,0 +1,51 @@
+package graphio
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestDigest: a changed byte in any block is found if all are read, and by some keys if not; in a file
+// of a few blocks always. Each sixteenth block is read.
+func TestDigest(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "g.el")
+	digestOf := func(data []byte, key uint64, all bool) Digest {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		found := Digests(t.Context(), path, "", "", key, all, nil)
+		if len(found) != 1 || found[0].Err != "" || found[0].Size != int64(len(data)) {
+			t.Fatalf("found %+v", found)
+		}
+		return found[0]
+	}
+	for _, blocks := range []int{1, 16, 70} {
+		text := bytes.Repeat([]byte("12 34567\n"), blocks*digestBlock/9)
+		for _, at := range []int{0, len(text) / 2, len(text) - 2} {
+			changed := bytes.Clone(text)
+			changed[at] ^= 1
+			found := 0
+			const keys = 64
+			for key := range uint64(keys) {
+				if digestOf(text, key, false).Differs(digestOf(changed, key, false)) != "" {
+					found++
+				}
+			}
+			if blocks <= sampledOf && found < keys || found == 0 || blocks > sampledOf && found == keys {
+				t.Errorf("%d blocks, byte %d: %d of %d keys find it", blocks, at, found, keys)
+			}
+			if digestOf(text, 1, true).Differs(digestOf(changed, 1, true)) == "" {
+				t.Errorf("%d blocks, byte %d: it is not found though all are read", blocks, at)
+			}
+		}
+		if n := len(sampled(int64(len(text)), 7, false)); blocks > sampledOf && n != 5 {
+			t.Errorf("%d of %d blocks are read", n, blocks)
+		}
+	}
+	if found := Digests(t.Context(), path+"x", "", "", 1, false, nil); len(found) != 1 || found[0].Err == "" {
+		t.Errorf("of a file that is not there: %+v", found)
+	}
+}
