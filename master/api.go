@@ -69,6 +69,9 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			return nil, ctx.Err()
 		}
 		if s.cluster.jobs[s.cluster.keys[r.Key]] == nil { // else the job has them, or had
+			if err := s.takesJobs(); err != nil {
+				return nil, err
+			}
 			if err := s.columns.hold(r.Spec); err != nil {
 				return nil, err
 			}

@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -54,7 +55,8 @@ type record struct {
 }
 
 // openDatabase reads the database in a directory, passes on all its records, and makes it anew of these, so that nothing is built on
-// what was not looked at. One that is damaged, or of a later version, is an error and stays as it is.
+// what was not looked at. One that is damaged, or of a later version, is an error and stays as it is. Where it cannot be made anew, as on a disk that
+// is full, the old one is used, if it is in order.
 func openDatabase(dir string, each func(bucket []byte, key string, data []byte) error) (*database, error) {
 	path := filepath.Join(dir, databaseFile)
 	fresh := path + ".new"
@@ -72,8 +74,40 @@ func openDatabase(dir string, each func(bucket []byte, key string, data []byte) 
 	}
 	_, absent := os.Stat(path)
 	d := &database{found: absent == nil}
-	if d.db, err = bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: openTimeout}); err != nil {
+	err = d.remake(fresh, path, all)
+	if err != nil {
+		_ = os.Remove(fresh)
+	}
+	if err != nil && d.found {
+		err = d.reuse(path, err)
+	}
+	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
+	}
+	return d, nil
+}
+
+// reuse opens a database as it is, as it could not be made anew.
+func (d *database) reuse(path string, why error) (err error) {
+	if d.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openTimeout}); err != nil {
+		return why
+	}
+	err = d.db.View(func(tx *bbolt.Tx) (err error) {
+		for found := range tx.Check() { // to its end, which lets the transaction go
+			err = cmp.Or(err, found)
+		}
+		return err
+	})
+	if err != nil {
+		return errors.Join(why, err, d.db.Close())
+	}
+	return nil
+}
+
+// remake makes a database of records, and gives it its name.
+func (d *database) remake(fresh, path string, all []record) (err error) {
+	if d.db, err = bbolt.Open(fresh, 0o600, &bbolt.Options{Timeout: openTimeout}); err != nil {
+		return err
 	}
 	err = d.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{metaBucket, jobBucket, graphBucket} {
@@ -92,11 +126,7 @@ func openDatabase(dir string, each func(bucket []byte, key string, data []byte) 
 	if err == nil {
 		d.db, err = bbolt.Open(path, 0o600, &bbolt.Options{Timeout: openTimeout})
 	}
-	if err != nil {
-		_ = os.Remove(fresh)
-		return nil, fmt.Errorf("data: %w", err)
-	}
-	return d, nil
+	return err
 }
 
 // readAll reads a database, none if there is no file. A damaged file may make bbolt panic, or lead beyond its end in memory.

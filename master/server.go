@@ -56,6 +56,7 @@ type Server struct {
 	audit    *audit
 	refusals quiet
 	lock     *os.File // of Data, or nil
+	data     *dataDir // or nil
 
 	ctx  context.Context // of everything the server started
 	end  context.CancelCauseFunc
@@ -81,6 +82,7 @@ type Server struct {
 	journals map[string]*journal
 	loads    map[string]chan struct{} // of graphs that are not there yet: closed when they are, or have failed
 	examined map[pair]bool            // whose connections are being looked into
+	refusing string                   // why no job is taken
 	turned   int                      // clients with a wrong token
 	stale    int                      // messages of a time gone by
 }
@@ -158,6 +160,10 @@ func New(o Config) (*Server, error) {
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
+	if o.Data != "" {
+		s.data = watchedData(o.Data)
+		s.lookAtData()
+	}
 	if s.durable() {
 		s.restore(&before)
 	}
@@ -226,6 +232,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	if s.options.Group != nil {
 		s.work.Add(1)
 		go s.hints()
+	}
+	if s.data != nil {
+		s.work.Add(1)
+		go s.watchData()
 	}
 	var err error
 	select {

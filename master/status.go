@@ -61,7 +61,7 @@ func (s *Server) status() *control.StatusResponse {
 		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: workers, Graphs: graphs,
 		Jobs: jobs, More: uint32(someWorkers + someGraphs + someJobs), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
 		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
-		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled),
+		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
 	}
 }
 

@@ -17,6 +17,9 @@ func StatusText(s *StatusResponse) string {
 	var b strings.Builder
 	escape.Printf(&b, "master %s, superstep %s, up %v; %s, %d refused\n", s.Master, s.Version,
 		time.Duration(s.UptimeSeconds*float64(time.Second)).Round(time.Second), count(s.JobsEnded, "job", "jobs")+" ended", s.Refused)
+	if s.Refusing != "" {
+		escape.Printf(&b, "no job is taken: %s\n", s.Refusing)
+	}
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	if len(s.Workers) == 0 {
 		fmt.Fprintln(t, "\nno workers: start one with superstep worker --master ADDR")

@@ -38,6 +38,9 @@ func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	return nil
 }
 
+// full reports whether an error is that a disk, or what a user may have of it, is full.
+func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
+
 // syncDir makes a renaming durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)

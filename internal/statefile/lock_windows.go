@@ -24,5 +24,8 @@ func Open(path string) (*os.File, error) { return os.Open(path) }
 // private refuses nothing: what is in a user's profile is that user's by its access list, and modes say nothing of it.
 func private(string, fs.FileInfo, fs.FileMode) error { return nil }
 
+// full reports whether an error is that a disk is full.
+func full(err error) bool { return errors.Is(err, windows.ERROR_DISK_FULL) }
+
 // syncDir has nothing to do: directories cannot be synced.
 func syncDir(string) error { return nil }

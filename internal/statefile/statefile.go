@@ -194,8 +194,25 @@ func ReadKey(path string, size int) ([]byte, error) {
 	return key, nil
 }
 
-// write replaces a file as a whole, and returns when it would outlive a crash of the machine.
-func write(path, line string) (err error) {
+// write replaces a file as a whole, and returns when it would outlive a crash of the machine. On a disk
+// that is full it is written in place, within the block that the file has, if there is one.
+func write(path, line string) error {
+	err := replace(path, line)
+	if !full(err) {
+		return err
+	}
+	f, failed := os.OpenFile(path, os.O_WRONLY, 0)
+	if failed != nil {
+		return err
+	}
+	_, failed = f.WriteString(line + "\n")
+	if errors.Join(failed, f.Sync(), f.Close()) != nil {
+		return err
+	}
+	return nil
+}
+
+func replace(path, line string) (err error) {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-new-") // of mode 0600
 	if err != nil {
 		return err
