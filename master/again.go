@@ -10,7 +10,7 @@ import (
 )
 
 // again queues a job anew whose run ended because a worker was lost, before those that wait, and reports whether it did. It begins from
-// its newest checkpoint, or else from the start, on the workers that are there then. A benchmark does not: its figures would be of another cluster than it began on. Nor does a job
+// its newest checkpoint, or else from the start, on the workers that are there then. Measurements of the network do not. Nor does a job
 // that has lost a worker too often, for that may be its own doing: a vertex whose Compute ends the process.
 func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32) bool {
 	reason := j.reason
@@ -21,14 +21,18 @@ func (c *cluster) again(now time.Duration, j *job, err error, supersteps uint32)
 		c.requeue(now, j, reasonOf(err))
 		return true
 	}
-	if !j.lost || kindOf(j.spec) != &programKind {
+	if !j.lost || !kindOf(j.spec).again {
 		return false
 	}
 	if w := j.starved; w != nil && !c.roomier(w, j.placements) {
 		j.stopping, j.reason = true, starved(w)
 		return false
 	}
-	j.losses = append(j.losses, reason+reached(j.state, supersteps))
+	far := reached(j.state, supersteps)
+	if j.spec.Graph500 != nil {
+		far = "" // searches count, not their supersteps
+	}
+	j.losses = append(j.losses, reason+far)
 	if len(j.losses) > c.retries {
 		if n := len(j.losses); n > 1 {
 			reason = control.Text(fmt.Sprintf("%d attempts: %s", n, strings.Join(j.losses, "; ")), control.MaxText)

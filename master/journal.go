@@ -217,6 +217,8 @@ func (s *Server) describe(j *job) *control.Job {
 	} else if j.about != nil {
 		d = proto.CloneOf(j.about)
 		d.Panic, d.Stack, d.Aggregators = nil, "", shown(j.about.Aggregators)
+	} else if !j.state.Ended() {
+		d.Graph500 = proto.CloneOf(j.searched)
 	}
 	d.Id, d.Spec, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.spec, j.state, j.reason, j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner

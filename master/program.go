@@ -19,7 +19,7 @@ import (
 var programKind kind
 
 func init() {
-	programKind = kind{check: jobspec.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
+	programKind = kind{again: true, check: jobspec.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
 }
 
 // coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values. What an earlier master has begun it takes up

@@ -123,6 +123,9 @@ func (s *Server) restore(from *saved) {
 		if j.driving && j.active() {
 			j.about = about
 		}
+		if !j.state.Ended() {
+			j.searched = about.Graph500
+		}
 		if j.state.Ended() {
 			j.ended, j.about = since(about.Ended), about
 		}

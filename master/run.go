@@ -139,7 +139,13 @@ func (r *run) coordinate(ctx context.Context) {
 			stop(nil)
 			delete(s.stops, r.id)
 		}
-		s.cluster.runEnded(s.now(), r.id, r.epoch, err, r.figures().Supersteps)
+		about := r.figures()
+		if r.spec.Graph500 != nil {
+			if r.job.searched = about.Graph500; about.Graph500 == nil {
+				r.job.searched = &control.Graph500Result{}
+			}
+		}
+		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
 		return nil
 	})
 }
@@ -255,6 +261,8 @@ type kind struct {
 	shape func(partitions int) layout.Grid
 	// alone says that no other job runs beside it.
 	alone bool
+	// again says that a job which loses a worker begins again.
+	again bool
 	// coordinate runs an attempt at a job on its workers.
 	coordinate func(ctx context.Context, r *run) error
 }

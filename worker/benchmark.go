@@ -69,6 +69,9 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 	default:
 		err = errors.New("a step of Graph500 that this version does not know")
 	}
+	if broken := b.session.Err(); err != nil && lostPeer(x.options.Name, broken) != "" {
+		err = broken // whatever others made of it
+	}
 	return r, err
 }
 

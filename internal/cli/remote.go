@@ -59,7 +59,8 @@ func benchmarkReport(job *control.Job) *graph500.Report {
 		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
 		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
 		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
-		Threads: int(job.Threads), Partitions: gridOf(job).Partitions(), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+		Restarts: result.GetRestarts(),
+		Threads:  int(job.Threads), Partitions: gridOf(job).Partitions(), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
 	}
 	if spec.GetValidate() {
 		r.Valid = &valid

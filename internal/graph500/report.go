@@ -17,6 +17,9 @@ type Report struct {
 	Generation        float64
 	Construction      float64 // kernel 1
 
+	// Restarts say why, after how many searches, the graph was made again, each time. Generation and Construction are the last times.
+	Restarts []string
+
 	// Roots are the vertices searched from; there are NBFS of them.
 	Roots []uint64
 	// BFS is kernel 2, SSSP kernel 3; what was not run is zero.
@@ -92,6 +95,9 @@ func (r Report) WriteText(w io.Writer) error {
 		b.line("valid", "not checked")
 	} else {
 		b.line("valid", "true")
+	}
+	for _, why := range r.Restarts {
+		fmt.Fprintf(out, "# restarted: %s\n", why)
 	}
 	fmt.Fprintln(out, "# nedge counts the input tuples in the component of the root: duplicates each time, self-loops not (the reference's rule)")
 	for _, k := range []struct {

@@ -29,6 +29,7 @@ func (r Report) MarshalJSON() ([]byte, error) {
 	o.add("partitions", r.Partitions)
 	o.add("workers", r.Processes)
 	o.add("grid", r.Grid())
+	o.add("restarts", array(r.Restarts))
 	return o.close()
 }
 

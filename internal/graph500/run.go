@@ -35,7 +35,7 @@ type Judged struct {
 }
 
 // Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
-// every root, each search timed and then judged. The report is complete also when the error is a *validate.Violation: a search
+// every root, each search timed and then judged. Searches that the report has already, of an attempt before, stay as they are. The report is complete also when the error is a *validate.Violation: a search
 // was not valid. tell is told what is being done, how much of it, and after each search a few words.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
@@ -47,6 +47,7 @@ func (r *Report) Coordinate(ctx context.Context, ranks Ranks, sssp, validated bo
 	if r.Construction, roots, err = ranks.Construct(ctx); err != nil {
 		return err
 	}
+	r.Roots = r.Roots[:0:0]
 	for _, root := range roots {
 		r.Roots = append(r.Roots, root.Vertex)
 	}
@@ -69,21 +70,22 @@ type searches struct {
 	tell  func(stage string, done, total int, note string)
 }
 
-// all searches from every root. The first root is searched once before, untimed, as a warm-up. Nothing goes from one search to
-// another but the model's coefficients.
+// all searches from every root whose search is not in the report. The first of them is searched once before, untimed, as a warm-up. Nothing goes from
+// one search to another but the model's coefficients.
 func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool) error {
-	for i := -1; i < len(s.roots); i++ {
-		root := s.roots[max(i, 0)]
-		s.tell(title, max(i, 0), len(s.roots), "")
+	first := len(k.Time)
+	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {
+		root := s.roots[max(i, first)]
+		s.tell(title, max(i, first), len(s.roots), "")
 		name := fmt.Sprintf("%s root %d", kernel, root.Vertex)
-		if i < 0 {
+		if i < first {
 			name += trace.WarmUp
 		}
 		seconds, err := s.ranks.Search(ctx, kernel, root, name)
 		if err != nil {
 			return err
 		}
-		if i < 0 {
+		if i < first {
 			continue
 		}
 		j, err := s.ranks.Judge(ctx, root)

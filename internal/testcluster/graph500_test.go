@@ -145,6 +145,46 @@ func TestGraph500Refusals(t *testing.T) {
 	}
 }
 
+// TestGraph500GoesOn loses a worker in each stage, and has another take its place: searches that were
+// done keep their times, the others follow, and the result says why the graph was made again.
+func TestGraph500GoesOn(t *testing.T) {
+	c := Start(t, 3, master.Config{Options: master.Options{Retries: 9}})
+	spec := scale(12)
+	whole, _ := c.watch(t, c.graph500(t, spec, nil, 0, 0).Id, nil)
+	stages := []string{"generating", "constructing", "BFS", "SSSP"}
+	lost := 0
+	before := make([]*control.Graph500Result, len(stages))
+	id := c.graph500(t, spec, nil, 0, 0).Id
+	j, _ := c.watch(t, id, func(e *control.JobEvent) {
+		if lost == len(stages) || e.GetStage().GetStage() != stages[lost] || lost >= 2 && e.GetStage().Done == 0 {
+			return
+		}
+		before[lost] = c.job(t, id).Graph500
+		c.Kill(fmt.Sprint("w", 2+lost))
+		lost++
+		c.StartWorker(fmt.Sprint("w", 2+lost))
+	})
+	r, want := j.Graph500, whole.Graph500
+	if j.State != control.JobState_JOB_STATE_DONE || lost != len(stages) || len(r.Restarts) != lost || r.Violation != nil {
+		t.Fatalf("%v after %d losses: %s; %v", j.State.Word(), lost, j.Reason, r)
+	}
+	if !slices.Equal(r.Roots, want.Roots) || !slices.Equal(r.Bfs.Nedge, want.Bfs.Nedge) || !slices.Equal(r.Sssp.Nedge, want.Sssp.Nedge) {
+		t.Errorf("found %v, expected the edges of %v", r, want)
+	}
+	for i, was := range before[2:] {
+		bfs, sssp := was.GetBfs().GetTime(), was.GetSssp().GetTime()
+		if len(bfs)+len(sssp) == 0 || !slices.Equal(r.Bfs.Time[:len(bfs)], bfs) || !slices.Equal(r.Sssp.Time[:len(sssp)], sssp) {
+			t.Errorf("found the times %v, expected those of before loss %d, %v", r, 3+i, was)
+		}
+	}
+	for i, text := range r.Restarts {
+		none := strings.Contains(text, "; the graph was made again after 0 BFS and 0 SSSP searches")
+		if !strings.Contains(text, fmt.Sprint("w", 2+i)) || none != (i < 2) || !strings.HasSuffix(text, " SSSP searches") {
+			t.Errorf("restart %d: %q", i, text)
+		}
+	}
+}
+
 // TestGraph500Ends ends runs in each of their stages: by a client, and by the loss of a worker.
 func TestGraph500Ends(t *testing.T) {
 	t.Parallel()
