@@ -45,7 +45,7 @@ func coordinateGraph500(ctx context.Context, r *run) error {
 			why = r.job.losses[n-1]
 		}
 		w.report.Generation, w.report.Construction, w.report.Roots = was.Generation, was.Construction, was.Roots
-		w.report.BFS, w.report.SSSP = kernelOf(was.Bfs), kernelOf(was.Sssp)
+		w.report.BFS, w.report.SSSP = jobspec.Searched(was.Bfs), jobspec.Searched(was.Sssp)
 		w.report.Restarts = append(slices.Clone(was.Restarts), fmt.Sprintf("%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
 		w.publish(nil)
 	}
@@ -91,15 +91,6 @@ func kernelResult(k graph500.Kernel) *control.KernelResult {
 		r.Nedge = append(r.Nedge, uint64(n))
 	}
 	return r
-}
-
-// kernelOf is what a result has of a kernel.
-func kernelOf(r *control.KernelResult) graph500.Kernel {
-	k := graph500.Kernel{Time: slices.Clone(r.GetTime()), Translate: slices.Clone(r.GetTranslate()), Validate: slices.Clone(r.GetValidate())}
-	for _, n := range r.GetNedge() {
-		k.Nedge = append(k.Nedge, int64(n))
-	}
-	return k
 }
 
 // stage shows those who watch the job what is being done.

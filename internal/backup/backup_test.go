@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -47,7 +48,7 @@ func TestRoundTrip(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if *h != header {
+	if !reflect.DeepEqual(*h, header) {
 		t.Errorf("found %v, expected %v", *h, header)
 	}
 	for name, want := range map[string]string{"a": "some text", "b/c": strings.Repeat("x", 2000)} {

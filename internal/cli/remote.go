@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/resultlines"
@@ -58,7 +59,7 @@ func benchmarkReport(job *control.Job) *graph500.Report {
 	r := &graph500.Report{
 		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
 		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: kernelOf(result.GetBfs()), SSSP: kernelOf(result.GetSssp()),
+		BFS: jobspec.Searched(result.GetBfs()), SSSP: jobspec.Searched(result.GetSssp()),
 		Restarts: result.GetRestarts(),
 		Threads:  int(job.Threads), Partitions: gridOf(job).Partitions(), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
 	}
@@ -66,14 +67,6 @@ func benchmarkReport(job *control.Job) *graph500.Report {
 		r.Valid = &valid
 	}
 	return r
-}
-
-func kernelOf(k *control.KernelResult) graph500.Kernel {
-	nedge := make([]int64, len(k.GetNedge()))
-	for i, n := range k.GetNedge() {
-		nedge[i] = int64(n)
-	}
-	return graph500.Kernel{Time: k.GetTime(), Translate: k.GetTranslate(), Nedge: nedge, Validate: k.GetValidate()}
 }
 
 func (c *remote) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {

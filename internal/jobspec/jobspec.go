@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/netbench"
@@ -104,6 +105,15 @@ func Finder(located []*control.Vertex) engine.Find {
 		id, ok := ids[label]
 		return id, ok
 	}
+}
+
+// Searched returns what a result of Graph500 has of a kernel. It is a copy.
+func Searched(r *control.KernelResult) graph500.Kernel {
+	k := graph500.Kernel{Time: slices.Clone(r.GetTime()), Translate: slices.Clone(r.GetTranslate()), Validate: slices.Clone(r.GetValidate())}
+	for _, n := range r.GetNedge() {
+		k.Nedge = append(k.Nedge, int64(n))
+	}
+	return k
 }
 
 // Generator returns the generator of a run of Graph500.
