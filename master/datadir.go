@@ -10,12 +10,15 @@ import (
 	"connectrpc.com/connect"
 )
 
-// dataDir is what a master watches of Data: that it is the directory with which the master began, and
-// that something can be written there.
+// dataDir is what a master watches of Data: that it is the directory with which the master began,
+// and that something can be written there.
 type dataDir struct {
 	dir   string
 	files map[string]os.FileInfo // of what the master keeps there, by path, when it began
 }
+
+// dataNames are what is looked for, the directory itself first.
+var dataNames = [...]string{"", resultsName, databaseFile, logsName}
 
 const (
 	dataPeriod = time.Second
@@ -26,7 +29,7 @@ const (
 // watchedData notes what there is in Data when a master begins.
 func watchedData(dir string) *dataDir {
 	d := &dataDir{dir: dir, files: map[string]os.FileInfo{}}
-	for _, name := range []string{"", resultsName, databaseFile, logsName} {
+	for _, name := range dataNames {
 		path := filepath.Join(dir, name)
 		if info, err := os.Stat(path); err == nil {
 			d.files[path] = info
@@ -37,11 +40,12 @@ func watchedData(dir string) *dataDir {
 
 // trouble is why nothing can be kept in Data, or nil.
 func (d *dataDir) trouble() error {
-	for _, name := range []string{"", resultsName, databaseFile, logsName} { // what is lost as a whole first
+	for _, name := range dataNames {
 		path := filepath.Join(d.dir, name)
 		now, err := os.Stat(path)
 		if was := d.files[path]; was != nil && (err != nil || !os.SameFile(was, now)) {
-			return fmt.Errorf("%s was removed or replaced under the running master: bring it back, or start the master again", path)
+			return fmt.Errorf("%s was removed or replaced under the running master: "+
+				"bring it back, or start the master again", path)
 		}
 	}
 	path := filepath.Join(d.dir, dataProbe)
@@ -49,7 +53,8 @@ func (d *dataDir) trouble() error {
 	return cmp.Or(err, os.Remove(path))
 }
 
-// watchData says, as long as the master serves, when nothing can be kept in Data, and when it can again.
+// watchData says, as long as the master serves, when nothing can be kept in Data, and when it can
+// again.
 func (s *Server) watchData() {
 	defer s.work.Done()
 	t := time.NewTicker(dataPeriod)
@@ -86,5 +91,6 @@ func (s *Server) takesJobs() error {
 	if s.refusing == "" {
 		return nil
 	}
-	return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the master takes no job: %s", s.refusing))
+	return connect.NewError(connect.CodeFailedPrecondition,
+		fmt.Errorf("the master takes no job: %s", s.refusing))
 }

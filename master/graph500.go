@@ -46,7 +46,8 @@ func coordinateGraph500(ctx context.Context, r *run) error {
 		}
 		w.report.Generation, w.report.Construction, w.report.Roots = was.Generation, was.Construction, was.Roots
 		w.report.BFS, w.report.SSSP = jobspec.Searched(was.Bfs), jobspec.Searched(was.Sssp)
-		w.report.Restarts = append(slices.Clone(was.Restarts), fmt.Sprintf("%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
+		w.report.Restarts = append(slices.Clone(was.Restarts), fmt.Sprintf(
+			"%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
 		w.publish(nil)
 	}
 	err := w.report.Coordinate(ctx, w, r.spec.Graph500.Sssp, r.spec.Graph500.Validate, func(stage string, done, total int, note string) {

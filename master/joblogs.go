@@ -313,7 +313,8 @@ func (l *jobLogs) read(id string, border uint64, at *timestamppb.Timestamp) (eve
 	}
 	all, _ := l.segments(id) // it may be removed just now: then there is none
 	missing := func(number int) {
-		events = append(events, said(fmt.Sprintf("lines are missing here: %s is damaged or cut off", path.Join(logsName, id, strconv.Itoa(number)))))
+		name := path.Join(logsName, id, strconv.Itoa(number))
+		events = append(events, said(fmt.Sprintf("lines are missing here: %s is damaged or cut off", name)))
 	}
 	for i, s := range all {
 		if s.number > l.earlier[id] {

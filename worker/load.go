@@ -38,7 +38,10 @@ const (
 
 // loadPartitions loads this worker's partitions of a graph, together with the others of the group: each reads or makes its part
 // of the tuples, or opens its partitions of a snapshot that was saved so.
-func loadPartitions(ctx context.Context, group *collective.Group, worker string, l *control.Load, threads *parallel.Team, progress func(stage string, done, total int64)) (*localGraph, error) {
+func loadPartitions(
+	ctx context.Context, group *collective.Group, worker string, l *control.Load, threads *parallel.Team,
+	progress func(stage string, done, total int64),
+) (*localGraph, error) {
 	request, store, err := jobspec.Source(l.Source)
 	if err != nil {
 		return nil, err
@@ -155,7 +158,8 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		Skipped: g.skipped, Notes: g.notes,
 	}
 	if l.Source.TrustFiles && group.Link().Rank() == 0 {
-		report.Notes = append(report.Notes, l.Source.Input+": the files of the workers were not compared (--trust-files)")
+		report.Notes = append(report.Notes,
+			l.Source.Input+": the files of the workers were not compared (--trust-files)")
 	}
 	if t.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}

@@ -20,9 +20,11 @@ type seenFiles struct {
 	Files  []graphio.Digest
 }
 
-// sameFiles fails on all workers of a group, with the same error, if two of them see different files by
-// the names of a graph.
-func sameFiles(ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request) error {
+// sameFiles fails on all workers of a group, with the same error, if two of them see different
+// files by the names of a graph.
+func sameFiles(
+	ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request,
+) error {
 	if group.Link().Size() == 1 || l.Source.TrustFiles {
 		return nil
 	}
@@ -47,7 +49,8 @@ func sameFiles(ctx context.Context, group *collective.Group, worker string, l *c
 				first = seen
 			}
 			if path, differs := first.differs(seen); differs != "" {
-				return fmt.Errorf("%s: workers %s and %s see different files: %s: each must see the same one by this name (--trust-files compares nothing)",
+				return fmt.Errorf("%s: workers %s and %s see different files: %s: "+
+					"each must see the same one by this name (--trust-files compares nothing)",
 					cmp.Or(path, r.Name), first.Worker, seen.Worker, differs)
 			}
 		}

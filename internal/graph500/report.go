@@ -17,7 +17,8 @@ type Report struct {
 	Generation        float64
 	Construction      float64 // kernel 1
 
-	// Restarts say why, after how many searches, the graph was made again, each time. Generation and Construction are the last times.
+	// Restarts say why, after how many searches, the graph was made again, each time. Generation
+	// and Construction are the last times.
 	Restarts []string
 
 	// Roots are the vertices searched from; there are NBFS of them.

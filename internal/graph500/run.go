@@ -35,7 +35,8 @@ type Judged struct {
 }
 
 // Coordinate coordinates a run and fills in the report: generation, untimed; kernel 1; then kernel 2, and if asked for kernel 3, from
-// every root, each search timed and then judged. Searches that the report has already, of an attempt before, stay as they are. The report is complete also when the error is a *validate.Violation: a search
+// every root, each search timed and then judged. Searches that the report has already, of an attempt
+// before, stay as they are. The report is complete also when the error is a *validate.Violation: a search
 // was not valid. tell is told what is being done, how much of it, and after each search a few words.
 //
 //	Generate -> Construct -> { Search -> Judge } for each kernel and root
@@ -70,8 +71,9 @@ type searches struct {
 	tell  func(stage string, done, total int, note string)
 }
 
-// all searches from every root whose search is not in the report. The first of them is searched once before, untimed, as a warm-up. Nothing goes from
-// one search to another but the model's coefficients.
+// all searches from every root whose search is not in the report. The first of them is searched
+// once before, untimed, as a warm-up. Nothing goes from one search to another but the model's
+// coefficients.
 func (s *searches) all(ctx context.Context, kernel, title string, k *Kernel, validated bool) error {
 	first := len(k.Time)
 	for i := first - 1; i < len(s.roots) && first < len(s.roots); i++ {

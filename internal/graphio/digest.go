@@ -41,9 +41,11 @@ const (
 	sampledOf   = 16
 )
 
-// Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses one,
-// unless all are read.
-func Digests(ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team) []Digest {
+// Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses
+// one, unless all are read.
+func Digests(
+	ctx context.Context, name string, format Format, vertices string, key uint64, all bool, team *parallel.Team,
+) []Digest {
 	files, err := inputs(ctx, name, format)
 	if vertices != "" {
 		files = append(files, vertices)
@@ -89,7 +91,9 @@ func inputs(ctx context.Context, name string, format Format) ([]string, error) {
 }
 
 // digest digests a file.
-func digest(ctx context.Context, path string, key uint64, all bool, team *parallel.Team) (d Digest, err error) {
+func digest(
+	ctx context.Context, path string, key uint64, all bool, team *parallel.Team,
+) (d Digest, err error) {
 	f, err := openInput(ctx, path)
 	if err != nil {
 		return d, err
@@ -131,7 +135,8 @@ func digest(ctx context.Context, path string, key uint64, all bool, team *parall
 
 // sampled returns the blocks of a file that are read.
 func sampled(size int64, key uint64, all bool) (blocks []int64) {
-	n, each, random := (size+digestBlock-1)/digestBlock, int64(sampledOf), rand.New(rand.NewPCG(key, uint64(size)))
+	n, each := (size+digestBlock-1)/digestBlock, int64(sampledOf)
+	random := rand.New(rand.NewPCG(key, uint64(size)))
 	if all || n <= sampledOf {
 		each = 1
 	}
