@@ -207,3 +207,42 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 		})
 	}
 }
+
+// labelledBound counts how often the input id of a vertex is asked for, and stops a command after a
+// thousand times.
+type labelledBound struct {
+	engine.Bound
+	stop  context.CancelCauseFunc
+	asked int
+}
+
+func (b *labelledBound) Label(v pregel.VertexID) uint64 {
+	if b.asked++; b.asked == 1000 {
+		b.stop(errStopped)
+	}
+	return b.Bound.Label(v)
+}
+
+var errStopped = errors.New("stopped")
+
+// TestSortingStops cancels a command while it sorts the vertices of a result: it returns soon, and
+// the worker does not end itself.
+func TestSortingStops(t *testing.T) {
+	h := newHolding(t, nil)
+	defer h.close()
+	of := h.task("sorting", 1)
+	h.must(h.load(t.Context(), "graph"))
+	h.must(h.prepare(t.Context(), of, "graph", 0))
+	h.must(h.superstep(t.Context(), of))
+	ctx, stop := context.WithCancelCause(t.Context())
+	defer stop(nil)
+	j, err := h.job(of)
+	h.must(err)
+	defer j.Release()
+	counted := &labelledBound{Bound: j.program, stop: stop}
+	j.program = counted
+	err = h.values(ctx, of, &control.Values{Sorted: true}, func([]byte) error { return nil })
+	if !errors.Is(err, errStopped) || counted.asked > 20_000 {
+		t.Errorf("error %v after %d looks at labels", err, counted.asked)
+	}
+}

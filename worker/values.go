@@ -57,7 +57,9 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 		}
 	}
 	if v.GetSorted() {
-		slices.SortFunc(ids, func(a, b pregel.VertexID) int { return cmp.Compare(j.program.Label(a), j.program.Label(b)) })
+		if err := j.sort(ctx, ids); err != nil {
+			return err
+		}
 	}
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
@@ -77,6 +79,22 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 		j.answering.Store(false)
 	}
 	return err
+}
+
+// sort sorts vertices by their input ids. Once ctx has ended, all of them compare as equal, so that
+// the sort ends after one more look at each: a command must return soon after it was told to stop.
+func (j *job) sort(ctx context.Context, ids []pregel.VertexID) error {
+	compared, ended := 0, false
+	slices.SortFunc(ids, func(a, b pregel.VertexID) int {
+		if compared++; compared%4096 == 0 {
+			ended = ctx.Err() != nil
+		}
+		if ended {
+			return 0
+		}
+		return cmp.Compare(j.program.Label(a), j.program.Label(b))
+	})
+	return context.Cause(ctx)
 }
 
 // emitTogether emits the lines batch by batch: first it finds which vertices the values are, then their input ids, then all names.
