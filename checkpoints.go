@@ -66,25 +66,22 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 			o.Log("warning: " + text)
 		}
 	}
-	owner, err := checkpoint.Owner(ctx, k.store)
-	if err != nil {
-		objects.Close(k.store)
-		return nil, fmt.Errorf("checkpoints: %w", err)
-	}
+	owner := rand.Text()
 	newest, err := checkpoint.Find(ctx, k.store, "", warn)
 	switch {
-	case errors.Is(err, checkpoint.ErrNone) && owner == "":
-		owner = rand.Text()
-	case errors.Is(err, checkpoint.ErrNone):
-		objects.Close(k.store)
-		return nil, fmt.Errorf("checkpoints: %s: another run is about to store its first checkpoint there, or has ended just then: name another place", place)
 	case err == nil && o.Resume:
 		to.Fork = o.Fork
 		to.From = &checkpoint.Reader{Store: k.store, Manifest: newest}
+		owner, err = checkpoint.Owner(ctx, k.store, newest, warn)
 	case err == nil:
 		err = fmt.Errorf("%s has checkpoints of %s, the newest before superstep %d: set Resume to go on from that, or name another place", place, newest.Name(), newest.Superstep)
-		fallthrough
-	default:
+	case errors.Is(err, checkpoint.ErrNone):
+		var other string
+		if other, err = checkpoint.Owner(ctx, k.store, nil, warn); other != "" {
+			err = fmt.Errorf("%s: another run is about to store its first checkpoint there, or has ended just then: name another place", place)
+		}
+	}
+	if err != nil {
 		objects.Close(k.store)
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}

@@ -270,11 +270,11 @@ func (k *Keeper) clear(ctx context.Context) error {
 	if k.owner == "" {
 		return Prune(ctx, k.store, 0, math.MaxInt, false)
 	}
-	now, err := Owner(ctx, k.store)
+	now, err := ownerOf(ctx, k.store)
 	if err != nil {
 		return err
 	}
-	if now == k.owner {
+	if now.Run == k.owner {
 		return Prune(ctx, k.store, 0, math.MaxInt, false)
 	}
 	for _, name := range k.orphans {

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +28,25 @@ type owner struct {
 	Created time.Time `json:"created"`
 }
 
-// Owner returns the run that a place's checkpoints are of, or "" if none has stored any, or only one of a version before.
-func Owner(ctx context.Context, s store.Store) (string, error) {
+// errOwner says that the object is damaged.
+var errOwner = errors.New("it does not say whose checkpoints these are")
+
+// Owner returns the run that a place's checkpoints are of, or "" if none has stored any, or only one of a version before. from is the checkpoint there
+// from which a run goes on, or nil: then a damaged object is replaced by one of another owner, and warn is told.
+func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)) (string, error) {
 	o, err := ownerOf(ctx, s)
-	return o.Run, err
+	switch {
+	case !errors.Is(err, errOwner):
+		return o.Run, err
+	case from == nil:
+		return "", fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)
+	}
+	warn(err.Error() + ": it is written again")
+	if err := s.Delete(ctx, ownerName); err != nil {
+		return "", err
+	}
+	run := rand.Text()
+	return run, claim(ctx, s, run, from)
 }
 
 func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
@@ -42,7 +58,7 @@ func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
 		return owner{}, err
 	}
 	if o, err = parseOwner(data); err != nil {
-		return owner{}, fmt.Errorf("%s/%s: %w: superstep checkpoints remove removes it with them", strings.TrimSuffix(s.String(), "/"), ownerName, err)
+		return owner{}, fmt.Errorf("%s/%s: %w", strings.TrimSuffix(s.String(), "/"), ownerName, err)
 	}
 	return o, nil
 }
@@ -53,7 +69,7 @@ func parseOwner(data []byte) (o owner, err error) {
 		return owner{}, err
 	}
 	if json.Unmarshal(data, &o) != nil || o.Run == "" {
-		return owner{}, errors.New("it does not say whose checkpoints these are")
+		return owner{}, errOwner
 	}
 	return o, nil
 }

@@ -61,7 +61,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	k.Begin(0)
 	keep(t, s, k, 2)
 	k.Close(false)
-	run, err := Owner(t.Context(), s)
+	run, err := Owner(t.Context(), s, nil, nil)
 	if err != nil || run != "A" {
 		t.Fatalf("owner %q, %v", run, err)
 	}
@@ -76,7 +76,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	next.Own(run, true)
 	next.Begin(2)
 	next.Close(false)
-	if run, err := Owner(t.Context(), s); err != nil || run != "A" {
+	if run, err := Owner(t.Context(), s, nil, nil); err != nil || run != "A" {
 		t.Fatalf("owner %q, %v", run, err)
 	}
 	text, err := os.ReadFile(filepath.Join(dir, ownerName))
@@ -97,8 +97,16 @@ func TestOwnerGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Owner(t.Context(), s); err == nil || !strings.Contains(err.Error(), "superstep checkpoints remove") {
+	if _, err := Owner(t.Context(), s, nil, nil); err == nil || strings.Contains(err.Error(), "checkpoints remove") {
 		t.Errorf("a broken owner: %v", err)
+	}
+	told := ""
+	run, err = Owner(t.Context(), s, &Manifest{}, func(text string) { told += text })
+	if err != nil || run == "" || run == "A" || !strings.Contains(told, ownerName) {
+		t.Errorf("one that goes on: owner %q, %v, told %q", run, err, told)
+	}
+	if now, err := Owner(t.Context(), s, nil, nil); err != nil || now != run {
+		t.Errorf("after that: owner %q, %v, expected %q", now, err, run)
 	}
 	if err := Prune(t.Context(), s, 0, 0, false); err != nil || names(t, dir) != "" {
 		t.Errorf("%v: found %s", err, names(t, dir))

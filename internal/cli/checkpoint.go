@@ -138,16 +138,19 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
-	owner, err := checkpoint.Owner(ctx, s)
-	if err != nil {
-		return nil, fmt.Errorf("--checkpoint: %w", err)
-	}
 	goesOn := f.from != nil && f.from.Store.String() == s.String()
+	var from *checkpoint.Manifest
 	if goesOn {
+		from = f.from.Manifest
 		if o.Fork {
 			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.place)
 		}
-	} else {
+	}
+	owner, err := checkpoint.Owner(ctx, s, from, warn)
+	if err != nil {
+		return nil, fmt.Errorf("--checkpoint: %w", err)
+	}
+	if !goesOn {
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
 		case err == nil:
 			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",

@@ -87,6 +87,9 @@ func TestResume(t *testing.T) {
 			t.Errorf("forked, %s: %v, the log has %q", want, err, said)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(dir, "owner.json"), []byte("{"), 0o600); err != nil { // it is damaged, and stops nobody
+		t.Fatal(err)
+	}
 	from := -1
 	o.Threads = 2
 	o.Progress = func(p superstep.Progress) {
