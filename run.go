@@ -60,7 +60,8 @@ type Options struct {
 	Columns []Input
 	// Checkpoints is where a run in this process keeps checkpoints, its state between two supersteps: a directory, which is made if there is none, or s3://BUCKET/PREFIX, a place for each run; by
 	// default nowhere. They are stored beside the run, every CheckpointEvery supersteps or CheckpointInterval; without either as often as pays by what one costs and MTBF, the mean time
-	// between failures, default 24 h. CheckpointStrict ends the run when two in a row cannot be stored; otherwise Log gets a line for each. They are removed when the run is done, unless KeepCheckpoints
+	// between failures, default 24 h. A run waits for a disk that is too slow for CheckpointEvery or CheckpointInterval. When ctx ends, it leaves a checkpoint of where it is, within 20 s.
+	// CheckpointStrict ends the run when two in a row cannot be stored; otherwise Log gets a line for each. They are removed when the run is done, unless KeepCheckpoints
 	// leaves the last ones; those of a run that fails, is interrupted or comes to its limit stay.
 	//
 	// On a cluster the master says where jobs keep theirs (master.Options.Checkpoints), and CheckpointEvery, CheckpointInterval, MTBF and CheckpointStrict when this one takes them, if any is given;
@@ -201,7 +202,9 @@ func (o *Options) run(
 	if err := prefillAll(ctx, g, job, o.Columns); err != nil {
 		return err
 	}
-	outcome, err := job.Run(ctx)
+	running, release := eo.Checkpoints.Linger(ctx)
+	defer release()
+	outcome, err := job.Run(running)
 	if err != nil {
 		return err
 	}

@@ -88,8 +88,11 @@ type effect interface{ String() string }
 
 // Effects.
 type (
-	startJob  struct{ job *job }
-	stopJob   struct{ id, reason string }
+	startJob struct{ job *job }
+	stopJob  struct {
+		id, reason string
+		leaves     bool // a checkpoint, first
+	}
 	jobTurned struct { // to another state
 		job    *job
 		state  control.JobState

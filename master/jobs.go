@@ -329,11 +329,12 @@ func (c *cluster) stop(_ time.Duration, j *job, reason string, cancelled bool) {
 	if j.stopping {
 		return
 	}
+	leaves := cancelled && j.movable() && j.spec.KeepWhen != nil // its user asked for checkpoints
 	j.stopping, j.cancelled, j.reason = true, cancelled, reason
 	if cancelled {
 		c.changed = append(c.changed, change{job: j.id})
 	}
-	c.emit(stopJob{j.id, reason})
+	c.emit(stopJob{j.id, reason, leaves})
 }
 
 func (c *cluster) end(now time.Duration, j *job, state control.JobState, reason string) {

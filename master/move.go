@@ -123,11 +123,11 @@ func (w *worker) free() bool {
 	return w.state == control.WorkerState_WORKER_STATE_REGISTERED && w.attached && w.excluded == ""
 }
 
-// move has the run's next checkpoint be taken soon, and the attempt end when it is stored.
-func (r *run) move(reason string) {
+// keepAndEnd has the run's next checkpoint be taken soon, and the attempt end when it is stored. It reports whether the workers will take one.
+func (r *run) keepAndEnd(why error) bool {
 	s := r.server
 	r.mu.Lock()
-	r.moved = &movedError{reason}
+	r.moved = why
 	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
 	defer cancel()
@@ -135,11 +135,21 @@ func (r *run) move(reason string) {
 		return &control.Command{Job: r.id, Epoch: r.epoch, Body: &control.Command_KeepNow{KeepNow: &control.KeepNow{}}}
 	}})
 	if err != nil { // it stays where it is
-		s.log.Info("a job is not moved", "job", r.id, "error", err)
+		s.log.Info("a job takes no checkpoint", "job", r.id, "error", err)
 		r.mu.Lock()
 		r.moved = nil
 		r.mu.Unlock()
 	}
+	return err == nil
+}
+
+// leave has a run that was cancelled leave a checkpoint of where it is, if that takes no longer than the workers have for it.
+func (r *run) leave(why error, stop context.CancelCauseFunc) {
+	within := checkpoint.LeaveWithin
+	if !r.keepAndEnd(why) {
+		within = 0
+	}
+	time.AfterFunc(within, func() { stop(why) })
 }
 
 // straggles has the state machine look at the worker of the run that is slow, if one is.

@@ -31,7 +31,7 @@ type run struct {
 	mu    sync.Mutex
 	about control.Job // the figures
 	peaks []uint64    // of the memory of each worker of the team
-	moved *movedError // why the attempt ends as soon as a checkpoint is stored, or nil
+	moved error       // why the attempt ends as soon as a checkpoint is stored, or nil
 	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
 	pace       *pace         // nil if it may not
 	since      time.Duration // when the attempt began, and how long it took until the workers ran it by themselves

@@ -270,11 +270,14 @@ func (s *Server) effect(e effect) {
 		s.spawn(func() { r.coordinate(ctx) })
 	case moveJob:
 		if r := s.runs[e.job.id]; r != nil {
-			s.spawn(func() { r.move(e.reason) })
+			s.spawn(func() { r.keepAndEnd(&movedError{e.reason}) })
 		}
 	case stopJob:
-		if stop := s.stops[e.id]; stop != nil {
-			stop(errors.New(e.reason))
+		if stop, why := s.stops[e.id], errors.New(e.reason); stop != nil && e.leaves {
+			r := s.runs[e.id]
+			s.spawn(func() { r.leave(why, stop) })
+		} else if stop != nil {
+			stop(why)
 		}
 	case jobTurned:
 		s.log.Info("job", "job", e.job.id, "state", e.state.Detail(), "reason", e.reason)

@@ -22,7 +22,7 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0,
+		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush,
 	}}}, nil
 }
 
@@ -41,6 +41,7 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 		Ended:       s.Summarize,
 		Cut:         s.Cut,
 		Save:        save,
+		Flush:       s.Flush,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }

@@ -1,6 +1,7 @@
 package bsp
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -80,8 +81,12 @@ func (d *Driver) first() (*Command, *Outcome, error) {
 func (d *Driver) save(c *Command) error {
 	k := d.options.Checkpoints
 	superstep := d.c.first + c.Superstep
-	c.Save = 0
-	if k == nil || !k.Due(superstep) {
+	c.Save, c.Flush = 0, false
+	if k == nil {
+		return nil
+	}
+	defer func() { c.Flush = k.Awaited(superstep + 1) }()
+	if !k.Due(superstep) {
 		return nil
 	}
 	m, err := d.manifest(c)
@@ -137,6 +142,18 @@ func (d *Driver) stored(reports []*Report) error {
 		all = append(all, r.Stored...)
 	}
 	return k.Stored(all)
+}
+
+// flushed waits for the checkpoint whose parts are stored by a command. It returns why the run ends, if this is the one that it was to leave.
+func (d *Driver) flushed(ctx context.Context, c *Command) error {
+	if !c.Flush {
+		return nil
+	}
+	k := d.options.Checkpoints
+	if err := k.Await(ctx); err != nil || c.Save == 0 {
+		return err
+	}
+	return k.Left()
 }
 
 // RanOf is what a checkpoint says of a phase that has ended.

@@ -74,6 +74,8 @@ type Command struct {
 	// Save, if not 0, says that partitions save the state in which they begin the superstep, for a checkpoint: it is the superstep's number in
 	// the run, the phases before it counted.
 	Save int
+	// Flush says that partitions report when what they have saved is stored.
+	Flush bool
 	// Ended stands for no superstep: the program has ended. Partitions make the changes of the last superstep, if Change says so;
 	// else they report a Summary of their values.
 	Ended bool

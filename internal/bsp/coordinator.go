@@ -113,7 +113,9 @@ func (c *coordinator) advance() {
 func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outcome) {
 	c.add(reports)
 	o := &c.outcome
-	c.policy.Learn(c.delivery(reports, seconds))
+	if !c.command.Flush { // else the seconds are the disk's, too
+		c.policy.Learn(c.delivery(reports, seconds))
+	}
 	if c.policy.Chosen == delivery.Mirrored {
 		c.transposed()
 	}

@@ -5,6 +5,7 @@
 package bsp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -294,7 +295,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		if err := d.balance(reports); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}
-		if err := d.stored(reports); err != nil {
+		if err := cmp.Or(d.stored(reports), d.flushed(ctx, command)); err != nil {
 			return err
 		}
 		superstep, scheme := command.Superstep, command.Scheme

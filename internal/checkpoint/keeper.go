@@ -71,7 +71,8 @@ type Keeper struct {
 	tell      int    // after how many in a row the next line says so
 	raw       int64
 	asked     atomic.Bool
-	orphans   []string // parts of checkpoints that failed
+	until     context.Context // of Linger, or nil
+	orphans   []string        // parts of checkpoints that failed
 	committed bool
 	began     int // Begin's superstep
 
@@ -119,18 +120,68 @@ func (k *Keeper) Begin(superstep int) {
 // Ask has the state before the next superstep saved, whenever the next checkpoint is due; if one is on its way, the state after it. Any goroutine may call it.
 func (k *Keeper) Ask() { k.asked.Store(true) }
 
+// LeaveWithin is how long a run may take, when its context has ended, to come to the next superstep and to leave a checkpoint.
+const LeaveWithin = 20 * time.Second
+
+// Linger returns a context for the run, which ends LeaveWithin after ctx at the latest. When ctx has ended, the state before the next superstep is
+// saved; then the run ends, as Left says. Call release when it has. k may be nil: then the context is ctx.
+func (k *Keeper) Linger(ctx context.Context) (run context.Context, release func()) {
+	if k == nil {
+		return ctx, func() {}
+	}
+	k.until = ctx
+	run, end := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		time.AfterFunc(LeaveWithin, func() { end(context.Cause(ctx)) })
+	})
+	return run, func() {
+		stop()
+		end(nil)
+	}
+}
+
+// Left returns why the run is to end, once the context of Linger has ended; else nil. k may be nil.
+func (k *Keeper) Left() error {
+	if k == nil || k.until == nil || k.until.Err() == nil {
+		return nil
+	}
+	return context.Cause(k.until)
+}
+
 // Due reports whether the state before a superstep is to be saved.
 func (k *Keeper) Due(superstep int) bool {
 	if k.pending != nil || superstep <= k.at {
 		return false
 	}
-	if k.asked.Swap(false) {
+	if k.asked.Swap(false) || k.Left() != nil || k.wanted(superstep) {
 		return true
 	}
-	if k.policy.Every > 0 {
-		return superstep-k.at >= k.policy.Every
+	return k.policy.Every == 0 && k.now().Sub(k.last) >= k.policy.interval(k.cost)
+}
+
+// wanted reports whether the user asked for the state before a superstep, by number or time.
+func (k *Keeper) wanted(superstep int) bool {
+	p := &k.policy
+	return p.Every > 0 && superstep-k.at >= p.Every || p.Interval > 0 && k.now().Sub(k.last) >= p.Interval
+}
+
+// Awaited reports whether a checkpoint that is on its way must be stored before a superstep, as another one is asked for, or the run ends.
+func (k *Keeper) Awaited(superstep int) bool {
+	return k.pending != nil && (k.Left() != nil || k.wanted(superstep))
+}
+
+// Await waits for the commit that is under way, if there is one, and takes how it ended.
+func (k *Keeper) Await(ctx context.Context) error {
+	if k.result == nil {
+		return nil
 	}
-	return k.now().Sub(k.last) >= k.policy.interval(k.cost)
+	select {
+	case err := <-k.result:
+		k.result = nil
+		return k.ended(err)
+	case <-ctx.Done():
+		return nil
+	}
 }
 
 // Expect says that the partitions save their states for a checkpoint, of which m has all but the parts.

@@ -67,8 +67,15 @@ func (w *Writer) Stored() []Stored {
 	return all
 }
 
-// Flush waits until all parts that were given have been stored, or not, for a while.
+// Flush is Wait for a while, at the end of a run.
 func (w *Writer) Flush() {
+	ctx, cancel := context.WithTimeout(context.Background(), flushWithin)
+	defer cancel()
+	w.Wait(ctx)
+}
+
+// Wait waits until all parts that were given have been stored, or not, or ctx has ended.
+func (w *Writer) Wait(ctx context.Context) {
 	stored := make(chan struct{})
 	go func() {
 		w.under.Wait()
@@ -76,11 +83,11 @@ func (w *Writer) Flush() {
 	}()
 	select {
 	case <-stored:
-	case <-time.After(flushWithin):
+	case <-ctx.Done():
 	}
 }
 
-// flushWithin is how long the end of a run waits for parts. What the goroutine of Flush waits for ends with the writer.
+// flushWithin is how long the end of a run waits for parts. What the goroutine of Wait waits for ends with the writer.
 const flushWithin = 20 * time.Second
 
 // Close ends the writer. What is not stored yet is given up.

@@ -174,6 +174,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	}
 	k.keeper.Own(owner, goesOn) // of a place of a version before that has none, nobody
 	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
+	a.interrupts.more.Store(int64(checkpoint.LeaveWithin))
 	return k, nil
 }
 

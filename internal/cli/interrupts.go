@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +21,8 @@ const patience = 3 * time.Second
 // interrupts are what SIGINT and SIGTERM do: the first ends a context, and a second one the process, unless a command has
 // taken them.
 type interrupts struct {
-	leave func() // says so and ends the process
+	leave func()       // says so and ends the process
+	more  atomic.Int64 // nanoseconds that the end may take beyond patience
 	heard chan os.Signal
 
 	mu    sync.Mutex
@@ -45,7 +47,7 @@ func (i *interrupts) watch() (context.Context, func()) {
 				cancel()
 				select {
 				case <-done:
-				case <-time.After(patience):
+				case <-time.After(patience + time.Duration(i.more.Load())):
 					i.leave()
 				}
 				return

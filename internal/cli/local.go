@@ -154,7 +154,9 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 	}
 	l.seen.stage("running "+spec.Program, 0, 0)
 	began = time.Now()
-	r.outcome, err = r.bound.Run(ctx)
+	running, release := o.Checkpoints.Linger(ctx)
+	defer release()
+	r.outcome, err = r.bound.Run(running)
 	r.runTime = time.Since(began) - r.bound.SummaryTime() + time.Duration(named.Before*float64(time.Second))
 	return r, err
 }

@@ -5020,6 +5020,7 @@ type Superstep struct {
 	Summarize     bool                   `protobuf:"varint,10,opt,name=summarize,proto3" json:"summarize,omitempty"` // no superstep: the program has ended, and its values are summed up
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
 	Cut           bool                   `protobuf:"varint,13,opt,name=cut,proto3" json:"cut,omitempty"`             // with summarize: the program was stopped before its own end
+	Flush         bool                   `protobuf:"varint,14,opt,name=flush,proto3" json:"flush,omitempty"`         // partitions report when what they have saved is stored
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5134,6 +5135,13 @@ func (x *Superstep) GetSave() bool {
 func (x *Superstep) GetCut() bool {
 	if x != nil {
 		return x.Cut
+	}
+	return false
+}
+
+func (x *Superstep) GetFlush() bool {
+	if x != nil {
+		return x.Flush
 	}
 	return false
 }
@@ -10930,7 +10938,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
 	"\x03End\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xba\x02\n" +
+	"\x04body\"\xd0\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -10944,7 +10952,8 @@ const file_control_proto_rawDesc = "" +
 	"\tsummarize\x18\n" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
 	"\x04save\x18\v \x01(\bR\x04save\x12\x10\n" +
-	"\x03cut\x18\r \x01(\bR\x03cutJ\x04\b\f\x10\r\"v\n" +
+	"\x03cut\x18\r \x01(\bR\x03cut\x12\x14\n" +
+	"\x05flush\x18\x0e \x01(\bR\x05flushJ\x04\b\f\x10\r\"v\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
 	"\n" +

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -244,8 +245,8 @@ func (j *Job) Run(ctx context.Context) (*bsp.Outcome, error) {
 		}
 	}
 	o, err := j.driver.Run(ctx, j)
-	if ctx.Err() != nil {
-		return nil, fmt.Errorf("%s: superstep %d: %w", j.name, j.driver.Superstep(), context.Cause(ctx))
+	if cause := cmp.Or(context.Cause(ctx), j.options.Checkpoints.Left()); cause != nil {
+		return nil, fmt.Errorf("%s: superstep %d: %w", j.name, j.driver.Superstep(), cause)
 	}
 	var slow *bsp.TimeoutError
 	if errors.As(err, &slow) {

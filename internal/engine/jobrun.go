@@ -94,6 +94,9 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 		return nil, context.Cause(ctx)
 	}
 	if w := j.options.Parts; w != nil && len(reports) > 0 {
+		if c.Flush {
+			w.Wait(ctx)
+		}
 		reports[0].Stored = w.Stored()
 	}
 	return reports, firstError(reports)

@@ -155,7 +155,7 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
 	g = open(t, g, err)
 	for _, o := range []superstep.Options{{}, {CheckpointEvery: 7, CheckpointStrict: true}} { // the first takes them as often as pays: perhaps none
-		o.MaxSupersteps = 4000
+		o.MaxSupersteps = 400
 		if err := run(t, g, endless{}, o); err != nil {
 			t.Fatal(err)
 		}
@@ -167,8 +167,8 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 		for _, j := range all.Msg.Jobs {
 			newest = max(newest, j.Checkpoint)
 		}
-		if o.CheckpointEvery != 0 && newest == 0 {
-			t.Errorf("every %d supersteps: there is none", o.CheckpointEvery)
+		if o.CheckpointEvery != 0 && newest < 385 {
+			t.Errorf("every %d supersteps: the newest is of superstep %d", o.CheckpointEvery, newest)
 		}
 	}
 }
