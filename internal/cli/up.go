@@ -37,6 +37,7 @@ type upCommand struct {
 	said     string // by the master, of where it answers
 	address  string
 	starts   map[string][]time.Time
+	again    chan string // children to start again
 }
 
 // Bounds of `superstep up`.
@@ -56,7 +57,7 @@ const masterName = "master"
 const inputFlag = "end-with-stdin"
 
 func (a *app) up() *cobra.Command {
-	u := &upCommand{app: a, starts: map[string][]time.Time{}}
+	u := &upCommand{app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1)}
 	cmd := &cobra.Command{
 		Use:   "up",
 		Short: "Start a cluster on this machine: a master and workers",
@@ -193,19 +194,18 @@ func (u *upCommand) start(ctx context.Context) error {
 	f := &clientFlags{master: u.address, tls: u.tls, patience: startTime, workers: u.workers}
 	registered := make(chan error, 1)
 	go func() {
+		defer close(registered)
 		c, err := f.connect(ctx, func(line string) { u.app.notices().say(slog.LevelWarn, line) })
 		if err == nil {
 			c.Close()
 		}
 		registered <- err
 	}()
-	select {
-	case err := <-registered:
-		return err
-	case e := <-u.children.ended:
-		cancel()
-		<-registered
-		return e
+	err := u.watch(registered)
+	for cancel(); ; {
+		if _, open := <-registered; !open {
+			return err
+		}
 	}
 }
 
@@ -242,11 +242,17 @@ func (u *upCommand) worker(name string) error {
 
 // keep keeps the workers, and a master that can go on, running until an interrupt, or until something cannot be helped.
 func (u *upCommand) keep(ctx context.Context) error {
-	again := make(chan string, u.workers+1)
+	interrupted := make(chan error)
+	defer context.AfterFunc(ctx, func() { close(interrupted) })()
+	return u.watch(interrupted)
+}
+
+// watch starts children again that end, until something cannot be helped or done says how to go on.
+func (u *upCommand) watch(done <-chan error) error {
 	for {
 		select {
-		case <-ctx.Done():
-			return nil
+		case err := <-done:
+			return err
 		case e := <-u.children.ended:
 			if e.name == masterName && u.data == "" {
 				return e
@@ -261,8 +267,8 @@ func (u *upCommand) keep(ctx context.Context) error {
 				return fmt.Errorf("%w; it was started %d times within %v", e, recent, restartSpan)
 			}
 			u.app.notices().say(slog.LevelWarn, e.Error()+"; starting it again")
-			time.AfterFunc(restartPause, func() { again <- e.name })
-		case name := <-again:
+			time.AfterFunc(restartPause, func() { u.again <- e.name })
+		case name := <-u.again:
 			start := u.worker
 			if name == masterName {
 				start = func(string) error { return u.master(u.address, make(chan string, 1)) }

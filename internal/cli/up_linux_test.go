@@ -9,6 +9,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/superstep-go/superstep/test/scripts"
 )
@@ -52,6 +53,27 @@ func TestUpRestartsWorkers(t *testing.T) {
 	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address, "--workers", "2").CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// TestUpWorkerDiesEarly kills a worker as soon as there is one, before it has registered: another one
+// comes in its place, and the cluster starts.
+func TestUpWorkerDiesEarly(t *testing.T) {
+	p := scripts.BeginUp(t, "superstep")
+	w1 := 0
+	for end := time.Now().Add(scripts.Patience); w1 == 0 && time.Now().Before(end); {
+		w1 = scripts.ProcessesOf(t, p.Process.Pid)["w1"]
+	}
+	if w1 == 0 {
+		t.Fatalf("there is no w1; it said %q", p.Said)
+	}
+	must(t, syscall.Kill(w1, syscall.SIGKILL))
+	if !scripts.Soon(func() bool { return strings.Contains(p.Said.String(), "; Ctrl-C ends all\n") }) {
+		t.Fatalf("it said %q", p.Said)
+	}
+	want := fmt.Sprintf("superstep: warning: w1 (process %d) ended: signal: killed; starting it again\n", w1)
+	if !strings.Contains(p.Said.String(), want) {
+		t.Errorf("it said %q, expected %q", p.Said, want)
 	}
 }
 

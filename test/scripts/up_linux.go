@@ -30,8 +30,8 @@ func ProcessesOf(t *testing.T, parent int) map[string]int {
 	return all
 }
 
-// StartUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
-func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map[string]int) {
+// BeginUp begins to start a cluster of two workers by the up of a binary.
+func BeginUp(t *testing.T, binary string, flags ...string) *Member {
 	t.Helper()
 	p := &Member{Cmd: exec.Command(binary, append([]string{"up", "--workers", "2", "--threads", "1", "--listen", "127.0.0.1:0"}, flags...)...), Said: &Output{}, Ended: make(chan struct{})}
 	p.Stdout, p.Stderr = p.Said, p.Said
@@ -44,6 +44,13 @@ func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map
 		_ = p.Process.Kill()
 		<-p.Ended
 	})
+	return p
+}
+
+// StartUp starts a cluster of two workers by the up of a binary, and returns it and its processes.
+func StartUp(t *testing.T, binary string, flags ...string) (*Member, string, map[string]int) {
+	t.Helper()
+	p := BeginUp(t, binary, flags...)
 	example := regexp.MustCompile(`(?m)^  ` + binary + ` run .* --master (\S+)$`)
 	if !Soon(func() bool { return example.MatchString(p.Said.String()) }) {
 		t.Fatalf("it said %q", p.Said)
