@@ -2,11 +2,13 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -30,7 +32,8 @@ type clientFlags struct {
 	master, tokenFile string
 	tls               tlsFlags
 	patience          time.Duration
-	workers           int // to wait for
+	workers           int  // to wait for
+	lost              bool // or to begin without, if they were lost just now
 	detach            bool
 	priority          *oneOf // of jobs
 	json              bool
@@ -118,9 +121,13 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 	}
 	err = c.Reach(ctx)
 	if err == nil && f.workers > 0 {
-		err = c.AwaitWorkers(ctx, f.workers, func(found int) {
+		err = c.AwaitWorkers(ctx, f.workers, f.lost, func(found int) {
 			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.workers, "worker", "workers"), found))
 		})
+		if few := (*client.FewWorkersError)(nil); f.lost && errors.As(err, &few) && few.Enough() {
+			warn(fmt.Sprintf("%v, and lost %s: the job begins without it", err, strings.Join(few.Lost, ", ")))
+			err = nil
+		}
 	}
 	if err != nil {
 		c.Close()

@@ -81,6 +81,7 @@ func (f *runFlags) perform(
 		if err := f.cluster.awaited(f.flags, f.workers); err != nil {
 			return err
 		}
+		f.cluster.lost = true // as if it were lost after the job began
 	} else {
 		if err := f.seeFlags.check(); err != nil {
 			return err

@@ -74,37 +74,64 @@ func (c *Client) reach(ctx context.Context) ([]*control.Worker, error) {
 	}
 }
 
-// AwaitWorkers waits until n workers are registered. It tells how many there are when it has waited for some seconds, and
+// FewWorkersError says that there are fewer workers than were waited for.
+type FewWorkersError struct {
+	// There are those registered, and Lost those that the master has lost since shortly before.
+	There, Lost []string
+	Wanted      int
+	waited      time.Duration
+}
+
+func (e *FewWorkersError) Error() string {
+	text := fmt.Sprintf("found %d of %d workers", len(e.There), e.Wanted)
+	if len(e.There) > 0 {
+		text += ": " + strings.Join(e.There, ", ")
+	}
+	return fmt.Sprintf("%s (waited %v for more)", text, e.waited.Round(time.Millisecond))
+}
+
+// Enough reports whether there would be enough if none had been lost.
+func (e *FewWorkersError) Enough() bool {
+	return len(e.There) > 0 && len(e.There)+len(e.Lost) >= e.Wanted
+}
+
+// lostPatience is how long a worker that was lost may take to come back.
+const lostPatience = 10 * time.Second
+
+// AwaitWorkers waits until n workers are registered, or fails with a FewWorkersError: if lost says so, after lostPatience if only those that were lost are missing. It tells how many there are when it has waited for some seconds, and
 // whenever that changes; each worker that comes renews the client's patience.
-func (c *Client) AwaitWorkers(ctx context.Context, n int, tell func(found int)) error {
+func (c *Client) AwaitWorkers(ctx context.Context, n int, lost bool, tell func(found int)) error {
 	began, last, most, told := time.Now(), time.Now(), 0, -1
 	for {
 		workers, err := c.reach(ctx)
 		if err != nil {
 			return err
 		}
-		var names []string
+		now, few := time.Now(), &FewWorkersError{Wanted: n}
 		for _, w := range workers {
-			if w.Attached && w.State == control.WorkerState_WORKER_STATE_REGISTERED {
-				names = append(names, w.Name)
+			switch registered := w.State == control.WorkerState_WORKER_STATE_REGISTERED; {
+			case registered && w.Attached:
+				few.There = append(few.There, w.Name)
+			case registered, w.State == control.WorkerState_WORKER_STATE_LOST && w.HeardSeconds < (now.Sub(began)+c.Patience).Seconds():
+				few.Lost = append(few.Lost, w.Name)
 			}
 		}
-		if len(names) >= n {
+		there := len(few.There)
+		if there >= n {
 			return nil
 		}
-		now := time.Now()
-		if len(names) > most {
-			most, last = len(names), now
+		if there > most {
+			most, last = there, now
 		}
-		if now.Sub(last)+firstWait > c.Patience {
-			text := fmt.Sprintf("found %d of %d workers", len(names), n)
-			if len(names) > 0 {
-				text += ": " + strings.Join(names, ", ")
-			}
-			return fmt.Errorf("%s (waited %v for more)", text, now.Sub(last).Round(time.Millisecond))
+		patience := c.Patience
+		if lost && few.Enough() {
+			patience = min(patience, lostPatience)
 		}
-		if now.Sub(began) > min(absentAfter, c.Patience/2) && told != len(names) {
-			told = len(names)
+		if few.waited = now.Sub(last); few.waited+firstWait > patience {
+			return few
+		}
+		if now.Sub(began) > min(absentAfter, c.Patience/2) && told != there {
+			told = there
 			tell(told)
 		}
 		if err := pause(ctx, firstWait); err != nil {
