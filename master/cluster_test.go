@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write what the state machine answers in
 //	unheard TIME                              the master was paused for so long
 //	register NAME [instance=] [incarnation=] [protocol=] [programs=] [limit=MIB] [arrays=MIB]
 //	memory NAME INCARNATION limit=MIB arrays=MIB   what a worker says of its memory; a process that has exited with "not enough memory" is starved
-//	heard | holds | detach NAME INCARNATION, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
+//	heard | holds | detach NAME INCARNATION, heard NAME INCARNATION stalled=TIME, exited NAME INCARNATION reason, leave NAME INCARNATION [reason], suspect NAME
 //	attach NAME INCARNATION [GRAPH=MASTER/NUMBER:WORKER/INCARNATION,...] a word for each share that is offered: the graph, the
 //	                                          load that it came from, and the workers of its partitions, one each
 //	load GRAPH [grid=RxC] [input=TEXT], loaded GRAPH [error], drop GRAPH
@@ -149,12 +149,20 @@ func (s *script) do(verb string, words []string) error {
 	case "attach":
 		return c.attach(now, words[0], s.incarnation(words), s.offers(words[2:]))
 	case "heard":
-		if !c.heard(now, words[0], s.incarnation(words)) {
+		known := c.heard(now, words[0], s.incarnation(words))
+		if !known {
 			s.answer("not one of ours")
+		}
+		if stalled, said := values(words)["stalled"]; said && known {
+			d, err := time.ParseDuration(stalled)
+			if err != nil {
+				s.t.Fatalf("heard %q: %v", words, err)
+			}
+			c.beat(now, c.workers[words[0]], &control.Heartbeat{StalledMilliseconds: uint32(d.Milliseconds())})
 		}
 	case "memory":
 		c.heard(now, words[0], s.incarnation(words))
-		c.workers[words[0]].tell(now, &control.Heartbeat{Budget: s.budget(values(words))})
+		c.beat(now, c.workers[words[0]], &control.Heartbeat{Budget: s.budget(values(words))})
 	case "holds":
 		jobs, graphs := c.held(words[0], s.incarnation(words))
 		s.answer("jobs %q, graphs %q", jobs, graphs)

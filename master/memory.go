@@ -18,9 +18,11 @@ import (
 // waited for. What graphs of the catalog hold, which nobody frees by himself, is refused too, and these are named. Of what nothing is known the workers
 // judge by themselves when they open it.
 
-// tell takes what a worker says of its memory.
-func (w *worker) tell(now time.Duration, h *control.Heartbeat) {
+// beat takes what a worker says of itself.
+func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	w.used, w.budget, w.counted = h.MemoryUsed, h.Budget, now
+	w.stalled = min(2*time.Duration(h.StalledMilliseconds)*time.Millisecond, mostStalled*c.lease)
+	c.heardOf(now, w)
 	if len(h.Ways) > 0 {
 		w.ways = h.Ways
 	}

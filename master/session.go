@@ -314,7 +314,7 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		}
 		switch body := m.Body.(type) {
 		case *control.FromWorker_Heartbeat:
-			s.cluster.workers[w.name].tell(s.now(), body.Heartbeat)
+			s.cluster.beat(s.now(), s.cluster.workers[w.name], body.Heartbeat)
 		case *control.FromWorker_Leave:
 			s.cluster.leave(s.now(), w.name, w.incarnation, body.Leave.Reason)
 		}

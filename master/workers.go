@@ -23,6 +23,7 @@ type worker struct {
 	excluded       string        // why it gets no work: see cuts; empty if it may
 	told           bool          // goodbye
 	heard          time.Duration
+	stalled        time.Duration // by how much its lease is longer, as it had to wait
 	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
 	leaveBy        time.Duration
 	used           uint64          // bytes of memory
@@ -211,8 +212,12 @@ func (c *cluster) heard(now time.Duration, name string, incarnation uint64) bool
 }
 
 func (c *cluster) heardOf(now time.Duration, w *worker) {
-	w.heard, w.deadline, w.suspected = now, now+c.lease, false
+	w.heard, w.deadline, w.suspected = now, now+c.lease+w.stalled, false
 }
+
+// mostStalled is by how many leases a worker's is longer at most, whose process had to wait: for pages of memory, say. It is by twice as long as that
+// took at most in the last minute.
+const mostStalled = 3
 
 // unheard lengthens all leases, and the time clients have to confirm jobs, by a time in which the master itself could not hear: it was paused.
 func (c *cluster) unheard(d time.Duration) {
@@ -230,7 +235,7 @@ func (c *cluster) suspect(now time.Duration, name string) {
 		return
 	}
 	w.suspected = true
-	w.deadline = min(w.deadline, now+2*c.lease/control.HeartbeatsPerLease)
+	w.deadline = min(w.deadline, now+2*c.lease/control.HeartbeatsPerLease+w.stalled)
 }
 
 // detach notes the end of a session. A worker that was told to go is gone; another has until its lease ends to come back.

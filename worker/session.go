@@ -32,6 +32,7 @@ type session struct {
 	received uint64 // bytes, as live last saw them
 	asked    asked
 	told     time.Time // when the master was, of the network
+	stalls   stalls
 }
 
 func newSession(w *Worker, lane *control.Lane, connect func(context.Context) (*control.Lane, error)) *session {

@@ -65,10 +65,33 @@ func (n *network) table(seen func(name string) mesh.Seen) (all []*control.Way) {
 	return all
 }
 
+// stalls is by how much heartbeats have come late: because the process waits for pages of memory, or
+// was stopped.
+type stalls struct {
+	last, at time.Time // of the last one, and of the latest in the last minute
+	latest   time.Duration
+}
+
+// beat notes a heartbeat, and returns by how much one came late in the last minute, at most.
+func (s *stalls) beat(now time.Time, every time.Duration) time.Duration {
+	late := time.Duration(0)
+	if !s.last.IsZero() {
+		late = max(now.Sub(s.last)-every, 0)
+	}
+	s.last = now
+	if late >= s.latest || now.Sub(s.at) > time.Minute {
+		s.latest, s.at = late, now
+	}
+	return s.latest
+}
+
 // pulse makes a heartbeat, which now and then says what the network is like.
 func (s *session) pulse() *control.Heartbeat {
-	h := &control.Heartbeat{MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process())}
-	if now := s.Now(); now.Sub(s.told) >= often {
+	now := s.Now()
+	h := &control.Heartbeat{
+		MemoryUsed: memoryUsed(), Budget: budgetOf(mem.Process()), StalledMilliseconds: uint32(s.stalls.beat(now, s.heartbeat).Milliseconds()),
+	}
+	if now.Sub(s.told) >= often {
 		s.told = now
 		h.Ways = s.executor.network.table(s.executor.seen)
 	}

@@ -1802,12 +1802,13 @@ func (x *Offer) GetReport() *LoadReport {
 }
 
 type Heartbeat struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	MemoryUsed    uint64                 `protobuf:"varint,1,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"` // bytes
-	Ways          []*Way                 `protobuf:"bytes,2,rep,name=ways,proto3" json:"ways,omitempty"`                                // to workers that it has measured
-	Budget        *Budget                `protobuf:"bytes,3,opt,name=budget,proto3" json:"budget,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	state               protoimpl.MessageState `protogen:"open.v1"`
+	MemoryUsed          uint64                 `protobuf:"varint,1,opt,name=memory_used,json=memoryUsed,proto3" json:"memory_used,omitempty"` // bytes
+	Ways                []*Way                 `protobuf:"bytes,2,rep,name=ways,proto3" json:"ways,omitempty"`                                // to workers that it has measured
+	Budget              *Budget                `protobuf:"bytes,3,opt,name=budget,proto3" json:"budget,omitempty"`
+	StalledMilliseconds uint32                 `protobuf:"varint,4,opt,name=stalled_milliseconds,json=stalledMilliseconds,proto3" json:"stalled_milliseconds,omitempty"` // the longest time by which a heartbeat of the last minute came late
+	unknownFields       protoimpl.UnknownFields
+	sizeCache           protoimpl.SizeCache
 }
 
 func (x *Heartbeat) Reset() {
@@ -1859,6 +1860,13 @@ func (x *Heartbeat) GetBudget() *Budget {
 		return x.Budget
 	}
 	return nil
+}
+
+func (x *Heartbeat) GetStalledMilliseconds() uint32 {
+	if x != nil {
+		return x.StalledMilliseconds
+	}
+	return 0
 }
 
 // Way is what is known of the network from a worker to another.
@@ -10665,12 +10673,13 @@ const file_control_proto_rawDesc = "" +
 	"\x06offers\x18\x03 \x03(\v2\x1b.superstep.control.v1.OfferR\x06offers\"q\n" +
 	"\x05Offer\x12.\n" +
 	"\x04load\x18\x01 \x01(\v2\x1a.superstep.control.v1.LoadR\x04load\x128\n" +
-	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"\x91\x01\n" +
+	"\x06report\x18\x02 \x01(\v2 .superstep.control.v1.LoadReportR\x06report\"\xc4\x01\n" +
 	"\tHeartbeat\x12\x1f\n" +
 	"\vmemory_used\x18\x01 \x01(\x04R\n" +
 	"memoryUsed\x12-\n" +
 	"\x04ways\x18\x02 \x03(\v2\x19.superstep.control.v1.WayR\x04ways\x124\n" +
-	"\x06budget\x18\x03 \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\"\xa7\x01\n" +
+	"\x06budget\x18\x03 \x01(\v2\x1c.superstep.control.v1.BudgetR\x06budget\x121\n" +
+	"\x14stalled_milliseconds\x18\x04 \x01(\rR\x13stalledMilliseconds\"\xa7\x01\n" +
 	"\x03Way\x12\x16\n" +
 	"\x06worker\x18\x01 \x01(\tR\x06worker\x12(\n" +
 	"\x10bytes_per_second\x18\x02 \x01(\x01R\x0ebytesPerSecond\x12#\n" +
