@@ -152,7 +152,15 @@ func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobs
 	for i, j := range all {
 		all[i] = briefJob(j)
 	}
-	jobs, more := fittingJobs(append(all, s.jobs(r.Msg.Ended)...))
+	all = append(all, s.jobs(r.Msg.Ended)...)
+	if before := r.Msg.Before; before != "" {
+		end := slices.IndexFunc(all, func(j *control.Job) bool { return j.Id == before })
+		if end < 0 {
+			return nil, noJob(before)
+		}
+		all = all[:end]
+	}
+	jobs, more := fittingJobs(all)
 	return connect.NewResponse(&control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}), nil
 }
 
@@ -303,10 +311,10 @@ func describeGraph(g *graph) *control.Graph {
 }
 
 // ListGraphs lists the catalog.
-func (s *Server) ListGraphs(context.Context, *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+func (s *Server) ListGraphs(_ context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	graphs, more := fitting(s.graphs())
+	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
 	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
 }
 

@@ -36,6 +36,20 @@ func fittingJobs(all []*control.Job) (listed []*control.Job, more int) {
 	return listed, more
 }
 
+// fittingActive is fittingJobs, but those that wait make room for those that run.
+func fittingActive(all []*control.Job) (listed []*control.Job, more int) {
+	var waiting, running []*control.Job
+	for _, j := range all {
+		if j.State == control.JobState_JOB_STATE_QUEUED {
+			waiting = append(waiting, j)
+		} else {
+			running = append(running, j)
+		}
+	}
+	fits, more := fittingJobs(append(waiting, running...))
+	return slices.DeleteFunc(all, func(j *control.Job) bool { return !slices.Contains(fits, j) }), more
+}
+
 // fittingWorkers is the same of workers, which go without what they have measured of the network
 // where there is no room for it.
 func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) {
@@ -61,6 +75,7 @@ func briefJob(j *control.Job) *control.Job {
 		}
 	}
 	j = proto.CloneOf(j)
+	j.Brief = true
 	j.Spec, j.Aggregators, j.Reason, j.Stack = spec, nil, escape.Text(j.Reason, mostOfReason), ""
 	if proto.Size(j) > 2*mostOfEntry {
 		j.Skipped, j.Panic, j.Graph500 = nil, nil, nil
@@ -70,8 +85,10 @@ func briefJob(j *control.Job) *control.Job {
 
 // briefGraph is the same of a graph, which InspectGraph describes whole.
 func briefGraph(g *control.Graph) *control.Graph {
-	g.Reason = escape.Text(g.Reason, mostOfReason)
+	reason := escape.Text(g.Reason, mostOfReason)
+	g.Brief, g.Reason = reason != g.Reason, reason
 	if proto.Size(g) > mostOfEntry {
+		g.Brief = true
 		g.Skipped, g.Notes, g.Source = nil, nil, &control.GraphSource{Input: escape.Text(g.Source.GetInput(), mostOfReason)}
 	}
 	return g

@@ -50,7 +50,7 @@ func TestListsFit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graphs, err := s.ListGraphs(t.Context(), nil)
+	graphs, err := s.ListGraphs(t.Context(), connect.NewRequest(&control.ListGraphsRequest{}))
 	if err != nil {
 		t.Fatal(err)
 	}

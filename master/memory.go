@@ -18,13 +18,16 @@ import (
 // waited for. What graphs of the catalog hold, which nobody frees by himself, is refused too, and these are named. Of what nothing is known the workers
 // judge by themselves when they open it.
 
+// mostWays bounds the ways to others that are known of a worker.
+const mostWays = 256
+
 // beat takes what a worker says of itself.
 func (c *cluster) beat(now time.Duration, w *worker, h *control.Heartbeat) {
 	w.used, w.budget, w.counted = h.MemoryUsed, h.Budget, now
 	w.stalled = min(2*time.Duration(h.StalledMilliseconds)*time.Millisecond, mostStalled*c.lease)
 	c.heardOf(now, w)
-	if len(h.Ways) > 0 {
-		w.ways = h.Ways
+	if ways := slices.DeleteFunc(h.Ways, func(way *control.Way) bool { return !control.ValidName(way.Worker) }); len(ways) > 0 {
+		w.ways = ways[:min(len(ways), mostWays)]
 	}
 }
 

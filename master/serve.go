@@ -66,7 +66,7 @@ func (o Config) serve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	set.NewMaster(s.status)
+	set.NewMaster(s.whole)
 	if o.Ready != nil {
 		o.Ready(o.Listener.Addr().String())
 	}

@@ -16,8 +16,8 @@ import (
 func (s *Server) ListWorkers(context.Context, *connect.Request[control.ListWorkersRequest]) (*connect.Response[control.ListWorkersResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	workers, _ := fittingWorkers(s.workers())
-	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers}), nil
+	workers, more := fittingWorkers(s.workers())
+	return connect.NewResponse(&control.ListWorkersResponse{Workers: workers, More: uint32(more)}), nil
 }
 
 func (s *Server) workers() []*control.Worker {
@@ -51,15 +51,23 @@ func (s *Server) Status(context.Context, *connect.Request[control.StatusRequest]
 	return connect.NewResponse(s.status()), nil
 }
 
+// status is whole, as messages have it: of long lists a part.
 func (s *Server) status() *control.StatusResponse {
+	all := s.whole()
+	workers, someWorkers := fittingWorkers(all.Workers)
+	graphs, someGraphs := fitting(all.Graphs)
+	jobs, someJobs := fittingActive(all.Jobs)
+	all.Workers, all.Graphs, all.Jobs, all.More = workers, graphs, jobs, uint32(someWorkers+someGraphs+someJobs)
+	return all
+}
+
+// whole is how the cluster is, with all that there is.
+func (s *Server) whole() *control.StatusResponse {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	workers, someWorkers := fittingWorkers(s.workers())
-	graphs, someGraphs := fitting(s.graphs())
-	jobs, someJobs := fittingJobs(s.jobs(false))
 	return &control.StatusResponse{
-		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: workers, Graphs: graphs,
-		Jobs: jobs, More: uint32(someWorkers + someGraphs + someJobs), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
+		Version: s.options.Version, Master: s.id, UptimeSeconds: s.now().Seconds(), Workers: s.workers(), Graphs: s.graphs(),
+		Jobs: s.jobs(false), JobsEnded: uint64(s.cluster.jobsEnd), Refused: uint64(s.cluster.refused + s.turned),
 		RefusedTokens: uint64(s.turned), Now: s.stamp(s.now()), WorkersLost: uint64(s.cluster.lost), Stale: uint64(s.stale),
 		Quotas: s.quotaUses(), Stragglers: uint64(s.cluster.straggled), Refusing: s.refusing,
 	}

@@ -131,6 +131,9 @@ func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) err
 	return control.Refuse(kind, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
 }
 
+// mostOfWord bounds what a worker says of itself, in bytes.
+const mostOfWord = 256
+
 // acceptable refuses what can be no worker of this cluster, whoever has its name.
 func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	if r.Protocol != control.Protocol {
@@ -139,6 +142,9 @@ func (c *cluster) acceptable(r *control.RegisterRequest) error {
 	}
 	if !control.ValidName(r.Name) {
 		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected %s", r.Name, control.NameRule)
+	}
+	if n := max(len(r.Version), len(r.Instance), len(r.DataAddress), len(r.HttpAddress)); n > mostOfWord {
+		return control.Refuse(control.Refusal_KIND_INVALID, "worker %s: found a version or an address of %d bytes, expected at most %d", r.Name, n, mostOfWord)
 	}
 	if r.Site != "" && !control.ValidName(r.Site) {
 		return control.Refuse(control.Refusal_KIND_INVALID, "worker %s: found the site %.150q, expected %s", r.Name, r.Site, control.NameRule)

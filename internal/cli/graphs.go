@@ -133,6 +133,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 
 func (a *app) listGraphs() *cobra.Command {
 	var f clientFlags
+	q := &control.ListGraphsRequest{}
 	cmd := &cobra.Command{
 		Use:   "list [DIR|s3://BUCKET/PREFIX]",
 		Short: "List the graphs of a cluster, or the stored graphs below a place",
@@ -151,15 +152,16 @@ the exit status is 1.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if name, ok := changed(cmd.Flags(), []string{"master", "token-file", "tls-cert", "tls-key", "tls-ca", "retry-for"}); ok {
+				if name, ok := changed(cmd.Flags(), []string{"master", "token-file", "tls-cert", "tls-key", "tls-ca", "retry-for", "after"}); ok {
 					return usagef("--%s is of the graphs of a cluster: give it, or a place of stored graphs", name)
 				}
 				return a.listSnapshots(cmd.Context(), args[0], f.json)
 			}
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{}, control.GraphsText)
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, q, control.GraphsText)
 		},
 	}
 	f.defineAsk(cmd)
+	cmd.Flags().StringVar(&q.After, "after", "", "list only graphs of a cluster after `GRAPH`, by name: the next of a list that has no room for all")
 	return cmd
 }
 

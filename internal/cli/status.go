@@ -37,20 +37,22 @@ func (a *app) status() *cobra.Command {
 // jobs is `superstep jobs`.
 func (a *app) jobs() *cobra.Command {
 	var f clientFlags
-	var ended bool
+	q := &control.ListJobsRequest{}
 	cmd := &cobra.Command{
 		Use:   "jobs --master ADDR",
 		Short: "List a cluster's jobs",
 		Example: `  superstep jobs
-  superstep jobs --all --json`,
+  superstep jobs --all --json
+  superstep jobs --all --before 3f2a-7`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, ended) }
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, &control.ListJobsRequest{Ended: ended}, text)
+			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, q.Ended) }
+			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, q, text)
 		},
 	}
 	f.defineAsk(cmd)
-	cmd.Flags().BoolVar(&ended, "all", false, "also list jobs that have ended")
+	cmd.Flags().BoolVar(&q.Ended, "all", false, "also list jobs that have ended")
+	cmd.Flags().StringVar(&q.Before, "before", "", "list only jobs that are older than `JOB`: the next of a list that has no room for all")
 	return cmd
 }
 

@@ -47,10 +47,10 @@ func StatusText(s *StatusResponse) string {
 	return trimLines(b.String())
 }
 
-// moreLine says that something is left out.
-func moreLine(t *tabwriter.Writer, n uint32) {
+// moreLine says that something is left out, and how to list it.
+func moreLine(t *tabwriter.Writer, n uint32, next ...string) {
 	if n > 0 {
-		fmt.Fprintf(t, "and %d more, for which a list has no room\n", n)
+		escape.Printf(t, "and %d more, for which a list has no room%s\n", n, strings.Join(next, ""))
 	}
 }
 
@@ -111,7 +111,7 @@ func JobsText(l *ListJobsResponse, all bool) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	jobsTable(t, l.Jobs, l.Now.AsTime())
-	moreLine(t, l.More)
+	moreLine(t, l.More, ": --before ", l.Jobs[0].Id)
 	_ = t.Flush()
 	return trimLines(b.String())
 }
@@ -161,7 +161,7 @@ func GraphsText(l *ListGraphsResponse) string {
 	var b strings.Builder
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	graphsTable(t, l.Graphs)
-	moreLine(t, l.More)
+	moreLine(t, l.More, ": --after ", l.Graphs[len(l.Graphs)-1].Name)
 	_ = t.Flush()
 	return trimLines(b.String())
 }

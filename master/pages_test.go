@@ -1,0 +1,124 @@
+package master
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// crowded is a master with 600 jobs, of which the first runs, and 600 graphs, whose lists have no
+// room for all.
+func crowded(t *testing.T) *Server {
+	t.Helper()
+	s, err := New(Config{Registry: engine.Registry{}, Options: Options{Data: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.results.close)
+	long := strings.Repeat("x", 1900)
+	for i := range 600 {
+		spec := &control.JobSpec{Program: "p", Source: &control.GraphSource{Input: long}}
+		j, err := s.cluster.enqueue(0, fmt.Sprint("owner", i/50), spec, "", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.reason = long; i == 0 {
+			s.cluster.unqueue(j)
+			j.state = control.JobState_JOB_STATE_RUNNING
+		}
+		name := fmt.Sprintf("g%03d", i)
+		s.cluster.graphs[name] = &graph{
+			name: name, source: spec.Source, state: control.GraphState_GRAPH_STATE_FAILED, reason: long, report: &control.LoadReport{},
+		}
+	}
+	return s
+}
+
+// TestRunningJobsAreListed: a status has the jobs that run, however many wait, and metrics count all.
+func TestRunningJobsAreListed(t *testing.T) {
+	s := crowded(t)
+	status := s.status()
+	if j := status.Jobs[0]; j.Id != s.cluster.order[0] || status.More == 0 {
+		t.Errorf("the first of %d jobs, beside %d more, is %s %v", len(status.Jobs), status.More, j.Id, j.State)
+	}
+	if all := s.whole(); len(all.Jobs) != 600 || len(all.Graphs) != 600 {
+		t.Errorf("metrics see %d jobs and %d graphs", len(all.Jobs), len(all.Graphs))
+	}
+}
+
+// TestPagesOfLists: page by page, lists have all jobs and graphs once, and say of each that it is cut.
+func TestPagesOfLists(t *testing.T) {
+	s := crowded(t)
+	var jobs []string
+	for q, more := (&control.ListJobsRequest{Ended: true}), true; more; {
+		r, err := s.ListJobs(t.Context(), connect.NewRequest(q))
+		if err != nil || len(r.Msg.Jobs) == 0 {
+			t.Fatal(r, err)
+		}
+		var page []string
+		for _, j := range r.Msg.Jobs {
+			if page = append(page, j.Id); !j.Brief {
+				t.Errorf("job %s does not say that it is cut", j.Id)
+			}
+		}
+		jobs = append(page, jobs...)
+		q.Before, more = page[0], r.Msg.More > 0
+	}
+	if !slices.Equal(jobs, s.cluster.order) {
+		t.Errorf("the pages have %d jobs, expected the %d there are", len(jobs), len(s.cluster.order))
+	}
+	if _, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{Before: "none"})); connect.CodeOf(err) != connect.CodeNotFound {
+		t.Errorf("before a job that there is not: %v", err)
+	}
+	var graphs []string
+	for q, more := (&control.ListGraphsRequest{}), true; more; {
+		r, err := s.ListGraphs(t.Context(), connect.NewRequest(q))
+		if err != nil || len(r.Msg.Graphs) == 0 {
+			t.Fatal(r, err)
+		}
+		for _, g := range r.Msg.Graphs {
+			if graphs = append(graphs, g.Name); !g.Brief {
+				t.Errorf("graph %s does not say that it is cut", g.Name)
+			}
+		}
+		q.After, more = graphs[len(graphs)-1], r.Msg.More > 0
+	}
+	if len(graphs) != 600 || !slices.IsSorted(graphs) {
+		t.Errorf("the pages have %d graphs", len(graphs))
+	}
+	text := control.JobsText(&control.ListJobsResponse{Jobs: []*control.Job{{Id: "f00d-7"}}, More: 3})
+	if !strings.Contains(text, "and 3 more, for which a list has no room: --before f00d-7\n") {
+		t.Errorf("found %q", text)
+	}
+}
+
+// TestWordsOfWorkersAreBounded: what a worker says of itself and of the network has bounds.
+func TestWordsOfWorkersAreBounded(t *testing.T) {
+	c := newCluster(rules{lease: 1})
+	long := strings.Repeat("x", 257)
+	for _, r := range []*control.RegisterRequest{{Version: long}, {Instance: long}, {DataAddress: long}, {HttpAddress: long}} {
+		r.Name, r.Protocol = "w", control.Protocol
+		_, err := c.register(0, r)
+		if refused := (*control.RefusedError)(nil); !errors.As(err, &refused) || refused.Kind != control.Refusal_KIND_INVALID {
+			t.Errorf("found %v", err)
+		}
+	}
+	if _, err := c.register(0, &control.RegisterRequest{Name: "w", Protocol: control.Protocol, Version: long[:256]}); err != nil {
+		t.Fatal(err)
+	}
+	ways := []*control.Way{{Worker: long}}
+	for i := range 1000 {
+		ways = append(ways, &control.Way{Worker: fmt.Sprint("w", i)})
+	}
+	w := c.workers["w"]
+	if c.beat(0, w, &control.Heartbeat{Ways: ways}); len(w.ways) != 256 || w.ways[0].Worker != "w0" {
+		t.Errorf("found %d ways, the first to %.20q", len(w.ways), w.ways[0].Worker)
+	}
+}
