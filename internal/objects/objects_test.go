@@ -189,7 +189,13 @@ func TestDiskKeepsAReserve(t *testing.T) {
 	}
 	s := NewServer(dir)
 	defer s.Close()
-	s.room = func() (int64, int64) { return 200, 1000 }
+	s.room = func() (int64, int64) {
+		if s.mu.TryLock() { // then another could take the same room
+			s.mu.Unlock()
+			t.Error("it looks for room, and takes it later")
+		}
+		return 200, 1000
+	}
 	for _, q := range []*control.PutObjectRequest{
 		{Name: "a", Size: 101, Data: make([]byte, 101)}, {Name: "b", Size: 101, Data: make([]byte, 101), Absent: true}, {Name: "c", Size: 1 << 50, Data: []byte("x"), Upload: "u"},
 	} {
@@ -197,7 +203,16 @@ func TestDiskKeepsAReserve(t *testing.T) {
 			t.Errorf("%s: found %v", q.Name, err)
 		}
 	}
-	if _, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte, 100)})); err != nil {
-		t.Error(err)
+	for range 2 { // what was stored no longer takes room of its own
+		if _, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: "d", Size: 100, Data: make([]byte, 100)})); err != nil {
+			t.Error(err)
+		}
+	}
+	upload := func(name string, size int64) connect.Code {
+		_, err := s.PutObject(t.Context(), connect.NewRequest(&control.PutObjectRequest{Name: name, Size: size, Data: []byte("x"), Upload: name}))
+		return connect.CodeOf(err)
+	}
+	if upload("e", 61) == connect.CodeResourceExhausted || upload("f", 41) != connect.CodeResourceExhausted || upload("f", 40) == connect.CodeResourceExhausted {
+		t.Error("two uploads take the same room")
 	}
 }

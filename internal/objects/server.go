@@ -36,6 +36,7 @@ type Server struct {
 
 	mu      sync.Mutex
 	uploads map[string]*upload
+	coming  int64 // bytes of objects that come in one piece
 	closed  bool
 	work    sync.WaitGroup
 }
@@ -91,12 +92,8 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 		return invalid("bytes %d to %d of an object of %d", m.Offset, m.Offset+n, m.Size)
 	case m.Absent && n != m.Size:
 		return invalid("%d bytes of an object of %d that is to be stored at once", n, m.Size)
-	case m.Offset == 0 && !s.fits(m.Size):
-		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
-	case m.Absent:
-		return s.dir.PutIfAbsent(ctx, m.Name, m.Data)
 	case n == m.Size:
-		return s.dir.Put(ctx, m.Name, bytes.NewReader(m.Data), n)
+		return s.atOnce(ctx, m)
 	case n == 0 || m.Upload == "" || len(m.Upload) > 64:
 		return invalid("a piece of %d bytes of the upload %.64q", n, m.Upload)
 	}
@@ -126,11 +123,36 @@ func (s *Server) put(ctx context.Context, m *control.PutObjectRequest) error {
 	}
 }
 
-// fits reports whether an object leaves the reserve of the disk, beside what others on their way still need.
+// atOnce stores an object that comes in one piece.
+func (s *Server) atOnce(ctx context.Context, m *control.PutObjectRequest) error {
+	s.mu.Lock()
+	fits := s.fits(m.Size)
+	if fits {
+		s.coming += m.Size
+	}
+	s.mu.Unlock()
+	if !fits {
+		return noRoom(m)
+	}
+	defer func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.coming -= m.Size
+	}()
+	if m.Absent {
+		return s.dir.PutIfAbsent(ctx, m.Name, m.Data)
+	}
+	return s.dir.Put(ctx, m.Name, bytes.NewReader(m.Data), m.Size)
+}
+
+func noRoom(m *control.PutObjectRequest) error {
+	return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("%s: the disk has no room for %d bytes", m.Name, m.Size))
+}
+
+// fits reports whether an object leaves the reserve of the disk, beside what others on their way still need. The lock is held.
 func (s *Server) fits(size int64) bool {
 	free, total := s.room()
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	free -= s.coming
 	for _, u := range s.uploads {
 		free -= u.size - u.have.Load()
 	}
@@ -151,6 +173,8 @@ func (s *Server) upload(m *control.PutObjectRequest) (*upload, error) {
 		return nil, connect.NewError(connect.CodeAborted, errors.New("what came before is gone: the master was started again, or waited for too long"))
 	case len(s.uploads) >= most:
 		return nil, connect.NewError(connect.CodeUnavailable, fmt.Errorf("%d objects are on their way already", most))
+	case !s.fits(m.Size):
+		return nil, noRoom(m)
 	}
 	ctx, stop := context.WithCancelCause(context.Background())
 	from, to := io.Pipe()
