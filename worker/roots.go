@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/generate"
+	"github.com/superstep-go/superstep/internal/graphio"
 	files "github.com/superstep-go/superstep/internal/store"
 )
 
@@ -18,10 +19,7 @@ func allowed(ctx context.Context, name string) (string, error) {
 		return name, nil
 	}
 	roots := files.RootsOf(ctx)
-	parts := []string{name}
-	if _, err := roots.Stat(name); err != nil {
-		parts = strings.Split(name, ",")
-	}
+	parts := graphio.Split(ctx, name)
 	for i, part := range parts {
 		if err := roots.Check(part); err != nil {
 			return "", err

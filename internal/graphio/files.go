@@ -33,7 +33,7 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	case err == nil || errors.Is(err, store.ErrOutside) || store.IsS3(name) && !strings.Contains(name, ","):
 		return []string{name}, nil
 	}
-	if parts := strings.Split(name, ","); len(parts) > 1 {
+	if parts := Split(ctx, name); len(parts) > 1 {
 		var all []string
 		for _, part := range parts {
 			if part == "" || part == Stdin {
@@ -70,6 +70,33 @@ func Files(ctx context.Context, name string) ([]string, error) {
 	}
 	slices.Sort(all)
 	return all, nil
+}
+
+// Split returns the names in a list with commas between. A file whose own name has commas is no list, and an object with commas in its
+// name may be in one.
+func Split(ctx context.Context, list string) []string {
+	there := func(name string) bool {
+		_, err := statIn(ctx, name)
+		return err == nil
+	}
+	parts := strings.Split(list, ",")
+	if len(parts) == 1 || there(list) {
+		return []string{list}
+	}
+	var names []string
+	for len(parts) > 0 {
+		n := 1
+		if store.IsS3(parts[0]) && !there(parts[0]) {
+			for k := 2; k <= len(parts) && !store.IsS3(parts[k-1]); k++ {
+				if there(strings.Join(parts[:k], ",")) {
+					n = k
+					break
+				}
+			}
+		}
+		names, parts = append(names, strings.Join(parts[:n], ",")), parts[n:]
+	}
+	return names
 }
 
 // noData reports whether a file among parts is not data: programs that write parts keep other things in files whose names begin so.

@@ -41,10 +41,7 @@ func Absolute(path string) (string, error) {
 	if path == Stdin {
 		return "", fileFault(stdinName, "a graph for processes that run elsewhere", "a file that they can read: standard input is read by one process alone")
 	}
-	parts := []string{path}
-	if !exists(path) {
-		parts = strings.Split(path, ",")
-	}
+	parts := Split(context.Background(), path)
 	for i, part := range parts {
 		if part == "" || store.IsS3(part) {
 			continue

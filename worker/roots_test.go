@@ -1,0 +1,50 @@
+package worker
+
+import (
+	"context"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/graphio"
+	files "github.com/superstep-go/superstep/internal/store"
+)
+
+// TestNamesWithCommas: the names of objects may have commas, also in a list, and each is checked as
+// it will be opened.
+func TestNamesWithCommas(t *testing.T) {
+	base, dir := t.TempDir(), t.TempDir()
+	files.Register(files.S3, func(place string) (files.Store, error) {
+		d, err := files.OpenDir(filepath.Join(base, strings.TrimPrefix(place, files.S3)))
+		return d, err
+	})
+	s, err := files.Open("s3://b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer files.Close(s)
+	for _, name := range []string{"x,y.el", "z.el", "a,b,c.el", "d"} {
+		if err := s.Put(t.Context(), name, strings.NewReader("1 2\n"), 4); err != nil {
+			t.Fatal(err)
+		}
+	}
+	roots, err := files.NewRoots([]string{dir, "s3://b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := files.Confine(context.Background(), roots)
+	for name, want := range map[string]string{
+		"s3://b/x,y.el":                         "s3://b/x,y.el",
+		"s3://b/z.el,s3://b/x,y.el":             "s3://b/z.el s3://b/x,y.el",
+		"s3://b/a,b,c.el,s3://b/z.el":           "s3://b/a,b,c.el s3://b/z.el",
+		"s3://b/d,e.el,s3://b/x,y.el":           "s3://b/d " + filepath.Join(dir, "e.el") + " s3://b/x,y.el",
+		"s3://b/none,e.el":                      "s3://b/none " + filepath.Join(dir, "e.el"),
+		"s3://c/x,y.el,s3://b/z.el":             "",
+		"s3://b/x,y.el,/etc/passwd,s3://b/z.el": "",
+	} {
+		full, err := allowed(ctx, name)
+		if got := strings.Join(graphio.Split(ctx, full), " "); err == nil && got != want || (err != nil) != (want == "") {
+			t.Errorf("%s: found %q, %v, expected %q", name, got, err, want)
+		}
+	}
+}
