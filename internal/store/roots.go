@@ -202,10 +202,10 @@ func (r *Roots) in(path string, above bool, do func(root *os.Root, name string) 
 		if failed := (*fs.PathError)(nil); errors.As(err, &failed) {
 			failed.Op, failed.Path = strings.TrimSuffix(failed.Op, "at"), path
 		}
-		if escapes(err) {
-			err = r.outside(path)
+		if closed := root.Close(); !escapes(err) {
+			return errors.Join(err, closed)
 		}
-		return errors.Join(err, root.Close())
+		// It may be in another root, which lies in this one behind a link.
 	}
 	return r.outside(path)
 }
@@ -252,7 +252,7 @@ func (r *Roots) Check(path string) error {
 		return nil
 	}
 	if IsS3(path) {
-		return r.object(path)
+		return r.object(path, false)
 	}
 	if _, err := r.Stat(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -260,14 +260,18 @@ func (r *Roots) Check(path string) error {
 	return nil
 }
 
-// object refuses the name of an object that leads out.
-func (r *Roots) object(path string) error {
+// object refuses the name of an object that leads out; with above also one that something hidden is below.
+func (r *Roots) object(path string, above bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	begins := func(place string) bool { return strings.HasPrefix(path+"/", strings.TrimRight(place, "/")+"/") }
+	within := func(path, place string) bool {
+		return strings.HasPrefix(strings.TrimRight(path, "/")+"/", strings.TrimRight(place, "/")+"/")
+	}
+	begins := func(place string) bool { return within(path, place) }
+	hides := func(h string) bool { return IsS3(h) && (begins(h) || above && within(h, path)) }
 	_, name := SplitS3(path)
 	if name = strings.TrimSuffix(name, "/"); name != "" && !fs.ValidPath(name) || !slices.ContainsFunc(r.objects, begins) ||
-		slices.ContainsFunc(r.hidden, func(h string) bool { return IsS3(h) && begins(h) }) {
+		slices.ContainsFunc(r.hidden, hides) {
 		return r.outside(path)
 	}
 	return nil
@@ -297,7 +301,7 @@ func (r *Roots) store(place string, first func(root *os.Root, name string) (fs.F
 		return d, nil
 	case IsS3(place):
 		if r != nil {
-			err = r.object(place)
+			err = r.object(place, true)
 		}
 		if err != nil {
 			return nil, err

@@ -115,6 +115,35 @@ func TestRoots(t *testing.T) {
 	}
 }
 
+// TestRootsInRoots: a root may lie in another one behind a link, and is open by either name.
+func TestRootsInRoots(t *testing.T) {
+	base := t.TempDir()
+	for path, text := range map[string]string{"graphs/a.el": "1 2", "elsewhere/inner/b.el": "1 2", "elsewhere/c.el": "secret"} {
+		full := filepath.Join(base, path)
+		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(full, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../elsewhere", filepath.Join(base, "graphs/link")); err != nil {
+		t.Skip("there are no links here:", err)
+	}
+	roots, err := NewRoots([]string{filepath.Join(base, "graphs"), filepath.Join(base, "graphs/link/inner")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]error{
+		"graphs/a.el": nil, "graphs/link/inner/b.el": nil, "elsewhere/inner/b.el": nil, "graphs/link/inner/none": fs.ErrNotExist,
+		"graphs/link/c.el": ErrOutside, "elsewhere/c.el": ErrOutside, "graphs/link/inner/../c.el": ErrOutside,
+	} {
+		if _, err := roots.Stat(filepath.Join(base, name)); !errors.Is(err, want) {
+			t.Errorf("%s: %v, expected %v", name, err, want)
+		}
+	}
+}
+
 // TestRootsUnderARace swaps a file for a link that leads out while it is opened: what is opened is never what the link leads to.
 func TestRootsUnderARace(t *testing.T) {
 	base := t.TempDir()
@@ -245,6 +274,16 @@ func TestRootsOfObjects(t *testing.T) {
 	} {
 		if err := roots.Check(name); (err == nil) != want || err != nil && !errors.Is(err, ErrOutside) {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, want := range map[string]bool{
+		"s3://all": false, "s3://all/": false, "s3://all/checkpoints": false, "s3://all/checkpoints/x": false, "s3://some": false,
+		"s3://all/check": true, "s3://all/other": true, "s3://some/graphs": true,
+	} { // a store has all that is below it
+		for does, open := range map[string]func(string) (Store, error){"open": roots.Open, "make": roots.Make} {
+			if _, err := open(name); errors.Is(err, ErrOutside) == want {
+				t.Errorf("%s %s: %v", does, name, err)
+			}
 		}
 	}
 	none, err := NewRoots(nil)
