@@ -127,7 +127,7 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
 	defer cancel()
 	if place := r.spec.Checkpoints; place != "" {
-		about, err := jobspec.Later(r.spec)
+		about, err := jobspec.Later(r.spec, false)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -163,7 +163,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	}
 	spec = proto.CloneOf(spec)
 	spec.KeepWhen = jobspec.KeepWhen(f.policy)
-	saved, err := jobspec.Later(spec)
+	saved, err := jobspec.Later(spec, true)
 	if err != nil {
 		return nil, err
 	}

@@ -15,13 +15,14 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it, wherever that is started.
-func Later(spec *control.JobSpec) ([]byte, error) {
+// Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it, wherever that is started. here says that its files
+// are named as this process sees them; else they are the workers', which know relative names by their data roots.
+func Later(spec *control.JobSpec, here bool) ([]byte, error) {
 	s := &control.JobSpec{
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source, Options: spec.Options, Rows: spec.Rows,
 		Columns: spec.Columns, KeepWhen: spec.KeepWhen,
 	}
-	if s.Source != nil && !generate.IsGenerator(s.Source.Input) {
+	if here && s.Source != nil && !generate.IsGenerator(s.Source.Input) {
 		s.Source = proto.CloneOf(s.Source)
 		for _, path := range []*string{&s.Source.Input, &s.Source.Vertices} {
 			if *path == "" {

@@ -1,6 +1,7 @@
 package jobspec
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -47,6 +48,27 @@ func TestWhenIsChecked(t *testing.T) {
 		err := CheckProgram(programs, &control.JobSpec{Program: "inputs", Graph: "g", KeepWhen: k}, graph.Of(2))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}
+
+// TestFilesOfLater: what a checkpoint says of files is full names where they are this process's, and
+// what the job said where they are the workers', whose data roots relative names are below.
+func TestFilesOfLater(t *testing.T) {
+	spec := &control.JobSpec{Program: "p", Source: &control.GraphSource{Input: "graphs/g.el,more.el", Vertices: "v.csv"}}
+	dir := t.TempDir()
+	t.Chdir(dir)
+	for here, want := range map[bool][2]string{
+		false: {"graphs/g.el,more.el", "v.csv"},
+		true:  {filepath.Join(dir, "graphs/g.el") + "," + filepath.Join(dir, "more.el"), filepath.Join(dir, "v.csv")},
+	} {
+		data, err := Later(spec, here)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := Earlier(data)
+		if err != nil || got.Source.Input != want[0] || got.Source.Vertices != want[1] {
+			t.Errorf("here %v: found %v, %v, expected %q", here, got, err, want)
 		}
 	}
 }
