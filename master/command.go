@@ -186,7 +186,7 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	}
 	_ = s.event(func() error {
 		if err != nil {
-			s.stopLoading(g.name, team, err)
+			s.stopLoading("", 0, g.name, team, err)
 		}
 		key := "graph " + g.name
 		if stop := s.stops[key]; stop != nil {
@@ -198,11 +198,14 @@ func (s *Server) load(ctx context.Context, g *graph) {
 	})
 }
 
-// stopLoading ends what workers still do for a load that failed. The lock is held.
-func (s *Server) stopLoading(name string, team []*control.Placement, err error) {
+// stopLoading ends what workers still do for a load that failed: of a graph of the catalog, or of a job. The lock is held.
+func (s *Server) stopLoading(job string, epoch uint32, name string, team []*control.Placement, err error) {
+	if job != "" {
+		name = ""
+	}
 	for _, p := range team {
 		if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
-			s.tell(w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
+			s.tell(w, &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
 		}
 	}
 }
@@ -242,6 +245,9 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 ) (*control.LoadReport, error) {
 	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
 	for again := 1; again < meetings && unmet(err); again++ {
+		s.mu.Lock()
+		s.stopLoading(job, epoch, l.Graph, team, err) // the next meeting would wait for who is still at it
+		s.mu.Unlock()
 		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
 	}
 	if err != nil {

@@ -37,6 +37,8 @@ func TestATeamMeetsAgain(t *testing.T) {
 				if meet := c.GetMeet(); meet != nil {
 					r.Body = nil
 					attempts[meet.Attempt] = true
+				} else if c.GetCancel() != nil { // of the load before
+					r.Body = nil
 				} else if loads++; loads <= unmet {
 					r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
 				}
@@ -51,6 +53,60 @@ func TestATeamMeetsAgain(t *testing.T) {
 		}
 		if n := min(unmet+1, meetings); len(attempts) != n {
 			t.Errorf("%d meetings that were over: the team met %d times, expected %d", unmet, len(attempts), n)
+		}
+	}
+}
+
+// TestATeamMeetsAgainAtOnce: when a load is to begin again with another meeting, the workers that are
+// still at it are told to stop: the meeting would wait for them.
+func TestATeamMeetsAgainAtOnce(t *testing.T) {
+	for _, job := range []string{"", "j"} {
+		s, err := New(Config{Registry: engine.Registry{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.gone()
+		var team []*control.Placement
+		for _, name := range []string{"a", "b"} {
+			ours, theirs := net.Pipe()
+			ctx, end := context.WithCancelCause(t.Context())
+			w := &session{name: name, incarnation: 1, lane: control.NewLane(ours), ctx: ctx, end: end, calls: map[uint64]*call{}}
+			defer w.lane.Close()
+			s.sessions[name] = w
+			team = append(team, &control.Placement{Worker: name, Incarnation: 1})
+			go func() {
+				worker, loads, held := control.NewLane(theirs), 0, false
+				for {
+					m := &control.ToWorker{}
+					if worker.Receive(m) != nil {
+						return
+					}
+					c := m.GetCommand()
+					r := &control.Report{Id: c.Id, Job: c.Job, Epoch: c.Epoch}
+					switch {
+					case c.GetLoad() != nil:
+						r.Body = &control.Report_Load{Load: &control.LoadReport{Vertices: 5}}
+						if loads++; loads == 1 && name == "a" {
+							r.Failure, r.Body = &control.Failure{Absent: true, Message: "is not connected to others"}, nil
+						} else if loads == 1 {
+							held = true // at work on it
+							continue
+						}
+					case c.GetCancel() != nil:
+						if g := c.GetCancel().Graph; (g == "g") != (job == "") {
+							t.Errorf("job %q: graph %q is cancelled", job, g)
+						}
+						held = false
+					case c.GetMeet() != nil && held:
+						t.Errorf("job %q: a meeting waits for a load that nobody wants", job)
+					}
+					w.answered(r)
+				}
+			}()
+		}
+		report, err := s.loadOn(t.Context(), job, 1, team, &control.Load{Graph: "g", Source: &control.GraphSource{Input: "star:vertices=5"}}, func(int, *control.Report) {})
+		if err != nil || report.Vertices != 5 {
+			t.Errorf("job %q: %v, %v", job, report, err)
 		}
 	}
 }
