@@ -142,7 +142,7 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 }
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the result is kept.
-func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
+func (s *Server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []*control.Job
@@ -161,6 +161,9 @@ func (s *Server) ListJobs(_ context.Context, r *connect.Request[control.ListJobs
 		all = all[:end]
 	}
 	jobs, more := fittingJobs(all)
+	for i, j := range jobs {
+		jobs[i] = s.shownJob(ctx, j)
+	}
 	return connect.NewResponse(&control.ListJobsResponse{Jobs: jobs, More: uint32(more), Now: s.stamp(s.now())}), nil
 }
 
@@ -175,11 +178,15 @@ func (s *Server) jobs(ended bool) []*control.Job {
 }
 
 // GetJob says how a job is.
-func (s *Server) GetJob(_ context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
+func (s *Server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
 	if j := s.earlier(r.Msg.Id); j != nil {
-		return connect.NewResponse(j), nil
+		return connect.NewResponse(s.shownJob(ctx, j)), nil
 	}
-	return s.job(func() (*job, error) { return s.find(r.Msg.Id) })
+	answer, err := s.job(func() (*job, error) { return s.find(r.Msg.Id) })
+	if err != nil {
+		return nil, err
+	}
+	return connect.NewResponse(s.shownJob(ctx, answer.Msg)), nil
 }
 
 // find finds a job. The lock is held.
@@ -210,8 +217,12 @@ func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.Cance
 
 // WatchJob tells of a job as it happens.
 func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
+	owner := ""
 	s.mu.Lock()
 	j := s.journals[r.Msg.Id]
+	if known := s.cluster.jobs[r.Msg.Id]; known != nil {
+		owner = known.owner
+	}
 	s.mu.Unlock()
 	switch {
 	case j != nil:
@@ -227,7 +238,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 			if e.Sequence <= at {
 				continue
 			}
-			if err := stream.Send(e); err != nil {
+			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
 				return err
 			}
 		}
@@ -235,7 +246,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	for {
 		events, changed, more := j.after(at)
 		for _, e := range events {
-			if err := stream.Send(e); err != nil {
+			if err := stream.Send(s.shownEvent(ctx, owner, e)); err != nil {
 				return err
 			}
 			at = e.Sequence
@@ -311,10 +322,13 @@ func describeGraph(g *graph) *control.Graph {
 }
 
 // ListGraphs lists the catalog.
-func (s *Server) ListGraphs(_ context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+func (s *Server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
+	for _, g := range graphs {
+		s.shownGraph(ctx, g)
+	}
 	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
 }
 
@@ -327,14 +341,14 @@ func (s *Server) graphs() []*control.Graph {
 }
 
 // InspectGraph says what is known of a graph.
-func (s *Server) InspectGraph(_ context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.InspectGraphRequest]) (*connect.Response[control.Graph], error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	g := s.cluster.graphs[r.Msg.Name]
 	if g == nil {
 		return nil, connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no graph %.150q", r.Msg.Name))
 	}
-	return connect.NewResponse(describeGraph(g)), nil
+	return connect.NewResponse(s.shownGraph(ctx, describeGraph(g))), nil
 }
 
 // DropGraph frees a graph.

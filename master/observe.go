@@ -91,6 +91,10 @@ func (s *Server) targets(w http.ResponseWriter, _ *http.Request) {
 // watched passes an event of a job on.
 func (s *Server) watched(id string, e *control.JobEvent) {
 	if s.options.Watch != nil {
-		s.options.Watch(id, e)
+		owner := ""
+		if j := s.cluster.jobs[id]; j != nil {
+			owner = j.owner
+		}
+		s.options.Watch(id, s.shownEvent(s.ctx, owner, e)) // which readers are shown
 	}
 }

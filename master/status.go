@@ -47,8 +47,20 @@ func gone(w *worker) int {
 }
 
 // Status says how the cluster is.
-func (s *Server) Status(context.Context, *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
-	return connect.NewResponse(s.status()), nil
+func (s *Server) Status(ctx context.Context, _ *connect.Request[control.StatusRequest]) (*connect.Response[control.StatusResponse], error) {
+	return connect.NewResponse(s.shownStatus(ctx)), nil
+}
+
+// shownStatus returns the status as a caller may see it.
+func (s *Server) shownStatus(ctx context.Context) *control.StatusResponse {
+	all := s.status()
+	for i, j := range all.Jobs {
+		all.Jobs[i] = s.shownJob(ctx, j)
+	}
+	for _, g := range all.Graphs {
+		s.shownGraph(ctx, g)
+	}
+	return all
 }
 
 // status is whole, as messages have it: of long lists a part.
@@ -74,8 +86,8 @@ func (s *Server) whole() *control.StatusResponse {
 }
 
 // statusPage is the status for people with curl.
-func (s *Server) statusPage(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) statusPage(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write([]byte(control.StatusText(s.status())))
+	_, _ = w.Write([]byte(control.StatusText(s.shownStatus(r.Context()))))
 }

@@ -1,0 +1,84 @@
+package master
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/certs"
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+)
+
+// TestReadersDoNotSeeFiles: what an error quotes of a file is shown to the owner and to operators
+// alone, in every answer that has a reason.
+func TestReadersDoNotSeeFiles(t *testing.T) {
+	var watched []string
+	s, err := New(Config{
+		Registry: engine.Registry{},
+		Watch:    func(_ string, e *control.JobEvent) { watched = append(watched, e.String()) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gone()
+	s.gate.TLS = &certs.Files{}
+	const reason = `worker w1: /data/g.el:7:3: found "SECRET, expected nothing", expected an id`
+	c := s.cluster
+	c.graphs["g"] = &graph{
+		name: "g", owner: "alice", source: &control.GraphSource{Input: "g.el"}, state: control.GraphState_GRAPH_STATE_FAILED, reason: reason,
+		report: &control.LoadReport{Skipped: []string{"SECRET"}},
+	}
+	j, err := c.enqueue(0, "alice", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "g.el"}}, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = s.event(func() error { c.end(0, j, control.JobState_JOB_STATE_FAILED, reason); return nil })
+	as := func(name string, roles certs.Role) context.Context {
+		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
+	}
+	for who, want := range map[string]bool{"alice": true, "olga": true, "bob": false, "rita": false, "": false} {
+		ctx := as(who, map[string]certs.Role{"alice": control.Using, "olga": control.Reading | certs.Operator, "bob": control.Using, "rita": certs.Reader}[who])
+		answers := map[string]any{}
+		take := func(what string, answer any, err error) {
+			if answers[what] = answer; err != nil {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+		job, err := s.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: j.id}))
+		take("a job", job.Msg, err)
+		jobs, err := s.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: true}))
+		take("jobs", jobs.Msg, err)
+		g, err := s.InspectGraph(ctx, connect.NewRequest(&control.InspectGraphRequest{Name: "g"}))
+		take("a graph", g.Msg, err)
+		graphs, err := s.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
+		take("graphs", graphs.Msg, err)
+		status, err := s.Status(ctx, connect.NewRequest(&control.StatusRequest{}))
+		take("a status", status.Msg, err)
+		events, _, _ := s.journals[j.id].after(0)
+		for _, e := range append(events, &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: reason}}}) {
+			if text := e.String(); strings.Contains(text, "SECRET") {
+				take("an event", s.shownEvent(ctx, "alice", e), nil)
+			}
+		}
+		for what, answer := range answers {
+			text := fmt.Sprint(answer)
+			if strings.Contains(text, "SECRET") != want || !strings.Contains(text, "g.el:7:3: found ") {
+				t.Errorf("%q sees of %s: %s", who, what, text)
+			}
+		}
+		if len(answers) != 6 {
+			t.Errorf("found %d answers", len(answers))
+		}
+	}
+	if text := strings.Join(watched, "\n"); !strings.Contains(text, "g.el:7:3") || strings.Contains(text, "SECRET") {
+		t.Errorf("the page is told %s", text)
+	}
+	s.gate.TLS = nil
+	if r, err := s.GetJob(as("", 0), connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil || r.Msg.Reason != reason {
+		t.Errorf("without certificates: %v, %v", r, err)
+	}
+}
