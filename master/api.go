@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -319,25 +318,6 @@ func describeGraph(g *graph) *control.Graph {
 		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named, Skipped: g.report.Skipped,
 		Notes: g.report.Notes,
 	}
-}
-
-// ListGraphs lists the catalog.
-func (s *Server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
-	for _, g := range graphs {
-		s.shownGraph(ctx, g)
-	}
-	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
-}
-
-func (s *Server) graphs() []*control.Graph {
-	var all []*control.Graph
-	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
-		all = append(all, briefGraph(describeGraph(s.cluster.graphs[name])))
-	}
-	return all
 }
 
 // InspectGraph says what is known of a graph.

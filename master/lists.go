@@ -1,8 +1,11 @@
 package master
 
 import (
+	"context"
+	"maps"
 	"slices"
 
+	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -81,6 +84,25 @@ func briefJob(j *control.Job) *control.Job {
 		j.Skipped, j.Panic, j.Graph500 = nil, nil, nil
 	}
 	return j
+}
+
+// ListGraphs lists the catalog.
+func (s *Server) ListGraphs(ctx context.Context, r *connect.Request[control.ListGraphsRequest]) (*connect.Response[control.ListGraphsResponse], error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	graphs, more := fitting(slices.DeleteFunc(s.graphs(), func(g *control.Graph) bool { return g.Name <= r.Msg.After }))
+	for _, g := range graphs {
+		s.shownGraph(ctx, g)
+	}
+	return connect.NewResponse(&control.ListGraphsResponse{Graphs: graphs, More: uint32(more)}), nil
+}
+
+func (s *Server) graphs() []*control.Graph {
+	var all []*control.Graph
+	for _, name := range slices.Sorted(maps.Keys(s.cluster.graphs)) {
+		all = append(all, briefGraph(describeGraph(s.cluster.graphs[name])))
+	}
+	return all
 }
 
 // briefGraph is the same of a graph, which InspectGraph describes whole.
