@@ -122,3 +122,30 @@ func TestWordsOfWorkersAreBounded(t *testing.T) {
 		t.Errorf("found %d ways, the first to %.20q", len(w.ways), w.ways[0].Worker)
 	}
 }
+
+// TestReasonsOfExitsAreBounded: why a worker's process ended is one line of at most 4 KiB, of the
+// incarnation that ended alone.
+func TestReasonsOfExitsAreBounded(t *testing.T) {
+	s, err := New(Config{Registry: engine.Registry{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gone()
+	incarnation, err := s.cluster.register(0, &control.RegisterRequest{Name: "w", Instance: "i", Protocol: control.Protocol})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, of := range []uint64{incarnation + 1, incarnation} {
+		r := &control.ReportExitRequest{Name: "w", Incarnation: of, Reason: strings.Repeat("killed\n\tby someone ", 10_000)}
+		if _, err := s.ReportExit(t.Context(), connect.NewRequest(r)); err != nil {
+			t.Fatal(err)
+		}
+		w := s.cluster.workers["w"]
+		if lost := w.state == control.WorkerState_WORKER_STATE_LOST; lost != (of == incarnation) {
+			t.Errorf("incarnation %d of %d: lost %v", of, incarnation, lost)
+		}
+		if len(w.reason) > 4<<10 || strings.ContainsAny(w.reason, "\n\t") || of == incarnation && !strings.HasPrefix(w.reason, "killed by someone killed") {
+			t.Errorf("found a reason of %d bytes: %.60q", len(w.reason), w.reason)
+		}
+	}
+}
