@@ -149,3 +149,29 @@ func TestReasonsOfExitsAreBounded(t *testing.T) {
 		}
 	}
 }
+
+// TestNamesOfACertificate: one certificate registers half of the workers that there may be, and makes
+// room by its own that are gone, so that others find some.
+func TestNamesOfACertificate(t *testing.T) {
+	c := newCluster(rules{lease: 1})
+	register := func(by, name string) error {
+		_, err := c.registerBy(0, by, &control.RegisterRequest{Name: name, Instance: name, Protocol: control.Protocol})
+		return err
+	}
+	if err := register("bob", "b0"); err != nil {
+		t.Fatal(err)
+	}
+	c.lose(0, c.workers["b0"], "silent")
+	for i := range 2049 {
+		if err := register("alice", fmt.Sprint("a", i)); (err != nil) != (i == 2048) {
+			t.Fatalf("worker %d: %v", i, err)
+		}
+	}
+	if err := register("bob", "b1"); err != nil {
+		t.Error(err)
+	}
+	c.lose(1, c.workers["a7"], "silent")
+	if err := register("alice", "another"); err != nil || c.workers["a7"] != nil || c.workers["b0"] == nil {
+		t.Errorf("found %v, a7 %v, b0 %v", err, c.workers["a7"] != nil, c.workers["b0"] != nil)
+	}
+}

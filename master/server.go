@@ -369,8 +369,12 @@ func (s *Server) Register(ctx context.Context, r *connect.Request[control.Regist
 		}
 	}
 	var incarnation uint64
+	by := control.CallerOf(ctx).Owner()
+	if !control.Named(by) {
+		by = ""
+	}
 	err := s.event(func() (err error) {
-		incarnation, err = s.cluster.register(s.now(), r.Msg)
+		incarnation, err = s.cluster.registerBy(s.now(), by, r.Msg)
 		return err
 	})
 	if err != nil {

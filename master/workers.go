@@ -13,6 +13,7 @@ import (
 // worker is what the master knows of a worker.
 type worker struct {
 	name, instance string
+	by             string // whose certificate it has, or ""
 	incarnation    uint64
 	state          control.WorkerState
 	reason         string        // why it is leaving, left or lost
@@ -44,6 +45,11 @@ func (w *worker) live() bool {
 // was if it comes within the hold time, or another, under a larger incarnation, and the one before is fenced. A process with an
 // incarnation that this master never gave is from before the master's restart, and keeps it.
 func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
+	return c.registerBy(now, "", r)
+}
+
+// registerBy is register of who has a certificate, "" for all others.
+func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRequest) (uint64, error) {
 	if err := c.acceptable(r); err != nil {
 		c.refused++
 		return 0, err
@@ -72,9 +78,9 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		c.last++
 		incarnation = c.last
 	}
-	if w == nil && len(c.workers) >= maxWorkers && !c.forgetGone() {
+	if w == nil && (by != "" && !c.makeRoom(by, mostNames) || !c.makeRoom("", maxWorkers)) {
 		c.refused++
-		full := control.Refuse(control.Refusal_KIND_HELD, "there are %d workers already", maxWorkers)
+		full := control.Refuse(control.Refusal_KIND_HELD, "there are %d workers already, or %d with one certificate", maxWorkers, mostNames)
 		full.Wait = c.lease
 		return 0, full
 	}
@@ -82,7 +88,7 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 	about.Programs = nil // they have been compared
 	c.last = max(c.last, incarnation)
 	c.workers[r.Name] = &worker{
-		name: r.Name, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
+		name: r.Name, by: by, instance: r.Instance, incarnation: incarnation, state: control.WorkerState_WORKER_STATE_REGISTERED,
 		heard: now, deadline: now + c.lease, about: about, since: now, budget: r.Budget, counted: now,
 	}
 	for _, g := range c.loaded() {
@@ -91,21 +97,6 @@ func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint6
 		}
 	}
 	return incarnation, nil
-}
-
-// forgetGone makes room for a worker's name: that of the one goes which has been gone for longest.
-func (c *cluster) forgetGone() bool {
-	var oldest *worker
-	for _, w := range c.workers {
-		if !w.live() && (oldest == nil || w.heard < oldest.heard) {
-			oldest = w
-		}
-	}
-	if oldest != nil {
-		c.floor = max(c.floor, oldest.incarnation)
-		delete(c.workers, oldest.name)
-	}
-	return oldest != nil
 }
 
 func (w *worker) place() string {
@@ -129,37 +120,6 @@ func fenced(name string, old, newer uint64) error {
 // lostRefusal refuses a worker that is lost: it is to register again (unknown), or is too late for that (lapsed).
 func lostRefusal(kind control.Refusal_Kind, name string, incarnation uint64) error {
 	return control.Refuse(kind, "the lease of worker %s, incarnation %d, has lapsed: it was taken for lost", name, incarnation)
-}
-
-// mostOfWord bounds what a worker says of itself, in bytes.
-const mostOfWord = 256
-
-// acceptable refuses what can be no worker of this cluster, whoever has its name.
-func (c *cluster) acceptable(r *control.RegisterRequest) error {
-	if r.Protocol != control.Protocol {
-		return control.Refuse(control.Refusal_KIND_VERSION, "worker %s speaks version %d of the control protocol (superstep %s), this master version %d",
-			r.Name, r.Protocol, r.Version, control.Protocol)
-	}
-	if !control.ValidName(r.Name) {
-		return control.Refuse(control.Refusal_KIND_INVALID, "found the worker's name %.150q, expected %s", r.Name, control.NameRule)
-	}
-	if n := max(len(r.Version), len(r.Instance), len(r.DataAddress), len(r.HttpAddress)); n > mostOfWord {
-		return control.Refuse(control.Refusal_KIND_INVALID, "worker %s: found a version or an address of %d bytes, expected at most %d", r.Name, n, mostOfWord)
-	}
-	if r.Site != "" && !control.ValidName(r.Site) {
-		return control.Refuse(control.Refusal_KIND_INVALID, "worker %s: found the site %.150q, expected %s", r.Name, r.Site, control.NameRule)
-	}
-	for _, p := range c.programs {
-		i := slices.IndexFunc(r.Programs, func(q *control.Program) bool { return q.Name == p.Name })
-		switch {
-		case i < 0:
-			return control.Refuse(control.Refusal_KIND_PROGRAMS, "the binary of worker %s has no program %s: start the same binary as the master's", r.Name, p.Name)
-		case r.Programs[i].Fingerprint != p.Fingerprint:
-			return control.Refuse(control.Refusal_KIND_PROGRAMS, "the binary of worker %s has another version of program %s (%.12s, the master's %.12s): start the same binary as the master's",
-				r.Name, p.Name, r.Programs[i].Fingerprint, p.Fingerprint)
-		}
-	}
-	return nil
 }
 
 // attach begins a registered worker's session, with the shares of graphs that it holds; a session it had before is over.
