@@ -36,7 +36,7 @@ var errOwner = errors.New("it does not say whose checkpoints these are")
 func Owner(ctx context.Context, s store.Store, from *Manifest, warn func(string)) (string, error) {
 	o, err := ownerOf(ctx, s)
 	switch {
-	case !errors.Is(err, errOwner):
+	case !errors.Is(err, errOwner) && !errors.Is(err, store.ErrDamaged):
 		return o.Run, err
 	case from == nil:
 		return "", fmt.Errorf("%w: superstep resume goes on from a checkpoint there and writes it again; if there is none, remove this file", err)

@@ -91,7 +91,7 @@ func TestOwnerGoesOn(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte(damaged), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if run, err := Owner(t.Context(), s); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ownerName) {
+	if run, err := Owner(t.Context(), s, nil, nil); !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), ownerName) {
 		t.Errorf("an owner with another letter: found %q, %v", run, err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, ownerName), []byte("{"), 0o600); err != nil {

@@ -160,7 +160,7 @@ func TestWhoComesSoonIsWaitedForSilently(t *testing.T) {
 			}
 			err = c.Reach(t.Context())
 			if err == nil {
-				err = c.AwaitWorkers(t.Context(), 4, func(found int) { log(fmt.Sprint(found)) })
+				err = c.AwaitWorkers(t.Context(), 4, false, func(found int) { log(fmt.Sprint(found)) })
 			}
 			if err != nil || len(told) != most {
 				t.Errorf("a master that comes after %v: %v, told is %q", after, err, told)

@@ -3193,6 +3193,8 @@ type GraphSource struct {
 	SkipBad       uint32                 `protobuf:"varint,15,opt,name=skip_bad,json=skipBad,proto3" json:"skip_bad,omitempty"`               // how many malformed lines may be left out
 	Vertices      string                 `protobuf:"bytes,16,opt,name=vertices,proto3" json:"vertices,omitempty"`                             // of a table: a table of vertices
 	VertexColumn  string                 `protobuf:"bytes,17,opt,name=vertex_column,json=vertexColumn,proto3" json:"vertex_column,omitempty"` // of that: its column of ids
+	CheckFiles    bool                   `protobuf:"varint,18,opt,name=check_files,json=checkFiles,proto3" json:"check_files,omitempty"`      // workers compare all bytes of the files that they see; else one block in 16
+	TrustFiles    bool                   `protobuf:"varint,19,opt,name=trust_files,json=trustFiles,proto3" json:"trust_files,omitempty"`      // or nothing
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3344,6 +3346,20 @@ func (x *GraphSource) GetVertexColumn() string {
 		return x.VertexColumn
 	}
 	return ""
+}
+
+func (x *GraphSource) GetCheckFiles() bool {
+	if x != nil {
+		return x.CheckFiles
+	}
+	return false
+}
+
+func (x *GraphSource) GetTrustFiles() bool {
+	if x != nil {
+		return x.TrustFiles
+	}
+	return false
 }
 
 // Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
@@ -6997,6 +7013,7 @@ type ColumnData struct {
 	Named         bool                   `protobuf:"varint,5,opt,name=named,proto3" json:"named,omitempty"`  // it is lines "LINE NAME<TAB>VALUE", the name in quotes; of a graph without names it is an input id
 	Values        string                 `protobuf:"bytes,3,opt,name=values,proto3" json:"values,omitempty"` // of blocks: the type of values, as JobSpec has it
 	Load          string                 `protobuf:"bytes,4,opt,name=load,proto3" json:"load,omitempty"`     // of blocks: the load of the graph that has the vertices, as Graph has it
+	Sum           *Sum                   `protobuf:"bytes,6,opt,name=sum,proto3" json:"sum,omitempty"`       // of what was sent
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -7066,6 +7083,66 @@ func (x *ColumnData) GetLoad() string {
 	return ""
 }
 
+func (x *ColumnData) GetSum() *Sum {
+	if x != nil {
+		return x.Sum
+	}
+	return nil
+}
+
+// Sum is the length and the checksum of an object when it was written.
+type Sum struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Bytes         uint64                 `protobuf:"varint,1,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Crc32C        uint32                 `protobuf:"fixed32,2,opt,name=crc32c,proto3" json:"crc32c,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Sum) Reset() {
+	*x = Sum{}
+	mi := &file_control_proto_msgTypes[83]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Sum) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Sum) ProtoMessage() {}
+
+func (x *Sum) ProtoReflect() protoreflect.Message {
+	mi := &file_control_proto_msgTypes[83]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Sum.ProtoReflect.Descriptor instead.
+func (*Sum) Descriptor() ([]byte, []int) {
+	return file_control_proto_rawDescGZIP(), []int{83}
+}
+
+func (x *Sum) GetBytes() uint64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *Sum) GetCrc32C() uint32 {
+	if x != nil {
+		return x.Crc32C
+	}
+	return 0
+}
+
 // SendColumnRequest has bytes of a column, from an offset on. What was sent before is not taken again.
 type SendColumnRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -7079,7 +7156,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7091,7 +7168,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7104,7 +7181,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -7143,7 +7220,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7155,7 +7232,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7168,7 +7245,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -7184,7 +7261,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7196,7 +7273,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7209,7 +7286,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -7256,7 +7333,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7268,7 +7345,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7281,7 +7358,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -7342,13 +7419,14 @@ type Graph500Result struct {
 	Bfs           *KernelResult          `protobuf:"bytes,4,opt,name=bfs,proto3" json:"bfs,omitempty"`
 	Sssp          *KernelResult          `protobuf:"bytes,5,opt,name=sssp,proto3" json:"sssp,omitempty"`
 	Violation     *Violation             `protobuf:"bytes,6,opt,name=violation,proto3" json:"violation,omitempty"` // of the last search
+	Restarts      []string               `protobuf:"bytes,7,rep,name=restarts,proto3" json:"restarts,omitempty"`   // why the graph was made again, each time
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7360,7 +7438,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7373,7 +7451,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -7418,6 +7496,13 @@ func (x *Graph500Result) GetViolation() *Violation {
 	return nil
 }
 
+func (x *Graph500Result) GetRestarts() []string {
+	if x != nil {
+		return x.Restarts
+	}
+	return nil
+}
+
 type KernelResult struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Time          []float64              `protobuf:"fixed64,1,rep,packed,name=time,proto3" json:"time,omitempty"`
@@ -7430,7 +7515,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7442,7 +7527,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7455,7 +7540,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -7503,6 +7588,7 @@ type Job struct {
 	MessagesSent  uint64                 `protobuf:"varint,13,opt,name=messages_sent,json=messagesSent,proto3" json:"messages_sent,omitempty"`
 	BytesSent     uint64                 `protobuf:"varint,14,opt,name=bytes_sent,json=bytesSent,proto3" json:"bytes_sent,omitempty"`
 	ResultBytes   uint64                 `protobuf:"varint,15,opt,name=result_bytes,json=resultBytes,proto3" json:"result_bytes,omitempty"`
+	ResultParts   []*Sum                 `protobuf:"bytes,44,rep,name=result_parts,json=resultParts,proto3" json:"result_parts,omitempty"` // of the parts of its result, as they lie at the master
 	LoadSeconds   float64                `protobuf:"fixed64,16,opt,name=load_seconds,json=loadSeconds,proto3" json:"load_seconds,omitempty"`
 	RunSeconds    float64                `protobuf:"fixed64,17,opt,name=run_seconds,json=runSeconds,proto3" json:"run_seconds,omitempty"`
 	WriteSeconds  float64                `protobuf:"fixed64,18,opt,name=write_seconds,json=writeSeconds,proto3" json:"write_seconds,omitempty"`
@@ -7534,7 +7620,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7546,7 +7632,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7559,7 +7645,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *Job) GetId() string {
@@ -7665,6 +7751,13 @@ func (x *Job) GetResultBytes() uint64 {
 		return x.ResultBytes
 	}
 	return 0
+}
+
+func (x *Job) GetResultParts() []*Sum {
+	if x != nil {
+		return x.ResultParts
+	}
+	return nil
 }
 
 func (x *Job) GetLoadSeconds() float64 {
@@ -7854,7 +7947,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7866,7 +7959,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7879,7 +7972,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *Aggregator) GetName() string {
@@ -7916,7 +8009,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7928,7 +8021,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7941,7 +8034,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -7975,7 +8068,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7987,7 +8080,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8000,7 +8093,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -8020,7 +8113,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8032,7 +8125,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8045,7 +8138,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -8073,7 +8166,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8085,7 +8178,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8098,7 +8191,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -8131,7 +8224,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8143,7 +8236,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8156,7 +8249,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -8178,7 +8271,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8190,7 +8283,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8203,7 +8296,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -8254,7 +8347,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8266,7 +8359,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8279,7 +8372,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -8395,7 +8488,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8407,7 +8500,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8420,7 +8513,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -8472,7 +8565,7 @@ type SuperstepRecord struct {
 
 func (x *SuperstepRecord) Reset() {
 	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8484,7 +8577,7 @@ func (x *SuperstepRecord) String() string {
 func (*SuperstepRecord) ProtoMessage() {}
 
 func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8497,7 +8590,7 @@ func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
 func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SuperstepRecord) GetSuperstep() uint32 {
@@ -8600,7 +8693,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8612,7 +8705,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8625,7 +8718,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -8645,7 +8738,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8657,7 +8750,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8670,7 +8763,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -8697,7 +8790,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8709,7 +8802,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8722,7 +8815,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8749,7 +8842,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8761,7 +8854,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8774,7 +8867,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -8800,7 +8893,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8812,7 +8905,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8825,7 +8918,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -8847,7 +8940,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8859,7 +8952,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8872,7 +8965,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -8932,7 +9025,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8944,7 +9037,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8957,7 +9050,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *Graph) GetName() string {
@@ -9116,7 +9209,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9128,7 +9221,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9141,7 +9234,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -9161,7 +9254,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9173,7 +9266,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9186,7 +9279,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -9212,7 +9305,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9224,7 +9317,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9237,7 +9330,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -9256,7 +9349,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9268,7 +9361,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9281,7 +9374,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -9301,7 +9394,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9313,7 +9406,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9326,7 +9419,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -9353,7 +9446,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9365,7 +9458,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9378,7 +9471,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -9408,7 +9501,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9420,7 +9513,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9433,7 +9526,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -9481,7 +9574,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9493,7 +9586,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9506,7 +9599,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{115}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -9548,7 +9641,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9560,7 +9653,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9573,7 +9666,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *Worker) GetName() string {
@@ -9703,7 +9796,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9715,7 +9808,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9728,7 +9821,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{117}
 }
 
 type BackupChunk struct {
@@ -9740,7 +9833,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9752,7 +9845,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9765,7 +9858,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9783,7 +9876,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9795,7 +9888,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9808,7 +9901,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{119}
 }
 
 type ListWorkersResponse struct {
@@ -9821,7 +9914,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9833,7 +9926,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9846,7 +9939,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{119}
+	return file_control_proto_rawDescGZIP(), []int{120}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -9871,7 +9964,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[121]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9883,7 +9976,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[121]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9896,7 +9989,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{120}
+	return file_control_proto_rawDescGZIP(), []int{121}
 }
 
 type StatusResponse struct {
@@ -9916,13 +10009,14 @@ type StatusResponse struct {
 	Quotas        []*QuotaUse            `protobuf:"bytes,13,rep,name=quotas,proto3" json:"quotas,omitempty"`                                     // where there are some: by owner
 	Stragglers    uint64                 `protobuf:"varint,14,opt,name=stragglers,proto3" json:"stragglers,omitempty"`                            // moves of jobs away from workers that were slow, since the start
 	More          uint32                 `protobuf:"varint,15,opt,name=more,proto3" json:"more,omitempty"`                                        // jobs, graphs and workers for which there is no room in a message
+	Refusing      string                 `protobuf:"bytes,16,opt,name=refusing,proto3" json:"refusing,omitempty"`                                 // why no job is taken; empty: jobs are taken
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9934,7 +10028,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9947,7 +10041,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{121}
+	return file_control_proto_rawDescGZIP(), []int{122}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -10055,6 +10149,13 @@ func (x *StatusResponse) GetMore() uint32 {
 	return 0
 }
 
+func (x *StatusResponse) GetRefusing() string {
+	if x != nil {
+		return x.Refusing
+	}
+	return ""
+}
+
 // QuotaUse is how much an owner has of what its quota allows; a quota of 0 is none.
 type QuotaUse struct {
 	state            protoimpl.MessageState `protogen:"open.v1"`
@@ -10072,7 +10173,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10084,7 +10185,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10097,7 +10198,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{122}
+	return file_control_proto_rawDescGZIP(), []int{123}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -10175,7 +10276,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[124]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10187,7 +10288,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[124]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10200,7 +10301,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{123}
+	return file_control_proto_rawDescGZIP(), []int{124}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -10288,7 +10389,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[125]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10300,7 +10401,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[125]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10313,7 +10414,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{124}
+	return file_control_proto_rawDescGZIP(), []int{125}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -10369,7 +10470,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[126]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10381,7 +10482,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[126]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10426,7 +10527,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[127]
+	mi := &file_control_proto_msgTypes[128]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10438,7 +10539,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[127]
+	mi := &file_control_proto_msgTypes[128]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10462,7 +10563,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[129]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10474,7 +10575,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[129]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10704,7 +10805,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12 \n" +
 	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\x12\x12\n" +
-	"\x04site\x18\x05 \x01(\tR\x04site\"\xa7\x04\n" +
+	"\x04site\x18\x05 \x01(\tR\x04site\"\xe9\x04\n" +
 	"\vGraphSource\x12\x14\n" +
 	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
 	"\x06format\x18\x02 \x01(\tR\x06format\x12\x1f\n" +
@@ -10727,7 +10828,11 @@ const file_control_proto_rawDesc = "" +
 	"\x03ids\x18\x0e \x01(\tR\x03ids\x12\x19\n" +
 	"\bskip_bad\x18\x0f \x01(\rR\askipBad\x12\x1a\n" +
 	"\bvertices\x18\x10 \x01(\tR\bvertices\x12#\n" +
-	"\rvertex_column\x18\x11 \x01(\tR\fvertexColumnB\v\n" +
+	"\rvertex_column\x18\x11 \x01(\tR\fvertexColumn\x12\x1f\n" +
+	"\vcheck_files\x18\x12 \x01(\bR\n" +
+	"checkFiles\x12\x1f\n" +
+	"\vtrust_files\x18\x13 \x01(\bR\n" +
+	"trustFilesB\v\n" +
 	"\t_directedB\t\n" +
 	"\a_header\"w\n" +
 	"\x04Meet\x12\x14\n" +
@@ -11069,14 +11174,18 @@ const file_control_proto_rawDesc = "" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a_\n" +
 	"\x0fColumnDataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
-	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"r\n" +
+	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"\x9f\x01\n" +
 	"\n" +
 	"ColumnData\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04file\x18\x02 \x01(\tR\x04file\x12\x14\n" +
 	"\x05named\x18\x05 \x01(\bR\x05named\x12\x16\n" +
 	"\x06values\x18\x03 \x01(\tR\x06values\x12\x12\n" +
-	"\x04load\x18\x04 \x01(\tR\x04load\"c\n" +
+	"\x04load\x18\x04 \x01(\tR\x04load\x12+\n" +
+	"\x03sum\x18\x06 \x01(\v2\x19.superstep.control.v1.SumR\x03sum\"3\n" +
+	"\x03Sum\x12\x14\n" +
+	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12\x16\n" +
+	"\x06crc32c\x18\x02 \x01(\aR\x06crc32c\"c\n" +
 	"\x11SendColumnRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x12\n" +
@@ -11096,7 +11205,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05seed2\x18\x04 \x01(\x04R\x05seed2\x12\x14\n" +
 	"\x05roots\x18\x05 \x01(\rR\x05roots\x12\x12\n" +
 	"\x04sssp\x18\x06 \x01(\bR\x04sssp\x12\x1a\n" +
-	"\bvalidate\x18\a \x01(\bR\bvalidate\"\x97\x02\n" +
+	"\bvalidate\x18\a \x01(\bR\bvalidate\"\xb3\x02\n" +
 	"\x0eGraph500Result\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x01R\n" +
@@ -11105,13 +11214,13 @@ const file_control_proto_rawDesc = "" +
 	"\x05roots\x18\x03 \x03(\x04R\x05roots\x124\n" +
 	"\x03bfs\x18\x04 \x01(\v2\".superstep.control.v1.KernelResultR\x03bfs\x126\n" +
 	"\x04sssp\x18\x05 \x01(\v2\".superstep.control.v1.KernelResultR\x04sssp\x12=\n" +
-	"\tviolation\x18\x06 \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\"r\n" +
+	"\tviolation\x18\x06 \x01(\v2\x1f.superstep.control.v1.ViolationR\tviolation\x12\x1a\n" +
+	"\brestarts\x18\a \x03(\tR\brestarts\"r\n" +
 	"\fKernelResult\x12\x12\n" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xfe\n" +
-	"\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xbc\v\n" +
 	"\x03Job\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
 	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
@@ -11131,7 +11240,8 @@ const file_control_proto_rawDesc = "" +
 	"\rmessages_sent\x18\r \x01(\x04R\fmessagesSent\x12\x1d\n" +
 	"\n" +
 	"bytes_sent\x18\x0e \x01(\x04R\tbytesSent\x12!\n" +
-	"\fresult_bytes\x18\x0f \x01(\x04R\vresultBytes\x12!\n" +
+	"\fresult_bytes\x18\x0f \x01(\x04R\vresultBytes\x12<\n" +
+	"\fresult_parts\x18, \x03(\v2\x19.superstep.control.v1.SumR\vresultParts\x12!\n" +
 	"\fload_seconds\x18\x10 \x01(\x01R\vloadSeconds\x12\x1f\n" +
 	"\vrun_seconds\x18\x11 \x01(\x01R\n" +
 	"runSeconds\x12#\n" +
@@ -11314,7 +11424,7 @@ const file_control_proto_rawDesc = "" +
 	"\x13ListWorkersResponse\x126\n" +
 	"\aworkers\x18\x01 \x03(\v2\x1c.superstep.control.v1.WorkerR\aworkers\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\rR\x04more\"\x0f\n" +
-	"\rStatusRequest\"\xb8\x04\n" +
+	"\rStatusRequest\"\xd4\x04\n" +
 	"\x0eStatusResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12\x16\n" +
 	"\x06master\x18\x02 \x01(\tR\x06master\x12%\n" +
@@ -11334,7 +11444,8 @@ const file_control_proto_rawDesc = "" +
 	"\n" +
 	"stragglers\x18\x0e \x01(\x04R\n" +
 	"stragglers\x12\x12\n" +
-	"\x04more\x18\x0f \x01(\rR\x04more\"\x99\x02\n" +
+	"\x04more\x18\x0f \x01(\rR\x04more\x12\x1a\n" +
+	"\brefusing\x18\x10 \x01(\tR\brefusing\"\x99\x02\n" +
 	"\bQuotaUse\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
 	"\x06queued\x18\x02 \x01(\rR\x06queued\x12\x18\n" +
@@ -11438,7 +11549,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 133)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 134)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -11528,60 +11639,61 @@ var file_control_proto_goTypes = []any{
 	(*LogLine)(nil),                    // 85: superstep.control.v1.LogLine
 	(*JobSpec)(nil),                    // 86: superstep.control.v1.JobSpec
 	(*ColumnData)(nil),                 // 87: superstep.control.v1.ColumnData
-	(*SendColumnRequest)(nil),          // 88: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 89: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),                   // 90: superstep.control.v1.Netbench
-	(*Graph500)(nil),                   // 91: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),             // 92: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 93: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 94: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 95: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 96: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 97: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 98: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 99: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 100: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 101: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 102: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 103: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),            // 104: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),         // 105: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 106: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 107: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 108: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 109: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 110: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 111: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 112: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 113: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 114: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 115: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 116: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 117: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 118: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 119: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 120: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 121: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 122: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 123: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 124: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 125: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 126: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 127: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 128: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 129: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 130: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 131: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 132: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 133: superstep.control.v1.Step.Ready
-	nil,                                // 134: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                                // 135: superstep.control.v1.JobSpec.InputsEntry
-	nil,                                // 136: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                                // 137: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil),      // 138: google.protobuf.Timestamp
+	(*Sum)(nil),                        // 88: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 89: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 90: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),                   // 91: superstep.control.v1.Netbench
+	(*Graph500)(nil),                   // 92: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),             // 93: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 94: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 95: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 96: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 97: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 98: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 99: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 100: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 101: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 102: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 103: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 104: superstep.control.v1.BenchmarkStage
+	(*SuperstepRecord)(nil),            // 105: superstep.control.v1.SuperstepRecord
+	(*DrainWorkerRequest)(nil),         // 106: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 107: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 108: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 109: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 110: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 111: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 112: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 113: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 114: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 115: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 116: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 117: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 118: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 119: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 120: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 121: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 122: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 123: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 124: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 125: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 126: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 127: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 128: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 129: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 130: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 131: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 132: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 133: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 134: superstep.control.v1.Step.Ready
+	nil,                                // 135: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                                // 136: superstep.control.v1.JobSpec.InputsEntry
+	nil,                                // 137: superstep.control.v1.JobSpec.ColumnDataEntry
+	nil,                                // 138: superstep.control.v1.SuperstepRecord.PredictedEntry
+	(*timestamppb.Timestamp)(nil),      // 139: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	130, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	131, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -11634,25 +11746,25 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 50: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	51,  // 51: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	50,  // 52: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	131, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	132, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	47,  // 54: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	138, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	139, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
 	54,  // 59: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
 	51,  // 60: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
 	59,  // 61: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
 	66,  // 62: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	59,  // 63: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	104, // 64: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
+	105, // 64: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
 	61,  // 65: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
 	59,  // 66: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	95,  // 67: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	96,  // 67: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
 	63,  // 68: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
 	48,  // 69: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	132, // 70: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	133, // 71: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	133, // 70: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	134, // 71: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
 	65,  // 72: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
 	68,  // 73: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
 	69,  // 74: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
@@ -11662,127 +11774,129 @@ var file_control_proto_depIdxs = []int32{
 	73,  // 78: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
 	74,  // 79: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
 	75,  // 80: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	91,  // 81: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	92,  // 81: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
 	40,  // 82: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
 	51,  // 83: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
 	47,  // 84: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
 	51,  // 85: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
 	77,  // 86: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	90,  // 87: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	91,  // 87: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
 	40,  // 88: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
 	40,  // 89: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	138, // 90: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	134, // 91: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	139, // 90: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	135, // 91: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
 	41,  // 92: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
 	47,  // 93: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	135, // 94: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	136, // 95: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	91,  // 96: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	90,  // 97: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	136, // 94: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	137, // 95: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	92,  // 96: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	91,  // 97: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
 	54,  // 98: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
 	0,   // 99: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	93,  // 100: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	93,  // 101: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	77,  // 102: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	86,  // 103: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 104: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	138, // 105: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	138, // 106: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	138, // 107: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	39,  // 108: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	95,  // 109: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	66,  // 110: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 111: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	92,  // 112: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	86,  // 113: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	94,  // 114: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	138, // 115: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	94,  // 116: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	104, // 117: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	85,  // 118: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 119: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	103, // 120: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	138, // 121: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	65,  // 122: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	137, // 123: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	66,  // 124: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	138, // 125: superstep.control.v1.SuperstepRecord.ended:type_name -> google.protobuf.Timestamp
-	41,  // 126: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 127: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 128: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 129: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 130: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	111, // 131: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 132: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 133: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 134: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 135: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	120, // 136: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	120, // 137: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	111, // 138: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	94,  // 139: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	138, // 140: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	127, // 141: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	94,  // 142: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 143: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 144: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 145: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 146: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 147: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	87,  // 148: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 149: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 150: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 151: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 152: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 153: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 154: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	96,  // 155: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	97,  // 156: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	98,  // 157: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	100, // 158: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	101, // 159: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	107, // 160: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	88,  // 161: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	108, // 162: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	110, // 163: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	112, // 164: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	114, // 165: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	115, // 166: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	116, // 167: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	118, // 168: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	121, // 169: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	105, // 170: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	123, // 171: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	125, // 172: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 173: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 174: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 175: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 176: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 177: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 178: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	94,  // 179: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	94,  // 180: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	99,  // 181: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	94,  // 182: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	102, // 183: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	94,  // 184: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	89,  // 185: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	109, // 186: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	111, // 187: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	113, // 188: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	111, // 189: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	111, // 190: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	117, // 191: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	119, // 192: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	122, // 193: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	106, // 194: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	124, // 195: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	126, // 196: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	173, // [173:197] is the sub-list for method output_type
-	149, // [149:173] is the sub-list for method input_type
-	149, // [149:149] is the sub-list for extension type_name
-	149, // [149:149] is the sub-list for extension extendee
-	0,   // [0:149] is the sub-list for field type_name
+	88,  // 100: superstep.control.v1.ColumnData.sum:type_name -> superstep.control.v1.Sum
+	94,  // 101: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	94,  // 102: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	77,  // 103: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	86,  // 104: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 105: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	139, // 106: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	139, // 107: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	139, // 108: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	88,  // 109: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 110: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	96,  // 111: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	66,  // 112: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 113: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	93,  // 114: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	86,  // 115: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	95,  // 116: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	139, // 117: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	95,  // 118: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	105, // 119: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
+	85,  // 120: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 121: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	104, // 122: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	139, // 123: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	65,  // 124: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
+	138, // 125: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
+	66,  // 126: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
+	139, // 127: superstep.control.v1.SuperstepRecord.ended:type_name -> google.protobuf.Timestamp
+	41,  // 128: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 129: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 130: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 131: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 132: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	112, // 133: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 134: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 135: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 136: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 137: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	121, // 138: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	121, // 139: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	112, // 140: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	95,  // 141: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	139, // 142: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	128, // 143: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	95,  // 144: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 145: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 146: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 147: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 148: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 149: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	87,  // 150: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 151: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 152: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 153: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 154: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 155: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 156: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	97,  // 157: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	98,  // 158: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	99,  // 159: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	101, // 160: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	102, // 161: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	108, // 162: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	89,  // 163: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	109, // 164: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	111, // 165: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	113, // 166: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	115, // 167: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	116, // 168: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	117, // 169: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	119, // 170: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	122, // 171: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	106, // 172: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	124, // 173: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	126, // 174: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 175: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 176: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 177: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 178: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 179: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 180: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	95,  // 181: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	95,  // 182: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	100, // 183: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	95,  // 184: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	103, // 185: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	95,  // 186: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	90,  // 187: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	110, // 188: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	112, // 189: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	114, // 190: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	112, // 191: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	112, // 192: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	118, // 193: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	120, // 194: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	123, // 195: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	107, // 196: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	125, // 197: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	127, // 198: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	175, // [175:199] is the sub-list for method output_type
+	151, // [151:175] is the sub-list for method input_type
+	151, // [151:151] is the sub-list for extension type_name
+	151, // [151:151] is the sub-list for extension extendee
+	0,   // [0:151] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -11847,7 +11961,7 @@ func file_control_proto_init() {
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[97].OneofWrappers = []any{
+	file_control_proto_msgTypes[98].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -11860,7 +11974,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   133,
+			NumMessages:   134,
 			NumExtensions: 0,
 			NumServices:   2,
 		},
