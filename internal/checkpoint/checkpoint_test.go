@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/store/storetest"
 )
 
 // part makes a part of so many vertices.
@@ -52,6 +53,30 @@ func TestAPartIsReadAsItWasWritten(t *testing.T) {
 			t.Fatalf("found %+v, expected %+v", got, want)
 		}
 	}
+}
+
+// TestFlushAfterClose: nobody waits for parts that were given up, nor for those that come later.
+func TestFlushAfterClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		place := &storetest.View{Memory: new(storetest.Memory), Trouble: func(ctx context.Context, _, _ string, _ bool) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}}
+		w := NewWriter(place, "run")
+		for i := range 30 {
+			w.Write(part(i, 0, 1, 10))
+		}
+		synctest.Wait() // until it stores the first, for ever
+		w.Close()
+		began := time.Now()
+		if w.Flush(); time.Since(began) > 0 {
+			t.Errorf("it waited for %v", time.Since(began))
+		}
+		w.Write(part(3, 0, 1, 10))
+		if w.Flush(); time.Since(began) > 0 {
+			t.Errorf("for what came later it waited for %v", time.Since(began))
+		}
+	})
 }
 
 func FuzzDecode(f *testing.F) {

@@ -50,6 +50,40 @@ func TestPlaceOfTwoRuns(t *testing.T) {
 	}
 }
 
+// TestCheckpointInThePlaceOfABrokenOne: a run that comes again to where another attempt had a
+// checkpoint, of which a part is gone or cut, has one there.
+func TestCheckpointInThePlaceOfABrokenOne(t *testing.T) {
+	for what, breaks := range map[string]func(file string) error{
+		"a part is gone": os.Remove,
+		"a part is cut":  func(file string) error { return os.Truncate(file, 9) },
+		"nothing":        func(string) error { return nil },
+	} {
+		s, dir := openDir(t)
+		stored := func(attempt string) string {
+			w := NewWriter(s, attempt)
+			defer w.Close()
+			w.Write(part(3, 0, 1, 100))
+			w.Flush()
+			m := &Manifest{Superstep: 3, Program: Program{Name: "p"}, Parts: w.Stored()}
+			if err := commit(t.Context(), s, m); err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			return m.Parts[0].Name
+		}
+		want := stored("first")
+		if err := breaks(filepath.Join(dir, want)); err != nil {
+			t.Fatal(err)
+		}
+		if second := stored("second"); what != "nothing" {
+			want = second
+		}
+		m, err := Find(t.Context(), s, "", func(text string) { t.Error(text) })
+		if err != nil || m.Parts[0].Name != want {
+			t.Errorf("%s: found %v, %v, expected the part %s", what, m, err, want)
+		}
+	}
+}
+
 // TestPruneCountsThoseInOrder breaks the newest of two checkpoints: it goes, and not the other.
 func TestPruneCountsThoseInOrder(t *testing.T) {
 	for _, reads := range []bool{false, true} {

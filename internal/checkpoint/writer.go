@@ -44,13 +44,20 @@ func NewWriter(s store.Store, run string) *Writer {
 
 // Write takes a part, which is the writer's from then on.
 func (w *Writer) Write(p *Part) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.under.Add(1)
-	select {
-	case w.queue <- p:
-	default:
-		w.under.Done()
-		w.told(Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: "too many parts wait to be stored"})
+	failed := context.Cause(w.ctx)
+	if failed == nil {
+		select {
+		case w.queue <- p:
+			return
+		default:
+			failed = errors.New("too many parts wait to be stored")
+		}
 	}
+	w.under.Done()
+	w.stored = append(w.stored, Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: failed.Error()})
 }
 
 // Fail says that a part could not be made.
@@ -105,6 +112,8 @@ func (w *Writer) write() {
 	for {
 		select {
 		case <-w.ctx.Done():
+			w.mu.Lock() // later parts fail
+			defer w.mu.Unlock()
 			for range len(w.queue) {
 				<-w.queue
 				w.under.Done()
