@@ -209,6 +209,39 @@ func TestReload(t *testing.T) {
 	}
 }
 
+// TestReplacedCA: a certificate of the CA before is refused as soon as another one is read, also on a
+// connection whose certificate was checked a moment ago, and is good again when the first is back.
+func TestReplacedCA(t *testing.T) {
+	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})
+	next := made(t, Request{"m", Master, []string{"h"}, 5})
+	f := load(t, namesIn(dir, "m"))
+	chain, err := ReadFile(filepath.Join(dir, "w.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, known := &tls.ConnectionState{PeerCertificates: chain}, new(Checked)
+	now := time.Now()
+	f.now = func() time.Time { return now }
+	first, err := os.ReadFile(f.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := os.ReadFile(filepath.Join(next, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Cert, f.Key = "", "" // what the process shows stays as it is
+	for i, ca := range [][]byte{first, second, first, second} {
+		now = now.Add(2 * time.Second)
+		if err := errors.Join(os.WriteFile(f.CA, ca, 0o600), os.Chtimes(f.CA, now, now)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := f.Identify(s, known); (err == nil) != (i%2 == 0) {
+			t.Errorf("CA %d: found %v", i%2, err)
+		}
+	}
+}
+
 // TestLoadRefuses names what is wrong with files.
 func TestLoadRefuses(t *testing.T) {
 	dir := made(t, Request{"m", Master, []string{"h"}, 5}, Request{"w", Worker, nil, 5})

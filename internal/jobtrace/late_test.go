@@ -20,6 +20,9 @@ func (b begun) Begin(j *trace.Job) error {
 func TestLate(t *testing.T) {
 	loading := changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
 	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Scheme: "none", Delivery: "none", Partitions: []*control.PartitionReport{{}}}}}
+	running := func(load float64) *control.JobEvent {
+		return changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: load, Vertices: 9, Edges: 8, Arcs: 15})
+	}
 	for name, c := range map[string]struct {
 		events []*control.JobEvent
 		want   []string
@@ -34,6 +37,18 @@ func TestLate(t *testing.T) {
 		"failed": {
 			[]*control.JobEvent{loading, changed(control.JobState_JOB_STATE_FAILED, &control.Job{Reason: "no such file"})},
 			[]string{"begin j1: 0 vertices, 0 arcs", "end j1 failed after 0 in 0: no such file"},
+		},
+		"twice running, twice begun": { // a master that was started anew says again that it runs
+			[]*control.JobEvent{
+				loading, running(.5), record, running(.5), record,
+				changed(control.JobState_JOB_STATE_QUEUED, &control.Job{Reason: "worker w was lost"}), loading, running(.25), record,
+				changed(control.JobState_JOB_STATE_DONE, &control.Job{RunSeconds: 2, Vertices: 9, Edges: 8, Arcs: 15}),
+			},
+			[]string{
+				"begin j1: 9 vertices, 15 arcs", "stage loading 0.5", "j1 0/0 none none", "j1 0/0 none none",
+				"end j1 failed after 0 in 0: worker w was lost",
+				"begin j1: 9 vertices, 15 arcs", "stage loading 0.25", "j1 0/0 none none", "end j1 done after 0 in 2:",
+			},
 		},
 		"not heard of running": {
 			[]*control.JobEvent{loading, record},

@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/iotest"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/store"
@@ -87,6 +90,41 @@ func TestLeftBehind(t *testing.T) {
 	}
 	for o := range d.List(t.Context(), "a/.") {
 		t.Errorf("found %q in the list", o.Name)
+	}
+}
+
+// TestFailedWritesLeaveNoFile: what was not written whole, or lost against another, takes no place
+// on the disk.
+func TestFailedWritesLeaveNoFile(t *testing.T) {
+	dir := t.TempDir()
+	d := openDir(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	for i := range 2 {
+		if err := d.Put(ctx, "a/put", strings.NewReader("short"), 10); err == nil {
+			t.Error("data that end too early were put")
+		}
+		if err := d.Copy(ctx, "a/copied", io.MultiReader(strings.NewReader("part"), iotest.ErrReader(errors.New("gone"))), 10); err == nil {
+			t.Error("data that break off were put")
+		}
+		if err := d.Put(ctx, "a", strings.NewReader("x"), 1); err == nil {
+			t.Error("an object was put in the place of a directory")
+		}
+		if err := d.PutIfAbsent(ctx, "a/once", []byte("mine")); (err == nil) != (i == 0) {
+			t.Errorf("attempt %d: %v", i+1, err)
+		}
+	}
+	cancel()
+	if err := d.Put(ctx, "a/put", strings.NewReader("late"), 4); !errors.Is(err, context.Canceled) {
+		t.Errorf("found %v", err)
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() && e.Name() != "once" {
+			t.Errorf("%s was left", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }
 
