@@ -21,7 +21,12 @@ import (
 // served starts a master with data, and returns what ends it.
 func served(t *testing.T, dir string) (*Server, func()) {
 	t.Helper()
-	s, err := New(Config{Options: Options{Data: dir}})
+	return servedBy(t, Options{Data: dir})
+}
+
+func servedBy(t *testing.T, o Options) (*Server, func()) {
+	t.Helper()
+	s, err := New(Config{Options: o})
 	if err != nil {
 		t.Fatal(err)
 	}

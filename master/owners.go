@@ -1,11 +1,12 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"connectrpc.com/connect"
 
@@ -80,12 +81,18 @@ func (s *Server) allowedInputs(ctx context.Context, spec *control.JobSpec) error
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	at, went, refused := path.Base(spec.GoOn), false, error(nil)
 	for _, j := range s.cluster.jobs {
-		if strings.TrimSuffix(j.spec.Checkpoints, "/") == strings.TrimSuffix(spec.GoOn, "/") {
-			if err := allowed(ctx, j.owner, "job "+j.id, "go on with"); err != nil {
-				return err
-			}
+		switch at { // no two jobs have the same, whatever the master's place was called then
+		case path.Base(j.spec.Checkpoints):
+			return allowed(ctx, j.owner, "job "+j.id, "go on with")
+		case path.Base(j.spec.GoOn): // of a job that is forgotten
+			err := allowed(ctx, j.owner, "job "+j.id, "go on with what was before")
+			went, refused = went || err == nil, cmp.Or(refused, err)
 		}
 	}
-	return nil
+	if went {
+		return nil
+	}
+	return refused
 }

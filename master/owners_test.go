@@ -2,6 +2,8 @@ package master
 
 import (
 	"context"
+	"path"
+	"path/filepath"
 	"testing"
 
 	"connectrpc.com/connect"
@@ -65,4 +67,49 @@ func TestOwners(t *testing.T) {
 	job, err = submit(as("token", control.Reading), "c", &control.JobSpec{})
 	code("submit by token", err, done)
 	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading), connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
+}
+
+// TestCheckpointsOfAnother: by no spelling of their place does anyone go on from another's
+// checkpoints, also when their job is forgotten and kept for the one that goes on from it, and when
+// the next master names the place in another way.
+func TestCheckpointsOfAnother(t *testing.T) {
+	dir := t.TempDir()
+	s, end := served(t, dir)
+	as := func(name string) context.Context {
+		return control.As(t.Context(), control.Caller{Name: name, Roles: control.Using})
+	}
+	submit := func(name, from string) (*control.Job, error) {
+		j, _, err := s.Submit(as(name), &control.SubmitJobRequest{Spec: &control.JobSpec{
+			Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}, GoOn: from,
+		}})
+		return j, err
+	}
+	check := func(what, all, name string) {
+		t.Helper()
+		for _, from := range []string{all + name, all + name + "/", all + name + "//", all + "./" + name, all + "/" + name, all + "x/../" + name, "./" + all + name} {
+			if _, err := submit("bob", from); connect.CodeOf(err) != connect.CodePermissionDenied && connect.CodeOf(err) != connect.CodeInvalidArgument {
+				t.Errorf("%s, %s: found %v", what, from, err)
+			}
+		}
+		if _, err := submit("alice", all+name); err != nil {
+			t.Errorf("%s, its owner: %v", what, err)
+		}
+	}
+	first, err := submit("alice", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := path.Base(first.Spec.Checkpoints)
+	check("a job", "master:/", name)
+	end()
+	s, end = servedBy(t, Options{Data: dir, Checkpoints: filepath.Join(dir, "checkpoints")})
+	defer end()
+	check("by another master", filepath.Join(dir, "checkpoints")+"/", name)
+	s.mu.Lock()
+	s.cluster.ended = 0 // as after many others
+	s.mu.Unlock()
+	if _, err := s.CancelJob(as("alice"), connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+		t.Fatal(err)
+	}
+	check("a job that is forgotten", filepath.Join(dir, "checkpoints")+"/", name)
 }

@@ -1,11 +1,9 @@
 package master
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
-	"net"
 	"slices"
 	"strings"
 	"testing"
@@ -72,23 +70,7 @@ func TestResultsByQuota(t *testing.T) {
 func TestQuotasOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	bounded := func() (*Server, func()) {
-		s, err := New(Config{Options: Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- s.Serve(ctx, l) }()
-		return s, func() {
-			cancel()
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
-		}
+		return servedBy(t, Options{Data: dir, Quotas: map[string]Quota{"": {Queued: 2, Time: time.Hour}, "bob": {Queued: 1, ResultBytes: 1000}}})
 	}
 	s, end := bounded()
 	submit := func(owner string) error {
