@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -193,7 +194,7 @@ func (p halving) Plan() pregel.Plan {
 	return plan.Sequence(
 		plan.Phase(add{p.Start}),
 		plan.Repeat(func(r *plan.Round) bool { return most.Value(r) < 1 }, plan.Phase(divide{}), plan.Phase(pause{})),
-		plan.Choose(func(*plan.Round) bool { return p.Odd }, plan.Phase(add{200}), plan.Phase(add{100})),
+		plan.Choose(func(*plan.Round) bool { return p.Odd }, plan.Sequence(plan.Phase(add{150}), plan.Phase(add{50})), plan.Phase(add{100})),
 	)
 }
 
@@ -252,7 +253,7 @@ func TestRepeatAndChoose(t *testing.T) {
 		want       int
 	}{
 		{halving{40, false}, 0, 1 + 2*6 + 1 + 1, "halted", 100},
-		{halving{40, true}, 0, 1 + 2*6 + 1 + 1, "halted", 200},
+		{halving{40, true}, 0, 1 + 2*6 + 2 + 1, "halted", 200},
 		{halving{1, false}, 0, 1 + 2*1 + 1 + 1, "halted", 100},
 		{halving{40, false}, 5, 5, "limit", 0},
 		{halving{40, false}, 15, 15, "halted", 100},
@@ -266,6 +267,106 @@ func TestRepeatAndChoose(t *testing.T) {
 			if r.Supersteps != c.supersteps || r.Ended != c.ended || r.Value(3) != c.want {
 				t.Errorf("%+v, limit %d: %d supersteps, ended %s, value %d: expected %d, %s, %d", c.p, c.limit, r.Supersteps, r.Ended,
 					r.Value(3), c.supersteps, c.ended, c.want)
+			}
+		}
+	}
+}
+
+// waiting runs for some supersteps, and then notes how many vertices it sees.
+type waiting struct {
+	Supersteps int `param:"supersteps" default:"3"`
+}
+
+var seen = pregel.NewVertexColumn[int]("seen")
+
+func (waiting) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+func (waiting) Columns() []pregel.Column       { return []pregel.Column{seen} }
+func (w waiting) Compute(v *pregel.Vertex[int, int], _ int) {
+	if v.Superstep() == w.Supersteps-1 {
+		seen.Set(v, 10*seen.Of(v)+int(v.NumVertices()))
+		v.Set(seen.Of(v))
+		v.VoteToHalt()
+	}
+}
+
+// planned is a program with any plan before it.
+type planned struct {
+	waiting
+	plan pregel.Plan
+}
+
+func (p planned) Plan() pregel.Plan { return p.plan }
+
+// TestLimitWithinALaterPhase: the limit of supersteps is of all phases together.
+func TestLimitWithinALaterPhase(t *testing.T) {
+	g, err := superstep.Load(t.Context(), "star:vertices=9", superstep.LoadOptions{Partitions: 2})
+	g = open(t, g, err)
+	p := planned{waiting{3}, plan.Sequence(plan.Phase(waiting{4}), plan.Phase(waiting{4}))}
+	for limit := 1; limit < 13; limit++ {
+		r, err := superstep.Run(t.Context(), g, p, superstep.Options{MaxSupersteps: limit})
+		if err != nil || r.Supersteps != min(limit, 11) || (r.Ended == "limit") != (limit < 11) {
+			t.Errorf("limit %d: found %+v, %v", limit, r, err)
+		}
+	}
+}
+
+// removing removes vertex 3, and reviving makes it anew by a message, and changes nothing else.
+type (
+	removing struct{ waiting }
+	reviving struct{ waiting }
+)
+
+func (removing) Mutations() pregel.Mutations { return pregel.Mutations{} }
+func (reviving) Mutations() pregel.Mutations { return pregel.Mutations{CreateOnMessage: true} }
+
+func (removing) Compute(v *pregel.Vertex[int, int], _ int) {
+	if v.ID() == 3 {
+		v.RemoveVertex(3)
+	}
+	v.VoteToHalt()
+}
+
+func (reviving) Compute(v *pregel.Vertex[int, int], _ int) {
+	if v.ID() == 1 && v.Superstep() == 0 {
+		v.Send(3, 1)
+	}
+	v.VoteToHalt()
+}
+
+// telling tells how many vertices its Coordinate sees at first.
+type telling struct {
+	waiting
+	numbers *[]uint64
+}
+
+func (p telling) Coordinate(c *pregel.Coordinator) {
+	if c.Superstep == 0 {
+		*p.numbers = append(*p.numbers, c.NumVertices)
+	}
+}
+
+// TestPhasesAfterVerticesThatMessagesMake: the phases after see and run them, the second time too.
+func TestPhasesAfterVerticesThatMessagesMake(t *testing.T) {
+	for _, o := range layouts {
+		g, err := superstep.Load(t.Context(), "star:vertices=9", o)
+		g = open(t, g, err)
+		var numbers []uint64
+		count := plan.Phase(telling{waiting{1}, &numbers})
+		p := planned{waiting{1}, plan.Repeat(
+			func(r *plan.Round) bool { return r.Number == 1 },
+			count, plan.Phase(removing{}), count, plan.Phase(reviving{}),
+		)}
+		for range 2 {
+			numbers = nil
+			r, err := superstep.Run(t.Context(), g, p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(numbers, []uint64{9, 8, 9, 8}) {
+				t.Errorf("%+v: Coordinate found %v vertices, expected 9, 8, 9 and 8", o, numbers)
+			}
+			if r.Value(1) != 98989 || r.Value(3) != 9 || len(maps.Collect(r.All())) != 9 {
+				t.Errorf("%+v: found %d and %d of %d vertices, expected 98989 and 9 of 9", o, r.Value(1), r.Value(3), len(maps.Collect(r.All())))
 			}
 		}
 	}

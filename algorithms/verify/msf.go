@@ -41,7 +41,7 @@ func MSF(g Graph, tree []uint64, branches [][]Branch) error {
 			if e.To < 0 || e.To >= int64(g.Vertices) {
 				return violation("edge", "vertex %d has an edge to %d, which is no vertex", g.name(u), e.To)
 			}
-			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)}, edge.compare); !found || u == v {
+			if _, found := slices.BinarySearchFunc(all, edge{e.Weight, min(u, v), max(u, v)}, edge.compare); !found {
 				return violation("edge", "the graph has no edge of vertices %d and %d with the weight %g", g.name(u), g.name(v), e.Weight)
 			}
 			if !slices.Contains(branches[v], Branch{int64(u), e.Weight}) {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/algorithms/reference"
+	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
@@ -66,6 +67,25 @@ func TestMSFAgainstReference(t *testing.T) {
 	}
 	if seen["edge"] == 0 || seen["cycle"] == 0 || seen["weight"] == 0 {
 		t.Errorf("cases: %v", seen)
+	}
+}
+
+// TestMSFOfLoops: neither a loop of the graph nor an edge that is listed again is part of a forest.
+func TestMSFOfLoops(t *testing.T) {
+	r := reference.Graph{N: 3, Arcs: [][2]int{{0, 0}, {0, 1}, {1, 2}}, Weights: []float64{1, 1, 2}}
+	list := edges.Pack(3, [][2]uint64{{0, 0}, {0, 1}, {1, 2}}, r.Weights)
+	defer list.Close()
+	g, tree := Graph{Edges: list, Vertices: 3}, representativesOf(r, reference.WCC(r))
+	for _, c := range []struct {
+		of   int
+		more []Branch
+		rule string
+	}{
+		{0, nil, ""}, {0, []Branch{{0, 1}}, "edge"}, {0, []Branch{{0, 1}, {0, 1}}, "edge"}, {0, []Branch{{1, 1}}, "cycle"}, {1, []Branch{{0, 1}}, "edge"},
+	} {
+		branches := [][]Branch{{{1, 1}}, {{0, 1}, {2, 2}}, {{1, 2}}}
+		branches[c.of] = append(branches[c.of], c.more...)
+		wantRule(t, MSF(g, tree, branches), c.rule)
 	}
 }
 

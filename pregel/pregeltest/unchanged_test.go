@@ -1,6 +1,7 @@
 package pregeltest
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -96,6 +97,36 @@ func TestMatrixFindsAResendThatLies(t *testing.T) {
 	wantFailure(t, "Resend, after superstep 3, sends other messages than were sent", func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{lies: true}) })
 	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, path), sendingOn{}) }); text != "" {
 		t.Errorf("a program that sends the same again: %s", text)
+	}
+}
+
+// phased sends in turns, by Phase, and again; a total is of the superstep before.
+type phased struct{}
+
+var sent = pregel.SumOf[int64]("sent")
+
+func (phased) Combiner() pregel.Combiner[int64]      { return combiners.Sum[int64]() }
+func (phased) Aggregators() []pregel.Aggregate       { return []pregel.Aggregate{sent} }
+func (phased) Coordinate(c *pregel.Coordinator)      { c.SetPhase(1 + c.Superstep%2) }
+func (phased) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value() % 100) }
+
+func (p phased) Compute(v *pregel.Vertex[int64, int64], sum int64) {
+	if want := 1 + v.Superstep()%2; v.Phase() != want {
+		panic(fmt.Sprintf("superstep %d: found phase %d, expected %d", v.Superstep(), v.Phase(), want))
+	}
+	v.Set(v.Value()*3 + sum + sent.Value(v) + int64(v.Label()))
+	if v.Superstep() == 4 {
+		v.VoteToHalt()
+		return
+	}
+	sent.Add(v, 1)
+	p.Resend(v)
+}
+
+// TestMatrixLeavesThePhase: what Resend is compared for does not change what Compute sees after it.
+func TestMatrixLeavesThePhase(t *testing.T) {
+	if text := failure(t, func(t testing.TB) { Matrix(t, Graph(t, "0-1 1-2 2-0 2-3"), phased{}) }); text != "" {
+		t.Error(text)
 	}
 }
 
