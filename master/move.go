@@ -2,6 +2,7 @@ package master
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -39,6 +40,13 @@ func (c *cluster) moveFrom(w *worker) {
 func (c *cluster) move(j *job, reason string) {
 	j.moving = true
 	c.emit(moveJob{j, reason})
+}
+
+// stays has a job move later which could not be told to.
+func (c *cluster) stays(id string, epoch uint32) {
+	if j := c.jobs[id]; j != nil && j.epoch == epoch {
+		j.moving = false
+	}
 }
 
 // A job moves to more workers when these have been there for settledAfter, and the attempt has run for spreadAfter at least and several times as long as it took
@@ -139,6 +147,9 @@ func (r *run) keepAndEnd(why error) bool {
 		r.mu.Lock()
 		r.moved = nil
 		r.mu.Unlock()
+		if errors.Is(err, errSessionBroke) { // a worker that keeps no checkpoints would say so again
+			_ = s.event(func() error { s.cluster.stays(r.id, r.epoch); return nil })
+		}
 	}
 	return err == nil
 }

@@ -158,6 +158,37 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	}
 }
 
+// TestAskedForAResultThatIsGone: who asks for a result that another master has removed does not keep
+// what is known of it.
+func TestAskedForAResultThatIsGone(t *testing.T) {
+	view := &storetest.View{Memory: new(storetest.Memory)}
+	r := sharing(t, view, 7)
+	for _, job := range []string{"abcd-1", "abcd-2"} {
+		made(t, r, job, "1 a\n")
+		r.store(&control.Job{
+			Id: job, Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
+		}, noon)
+		r.atDisk.Wait()
+	}
+	err := r.root.RemoveAll("abcd-1")
+	for _, name := range view.Names() {
+		if strings.Contains(name, "abcd-1") {
+			err = errors.Join(err, view.Delete(t.Context(), name))
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if got := readAs(t, r, "abcd-1", 4); got != "none" {
+			t.Errorf("found %q", got)
+		}
+	}
+	if gone := r.retention.expire(noon.Add(2 * time.Hour)); len(gone) != 1 || gone[0].id != "abcd-1" {
+		t.Errorf("found %d results that are too old, expected the one that is not the newest", len(gone))
+	}
+}
+
 // TestSharedPlaceThatHangs: nobody waits for it without an end, and what comes late changes nothing.
 func TestSharedPlaceThatHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -1,0 +1,36 @@
+package master
+
+import (
+	"testing"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestAMoveThatFailsIsTakenBack: a job whose worker cannot be told to move does not move when it
+// takes its next checkpoint for another reason, and may be told again.
+func TestAMoveThatFailsIsTakenBack(t *testing.T) {
+	s, end := served(t, t.TempDir())
+	defer end()
+	j := &job{
+		id: "aaaa-1", epoch: 1, driving: true, state: control.JobState_JOB_STATE_RUNNING,
+		spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{}, Checkpoints: "master:/wcc-a"}, placements: []*control.Placement{{Worker: "gone", Incarnation: 1}},
+	}
+	r := newRun(s, j)
+	r.team = j.placements
+	s.mu.Lock()
+	s.cluster.jobs[j.id], s.runs[j.id] = j, r
+	s.stops[j.id] = func(err error) { t.Errorf("it moves: %v", err) }
+	s.cluster.move(j, "worker gone leaves")
+	s.cluster.take() // the effect, which comes here
+	s.mu.Unlock()
+	for range 2 {
+		r.move("worker gone leaves")
+		r.kept()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !j.movable() {
+		t.Error("it can move no more")
+	}
+	delete(s.cluster.jobs, j.id)
+}
