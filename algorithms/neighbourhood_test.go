@@ -66,6 +66,35 @@ func TestLCC(t *testing.T) {
 	}
 }
 
+// TestLCCNextToHubs: a vertex that has far fewer ends than the hub that it is joined to, where a
+// hub's list is searched and not read.
+func TestLCCNextToHubs(t *testing.T) {
+	const hubs, all = 24, 24 + 24*24
+	s := sample{name: "hubs", twin: reference.Graph{N: all, Directed: true}}
+	o := superstep.LoadOptions{Kind: superstep.Directed}
+	for v := range all {
+		o.Vertices = append(o.Vertices, uint64(v))
+		for u := range min(v, hubs) {
+			switch { // hubs are joined to each other, and every other vertex to two of them
+			case v >= hubs && u != v%hubs && u != v/hubs-1:
+			case (u+v)%3 == 0:
+				s.twin.Arcs = append(s.twin.Arcs, [2]int{u, v}, [2]int{v, u})
+			case (u+v)%3 == 1:
+				s.twin.Arcs = append(s.twin.Arcs, [2]int{u, v})
+			default:
+				s.twin.Arcs = append(s.twin.Arcs, [2]int{v, u})
+			}
+		}
+	}
+	var list []superstep.Edge
+	for _, a := range s.twin.Arcs {
+		list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1])})
+	}
+	s.graph = pregeltest.FromEdges(t, list, o)
+	equal(t, s, "coefficients", values(t, s, pregel.List(algorithms.LCC{})), reference.LCC(s.twin))
+	equal(t, s, "triangles", values(t, s, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin))
+}
+
 func TestTriangles(t *testing.T) {
 	for s := range samples(t) {
 		res, want := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin)

@@ -131,9 +131,7 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		q.mu.Lock()
 		if len(s.waiting) == 0 || q.ended {
 			s.running = false
-			if q.jobs[k] == s {
-				delete(q.jobs, k)
-			}
+			delete(q.jobs, k) // it is there: what runs is not forgotten
 			q.mu.Unlock()
 			return
 		}

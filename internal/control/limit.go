@@ -3,8 +3,6 @@ package control
 import (
 	"context"
 	"crypto/tls"
-	"errors"
-	"io"
 	"net"
 	"net/http"
 	"slices"
@@ -164,27 +162,13 @@ func (b limits) handle(next http.Handler) http.Handler {
 			defer c.limit.mark(c.counted, -1)
 		}
 		if r.Body != nil && r.Body != http.NoBody {
-			control := http.NewResponseController(w)
-			_ = control.SetReadDeadline(time.Now().Add(b.body))
+			// net/http takes the deadline back at the body's end: an answer may take longer.
+			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
 			r = r.WithContext(r.Context()) // the server's own must keep its body, of which it knows how much is left
-			r.Body = &boundedBody{http.MaxBytesReader(w, r.Body, b.size), control}
+			r.Body = http.MaxBytesReader(w, r.Body, b.size)
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// boundedBody has a deadline until it was read whole: what is read of the connection after it is another request.
-type boundedBody struct {
-	io.ReadCloser
-	control *http.ResponseController
-}
-
-func (b *boundedBody) Read(p []byte) (int, error) {
-	n, err := b.ReadCloser.Read(p)
-	if errors.Is(err, io.EOF) {
-		_ = b.control.SetReadDeadline(time.Time{})
-	}
-	return n, err
 }
 
 // mark counts the requests of a connection that are being answered. One with none is closed when it stays so.

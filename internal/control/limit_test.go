@@ -278,3 +278,49 @@ func TestManyConnectionsOfAHost(t *testing.T) {
 		}
 	}
 }
+
+// TestLongAnswers: what a caller may take for its request does not end an answer that takes longer,
+// also the second one of a connection.
+func TestLongAnswers(t *testing.T) {
+	bounds := usual
+	bounds.body = 50 * time.Millisecond
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := newHTTPServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		select {
+		case <-r.Context().Done():
+		case <-time.After(3 * bounds.body):
+			_, _ = io.WriteString(w, r.Proto)
+		}
+	}), t.Context(), bounds)
+	done := make(chan error, 1)
+	go func() { done <- server.Serve(newLimiter(l, bounds)) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		<-done
+	})
+	for _, proto := range []string{"HTTP/1.1", "HTTP/2.0"} {
+		transport := &http.Transport{Protocols: new(http.Protocols)}
+		transport.Protocols.SetUnencryptedHTTP2(proto == "HTTP/2.0")
+		transport.Protocols.SetHTTP1(proto == "HTTP/1.1")
+		for range 2 {
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+l.Addr().String(), strings.NewReader("a request"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var data []byte
+			answer, err := transport.RoundTrip(r)
+			if err == nil {
+				data, err = io.ReadAll(answer.Body)
+				answer.Body.Close()
+			}
+			if err != nil || string(data) != proto {
+				t.Errorf("found %q, %v, expected %s", data, err, proto)
+			}
+		}
+		transport.CloseIdleConnections()
+	}
+}

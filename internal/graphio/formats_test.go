@@ -45,6 +45,12 @@ func describe(t testing.TB, in *edges.Input) string {
 	return strings.Join(parts, " ")
 }
 
+// twoKeys begins a graph with a key of costs and then one of weights, which is preferred.
+func twoKeys(ofCost, ofWeight string) string {
+	return `<graphml><key id="c" for="edge" attr.name="cost">` + ofCost + `</key><key id="w" for="edge" attr.name="weight">` + ofWeight +
+		`</key><graph edgedefault="directed"><node id="1"/>`
+}
+
 const graphmlHead = `<?xml version="1.0" encoding="UTF-8"?>
 <graphml xmlns="http://graphml.graphdrawing.org/xmlns">
 <key id="d0" for="edge" attr.name="weight" attr.type="double"/><key id="d1" for="node" attr.name="color" attr.type="string"/>
@@ -80,6 +86,8 @@ func TestOtherFormats(t *testing.T) {
 		{"a.graphml", `<graphml><graph edgedefault="directed"><node id="01"/><node id="&lt;&#65;"/><edge source="01" target="&lt;A"/></graph></graphml>`, "01><A", ReadOptions{}, false},
 		{"a.graphml", `<graphml><key id="k" for="edge" attr.name="cost"><default>4</default></key><graph edgedefault="directed"><node id="1"/><edge source="1" target="1"/></graph></graphml>`, "1>1(4)", ReadOptions{}, false},
 		{"a.graphml", `<graphml><graph edgedefault="directed"><node id="1"/><node id="2"/></graph></graphml>`, "1 2", ReadOptions{}, false},
+		{"a.graphml", twoKeys("<default>5</default>", "<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(2)", ReadOptions{}, false},
+		{"a.graphml", twoKeys("<default>5</default>", "<default>2</default>") + `<edge source="1" target="1"/></graph></graphml>`, "1>1(5)", ReadOptions{Columns: Columns{Weight: "cost"}}, false},
 		{"a.sg", serializedText(0, []int64{0, 1, 3, 4, 4}, []int32{1, 0, 2, 1}), "0-1 1-2 3", ReadOptions{}, false},
 		{"a.sg", serializedText(1, []int64{0, 2, 2, 3}, []int32{1, 2, 0}) + serializedText(1, []int64{0, 1, 2, 3}, []int32{2, 0, 0})[17:], "0>1 0>2 2>0", ReadOptions{}, false},
 		{"a.wsg", serializedText(0, []int64{0, 1, 2}, []int32{1, -7, 0, -7}), "0-1(-7)", ReadOptions{}, false},
@@ -228,6 +236,7 @@ func TestFormatErrors(t *testing.T) {
 		{"a.graphml", "<graphml>" + strings.Repeat("<a>", 70), "a.graphml:1: found elements nested more than 64 deep, expected fewer", ReadOptions{}},
 		{"a.graphml", "<graphml>" + strings.Repeat("x", maxLine+10), "a.graphml:1: found an element or a text of more than 1 MiB, expected GraphML", ReadOptions{}},
 		{"a.graphml", "<?xml version=\"1.0\" encoding=\"latin1\"?><graphml/>", "a.graphml:1: found another encoding, expected UTF-8 (iconv converts, and the first line must say so)", ReadOptions{}},
+		{"a.graphml", twoKeys("<default>5</default>", "") + `<edge source="1" target="1"/></graph></graphml>`, `a.graphml:1: found an edge without "weight", expected one for every edge, or a default`, ReadOptions{}},
 		{"a.graphml", head + "</graph></graphml>", `a.graphml:4: found no attribute of edges "x", expected one of weight`, ReadOptions{Columns: Columns{Weight: "x"}}},
 		{"a.graphml", head + "</graph></graphml>", `a.graphml:4: found the id "a", expected a whole number (--ids name reads ids of any kind)`, ReadOptions{Columns: Columns{IDs: "number"}}},
 		{"a.sg", "\x00", "a.sg: found 1 byte, expected a header of 17 bytes and an offset", ReadOptions{}},

@@ -1,0 +1,32 @@
+package parquet
+
+import "testing"
+
+// TestUnusedWidths: what a writer leaves in the widths of miniblocks that no number is in does not
+// matter, whatever it is, in the first block and in later ones.
+func TestUnusedWidths(t *testing.T) {
+	for _, width := range []byte{0, 1, 64, 65, 255} {
+		for _, n := range []int{2, 33, 34, 129, 130, 200} {
+			data := []byte{128, 1, 4, byte(n), byte(n >> 7), 0} // blocks of 128 in 4 miniblocks, from 0 on
+			if data[4] > 0 {
+				data[3] |= 128
+			} else {
+				data = append(data[:4], 0)
+			}
+			for from := 1; from < n; from += 128 {
+				data = append(data, 2) // the least difference is 1, and so are all
+				for first := from; first < from+128; first += 32 {
+					if first < n {
+						data = append(data, 0)
+					} else {
+						data = append(data, width)
+					}
+				}
+			}
+			values, rest, err := deltas(append(data, "rest"...), n)
+			if err != nil || string(rest) != "rest" || len(values) != n || values[n-1] != int64(n-1) {
+				t.Errorf("width %d, %d numbers: found %d, %q, %v", width, n, len(values), rest, err)
+			}
+		}
+	}
+}

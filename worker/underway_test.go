@@ -1,0 +1,59 @@
+package worker
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+
+	"github.com/superstep-go/superstep/internal/control"
+)
+
+// TestRunWithoutAMaster: a run does not wait for a master that has gone; the next one hears of the
+// newest checkpoint, and how much it has missed.
+func TestRunWithoutAMaster(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		u := &underway{stop: func(error) {}, done: make(chan struct{}), changed: make(chan struct{}), answer: &control.DriveReport{}}
+		var heard []*control.DriveReport
+		hear := func(r *control.Report) error { heard = append(heard, r.GetDrive()); return nil }
+		tell := func(checkpoint uint32) {
+			d := &control.DriveReport{Records: []*control.SuperstepRecord{{}}, Checkpoint: checkpoint}
+			if err := u.tell(&control.Report{Body: &control.Report_Drive{Drive: d}}); err != nil {
+				t.Error(err)
+			}
+		}
+		for round := range uint32(2) { // of masters that go
+			session, end := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() {
+				_, err := u.follow(t.Context(), session, hear)
+				ended <- err
+			}()
+			synctest.Wait()
+			tell(0)
+			synctest.Wait()
+			end()
+			if err := <-ended; err == nil {
+				t.Error("it follows a session that has ended")
+			}
+			heard = nil
+			for i := range uint32(16) {
+				tell([]uint32{0, 100*round + i}[(i+1)/2%2])
+			}
+		}
+		close(u.done)
+		if _, err := u.follow(t.Context(), t.Context(), hear); err != nil {
+			t.Error(err)
+		}
+		newest, records := uint32(0), 0
+		for _, d := range heard {
+			if records += len(d.Records); d.Checkpoint > 0 && d.Checkpoint < newest {
+				t.Errorf("checkpoint %d after %d", d.Checkpoint, newest)
+			}
+			newest = max(newest, d.Checkpoint)
+		}
+		if newest != 114 || heard[0].Checkpoint != 110 || records != mostTold || len(heard[0].Log) != 1 {
+			t.Errorf("found the checkpoints %d of what was missed and %d, expected 110 and 114; %d records, the log %q",
+				heard[0].Checkpoint, newest, records, heard[0].Log)
+		}
+	})
+}
