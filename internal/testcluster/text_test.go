@@ -59,3 +59,36 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 		t.Errorf("values without a text: %v", err)
 	}
 }
+
+// naming adds a vertex, and has every other one name it.
+type naming struct{}
+
+func (naming) Mutations() pregel.Mutations { return pregel.Mutations{} }
+
+func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
+	if v.VoteToHalt(); v.Superstep() > 0 {
+		return
+	}
+	if v.Set(v.NextID()); v.ID() == 0 {
+		v.AddVertex(v.NextID(), v.NextID())
+	}
+}
+
+// TestAddedVerticesAsValues: a value may be the first vertex that was added.
+func TestAddedVerticesAsValues(t *testing.T) {
+	c := Start(t, 2, master.Config{}, engine.Register("naming", pregel.Erase(pregel.List(naming{}))))
+	spec := &control.JobSpec{Program: "naming", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=5"}}
+	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
+	if j.State != control.JobState_JOB_STATE_DONE {
+		t.Fatal(j.Reason)
+	}
+	got := c.result(t, j.Id)
+	for v := range uint64(6) {
+		if got[v] != "5" {
+			t.Errorf("vertex %d names %s, expected 5", v, got[v])
+		}
+	}
+	if len(got) != 6 {
+		t.Errorf("%d values, expected 6", len(got))
+	}
+}
