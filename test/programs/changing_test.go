@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep"
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/programtest"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -86,6 +87,38 @@ func TestChangingOnACluster(t *testing.T) {
 		if _, ok := res.At(label); ok != (label%3 != 0) {
 			t.Errorf("vertex %d is there: %t", label, ok)
 		}
+	}
+}
+
+// TestChangedGraphsAreFreed: runs that change the graph in several supersteps leave no arrays behind,
+// when their graphs are closed.
+func TestChangedGraphsAreFreed(t *testing.T) {
+	mem.SetProcess(mem.NewBudget(1<<40, ""))
+	defer mem.SetProcess(nil)
+	for range 2 {
+		g, err := superstep.Load(t.Context(), "path:vertices=40000", superstep.LoadOptions{Kind: superstep.Undirected, Partitions: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := mem.Process().Use()
+		for range 2 {
+			res, err := superstep.Run(t.Context(), g, Prune{K: 2}, superstep.Options{MaxSupersteps: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if changed := res.Graph(); changed == g || changed.NumVertices() == g.NumVertices() {
+				t.Fatal("it has not changed the graph")
+			} else {
+				changed.Close()
+			}
+		}
+		if after := mem.Process().Use(); after.Memory != before.Memory || before.Memory == 0 {
+			t.Errorf("the runs leave %v, and there was %v", after, before)
+		}
+		g.Close()
+	}
+	if after := mem.Process().Use(); after.Memory != 0 {
+		t.Errorf("what is closed takes %v", after)
 	}
 }
 
