@@ -24,7 +24,7 @@ func TestAMoveThatFailsIsTakenBack(t *testing.T) {
 	s.cluster.take() // the effect, which comes here
 	s.mu.Unlock()
 	for range 2 {
-		r.move("worker gone leaves")
+		r.keepAndEnd(&movedError{"worker gone leaves"})
 		r.kept()
 	}
 	s.mu.Lock()

@@ -163,8 +163,9 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 func TestAskedForAResultThatIsGone(t *testing.T) {
 	view := &storetest.View{Memory: new(storetest.Memory)}
 	r := sharing(t, view, 7)
-	for _, job := range []string{"abcd-1", "abcd-2"} {
-		made(t, r, job, "1 a\n")
+	var sums []*control.Sum
+	for _, job := range []string{"abcd-1", "abcd-2"} { // of the same text
+		sums = made(t, r, job, "1 a\n")
 		r.store(&control.Job{
 			Id: job, Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
 		}, noon)
@@ -180,7 +181,7 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if got := readAs(t, r, "abcd-1", 4); got != "none" {
+		if got := readAs(t, r, "abcd-1", sums); got != "none" {
 			t.Errorf("found %q", got)
 		}
 	}
