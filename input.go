@@ -99,7 +99,8 @@ func FromFile(column pregel.Column, path string) Input {
 // prefillBy sets what a column begins with to what a function returns.
 func prefillBy[T any](ctx context.Context, g *Graph, p *engine.Prefilled, value func(id uint64) T) error {
 	for partition, storage := range p.Storage {
-		if err := callFor(ctx, g, p.Program, p.Name, partition, 0, storage.([]T), value); err != nil {
+		values := kernel.Elements[T](storage)
+		if err := callFor(ctx, g, p.Program, p.Name, partition, 0, values, value); err != nil {
 			return err
 		}
 	}
@@ -111,26 +112,25 @@ const sendBlock = 16 << 10
 
 // sendBy has what a function returns for the vertices of a graph sent to where that is.
 func sendBy[T any](g *Graph, program string, to *backend.Input, value func(id uint64) T) error {
-	column := to.Column.Name
+	name := to.Column.Name
 	t := reflect.TypeFor[T]()
 	encoding, err := pack.NewValues(t, mem.PointerFreeType(t))
 	if err != nil {
-		return fmt.Errorf("superstep: column %s: %w", column, err)
+		return fmt.Errorf("superstep: column %s: %w", name, err)
 	}
 	to.Type = encoding.Type()
 	to.Write = func(ctx context.Context, w io.Writer) error {
 		values, block, partitions := make([]T, sendBlock), []byte(nil), len(g.g.Parts)
-		var packed kernel.Packed
 		for p := range min(partitions, g.g.N) {
 			owned := (g.g.N - p + partitions - 1) / partitions
 			for first := 0; first < owned; first += sendBlock {
 				some := values[:min(sendBlock, owned-first)]
-				if err := callFor(ctx, g, program, column, p, first, some, value); err != nil {
+				if err := callFor(ctx, g, program, name, p, first, some, value); err != nil {
 					return err
 				}
-				(&kernel.Vec[T]{Data: some}).Pack(&packed)
-				if block, err = encoding.AppendBlock(block[:0], p, first, packed.N, packed.Raw, packed.Ref); err != nil {
-					return fmt.Errorf("superstep: column %s: %w", column, err)
+				column := &kernel.Vec[T]{Data: some}
+				if block, err = encoding.AppendBlock(block[:0], p, first, column); err != nil {
+					return fmt.Errorf("superstep: column %s: %w", name, err)
 				}
 				if _, err := w.Write(block); err != nil {
 					return err
@@ -169,11 +169,11 @@ func prefill[T any](g *Graph, p *engine.Prefilled, result *Result[T]) error {
 	}
 	defer from.refs.Release()
 	same := sameVertices(g, from)
-	if !same && engine.Refers(p.Type) {
-		return fmt.Errorf("superstep: column %s: values of type %v may be vertices, and the result is of a graph with others", p.Name, p.Type)
+	if !same && engine.Refers(p.Type()) {
+		return fmt.Errorf("superstep: column %s: values of type %v may be vertices, and the result is of a graph with others", p.Name, p.Type())
 	}
 	for partition, storage := range p.Storage {
-		values := storage.([]T)
+		values := kernel.Elements[T](storage)
 		for i := range values {
 			id := pregel.VertexID(partition + i*len(g.g.Parts))
 			if same {

@@ -96,4 +96,5 @@ func (empty) Reset()                                                         {}
 func (empty) Swap()                                                          {}
 func (empty) Pack(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed)     { to.Raw = to.Raw[:0] }
 func (empty) PackNext(_ *bitmap.Frontier, _ *bitmap.List, to *kernel.Packed) { to.Raw = to.Raw[:0] }
+func (empty) Next() kernel.Column                                            { return nil }
 func (empty) Unpack(*kernel.Packed, []uint64, uint32)                        {}

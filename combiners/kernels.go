@@ -6,7 +6,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -39,8 +38,13 @@ func (k *plain[M]) Reset() {
 	}
 }
 
-// Best is the best messages as they lie in memory.
-func (k *plain[M]) Best() []byte { return wire.Bytes(k.best) }
+// Best is the best messages.
+func (k *plain[M]) Best() kernel.Column {
+	if k.best == nil {
+		return nil
+	}
+	return &kernel.Vec[M]{Data: k.best}
+}
 
 // Normalizer returns what messages become when they are sent.
 func (k *plain[M]) Normalizer() func(sent uint64, out *[64]M) uint64 { return k.normalize }

@@ -26,7 +26,7 @@ func (r *run) fill(ctx context.Context, p engine.Registered) error {
 		from := r.spec.Inputs[name]
 		column, err := program.Column(name)
 		if err == nil {
-			err = r.server.fitting(from, r.job, pack.Describe(column.Type, column.Bytes != nil))
+			err = r.server.fitting(from, r.job, pack.Describe(column.Type(), column.Raw()))
 		}
 		if err == nil {
 			err = r.fillResult(ctx, name, from)

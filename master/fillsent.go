@@ -17,7 +17,7 @@ func (r *run) fillSent(ctx context.Context, column kernel.Property, data *contro
 	if data.File != "" {
 		return r.fillLines(ctx, column, data)
 	}
-	if want := pack.Describe(column.Type, column.Bytes != nil); data.Values != want {
+	if want := pack.Describe(column.Type(), column.Raw()); data.Values != want {
 		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client", want, data.Values)
 	}
 	if data.Load != r.job.load.String() {

@@ -1,12 +1,9 @@
 package pregel
 
 import (
-	"reflect"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Column is a property column of any type, as Columns lists them.
@@ -118,28 +115,17 @@ func (c handle) fault(e Edge) string {
 func (c EdgeColumn[T]) column() kernel.Property { return property[T](c.handle, true) }
 
 func property[T any](c handle, ofEdges bool) kernel.Property {
-	p := kernel.Property{
-		Name: c.name, Number: c.number, OfEdges: ofEdges, Private: c.private, Type: reflect.TypeFor[T](), New: func(n int) any { return make([]T, n) },
-		Move: func(from any, places []uint32) any {
-			to, values := make([]T, len(places)), from.([]T)
-			for i, at := range places {
-				if int(at) < len(values) {
-					to[i] = values[at]
-				}
-			}
-			return to
-		},
+	return kernel.Property{
+		Column: new(kernel.Vec[T]),
+		Name:   c.name, Number: c.number, OfEdges: ofEdges, Private: c.private,
 	}
-	if mem.PointerFree[T]() {
-		p.Bytes = func(storage any) []byte { return wire.Bytes(storage.([]T)) }
-	}
-	return p
 }
 
-func lookup[T any](columns []any, number int) ([]T, bool) {
-	if number >= len(columns) {
-		return nil, false
+func lookup[T any](columns []kernel.Column, number int) ([]T, bool) {
+	if number < len(columns) {
+		if c, ok := columns[number].(*kernel.Vec[T]); ok {
+			return c.Data, true
+		}
 	}
-	col, ok := columns[number].([]T)
-	return col, ok
+	return nil, false
 }

@@ -71,7 +71,7 @@ func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err erro
 	case p.OfEdges:
 		err = errors.New("an edge column begins with lines of a file alone")
 	default:
-		to.blocks = pack.NewBlocks(p.Storage, p.Bytes)
+		to.blocks = pack.NewBlocks(p.Storage)
 	}
 	return to, err
 }

@@ -221,7 +221,7 @@ func (a *app) describe(e engine.Registered) {
 		if c.OfEdges {
 			of = "edges"
 		}
-		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n", c.Name+"=FILE", of, c.Type)
+		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n", c.Name+"=FILE", of, c.Type())
 	}
 	if text, err := jobspec.WeightsText(e); err == nil {
 		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/bits"
-	"reflect"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -65,7 +64,7 @@ func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owne
 		if value == noValue {
 			own.SetZero(int(local))
 		} else {
-			own.Set(int(local), values, value)
+			own.Copy(int(local), values, value, 1)
 		}
 	}
 	gone := map[uint32]bool{}
@@ -81,7 +80,7 @@ func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owne
 			r.inbox.Has.Words[w] &^= bit
 		}
 		r.finished[w] &^= bit
-		r.clearVertex(local)
+		r.shared.clearVertex(local)
 		if to.exists {
 			set(local, to.value)
 			c.absent[w] &^= bit
@@ -130,50 +129,19 @@ func (r *runner) created(w int, run uint64) int {
 	return n
 }
 
-// clearVertex makes the properties of a vertex zero.
-func (r *runner) clearVertex(local uint32) {
-	if s := r.job.options.Shared; s != nil {
-		s.part(r.part.Index).clearVertex(local)
-		return
-	}
-	for _, p := range r.job.methods.properties {
-		if !p.OfEdges {
-			reflect.ValueOf(r.properties[p.Number]).Index(int(local)).SetZero()
-		}
-	}
-}
-
 // moveProperties carries the property columns over to the changed lists, those of other phases too; so many arcs in the out-lists were
 // there before.
 func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
-	d := r.job.direction
-	s := r.job.options.Shared
-	if s == nil {
-		for _, p := range r.job.methods.properties {
-			r.properties[p.Number] = r.moved(p, d, r.properties[p.Number], changed, outBefore)
+	for _, c := range r.shared.columns {
+		if places := places(c.direction, changed, outBefore); c.OfEdges && places != nil {
+			c.Column = c.Move(places)
+		} else if !c.OfEdges {
+			c.AppendZero(r.part.Owned - c.Len())
 		}
-		return
-	}
-	columns := s.part(r.part.Index).columns
-	for key, c := range columns {
-		c.storage = r.moved(c.Property, key.direction, c.storage, changed, outBefore)
 	}
 	for _, p := range r.job.methods.properties {
-		r.properties[p.Number] = columns[keyOf(p, d)].storage
+		r.properties[p.Number] = r.shared.column(p, r.job.direction, 0).Column
 	}
-}
-
-// moved returns the storage of a property after a change.
-func (r *runner) moved(p kernel.Property, d pregel.Direction, before any, changed *graph.Changed, outBefore int) any {
-	if !p.OfEdges {
-		to := p.New(r.part.Owned)
-		reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(before))
-		return to
-	}
-	if places := places(d, changed, outBefore); places != nil {
-		return p.Move(before, places)
-	}
-	return before
 }
 
 // places returns, for each arc that edge columns of a direction hold properties of, where it was before the change; nil if no arc has moved.

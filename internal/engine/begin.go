@@ -53,12 +53,22 @@ func (r *runner) reset() {
 
 // clearProperties makes every property what it is when a run begins: zero, or what it was given. What phases of a plan share stays.
 func (r *runner) clearProperties() {
+	if !r.shared.lasting {
+		r.shared.columns = nil
+		r.fillProperties()
+	}
 	for _, c := range r.job.methods.properties {
-		n := r.elements(c)
-		if shared := r.job.options.Shared; shared != nil {
-			r.properties[c.Number] = shared.column(r.part.Index, c, r.job.direction, n)
-		} else {
-			r.properties[c.Number] = r.beginProperty(c, n)
+		r.properties[c.Number] = r.shared.column(c, r.job.direction, r.elements(c)).Column
+	}
+}
+
+// fillProperties gives the properties the values that they were given to begin with.
+func (r *runner) fillProperties() {
+	for _, c := range r.job.methods.properties {
+		if from, ok := r.prefilled[c.Number]; ok {
+			to := r.shared.column(c, r.job.direction, 0)
+			to.Column = c.New(nil)
+			to.Append(from)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func NewColumnText(p *Prefilled, partitions int) (*ColumnText, error) {
 	}
 	c := &ColumnText{partitions: uint64(partitions), values: map[int]reflect.Value{}, seen: map[int][]uint64{}}
 	for i, storage := range p.Storage {
-		c.values[i] = reflect.ValueOf(storage)
+		c.values[i] = reflect.ValueOf(storage.Slice())
 		c.seen[i] = make([]uint64, bitmap.Words(c.values[i].Len()))
 	}
 	return c, nil
@@ -57,8 +57,8 @@ func (c *ColumnText) Set(id pregel.VertexID, label uint64, text []byte, find Fin
 
 // readable refuses a property whose values have no texts.
 func readable(c kernel.Property) error {
-	if c.Type.Kind() == reflect.Slice || !settable(c.Type) {
-		return fmt.Errorf("values of type %v are not read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type)
+	if c.Type().Kind() == reflect.Slice || !settable(c.Type()) {
+		return fmt.Errorf("values of type %v are not read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type())
 	}
 	return nil
 }
@@ -175,7 +175,7 @@ func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string
 		if err := readable(*c); err != nil {
 			return 0, err
 		}
-		scratch = reflect.New(c.Type).Elem()
+		scratch = reflect.New(c.Type()).Elem()
 	}
 	var line []byte
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
@@ -215,7 +215,7 @@ func CopyLines(ctx context.Context, w io.Writer, c *kernel.Property, path string
 
 // RefersTo returns the vertex that the text of a value of a property names by its input id, if it does.
 func RefersTo(c kernel.Property, text []byte) (label uint64, ok bool) {
-	if c.Type != vertexType {
+	if c.Type() != vertexType {
 		return 0, false
 	}
 	label, err := strconv.ParseUint(string(bytes.Trim(text, " \t")), 10, 64)

@@ -51,9 +51,9 @@ func NewEdgeText(p *Prefilled, g *graph.Graph) (*EdgeText, error) {
 	if err := readable(p.Property); err != nil {
 		return nil, err
 	}
-	t := &EdgeText{graph: g, ways: p.ways, values: map[int]reflect.Value{}, seen: map[int][]uint64{}, scratch: reflect.New(p.Type).Elem()}
+	t := &EdgeText{graph: g, ways: p.ways, values: map[int]reflect.Value{}, seen: map[int][]uint64{}, scratch: reflect.New(p.Type()).Elem()}
 	for i, storage := range p.Storage {
-		t.values[i] = reflect.ValueOf(storage)
+		t.values[i] = reflect.ValueOf(storage.Slice())
 		t.seen[i] = make([]uint64, bitmap.Words(t.values[i].Len()))
 	}
 	return t, nil

@@ -36,9 +36,6 @@ const idsAhead = 1 << 16
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
-	if s := r.job.options.Shared; s != nil {
-		s.part(r.loaded.Index)
-	}
 	if m.mutations != nil || r.job.options.Shared != nil {
 		r.arena = r.job.newArena()
 	}
@@ -196,15 +193,8 @@ func (r *runner) change(ctx context.Context) error {
 		return fmt.Errorf("changing the graph: %w", err)
 	}
 	to.remove = append(to.remove, gone...)
-	places := false
-	if s := r.job.options.Shared; s != nil {
-		places = s.part(r.part.Index).ofEdges()
-	}
-	for _, p := range r.job.methods.properties {
-		places = places || p.OfEdges
-	}
 	changed, err := r.part.Changed(ctx, graph.Change{
-		N: int(ids), Remove: to.remove, Add: to.add, Places: places, Team: r.team,
+		N: int(ids), Remove: to.remove, Add: to.add, Places: r.shared.ofEdges(), Team: r.team,
 	}, r.exchange.All)
 	if err != nil {
 		return err

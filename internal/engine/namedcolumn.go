@@ -51,7 +51,7 @@ func (p *Prefilled) byID(g *graph.Graph, text []byte) (byID []byte, found, expec
 
 // NameIn returns the vertex that the text of a value of a property names, if it does.
 func NameIn(c kernel.Property, text []byte) (name string, ok bool) {
-	if c.Type != vertexType || string(text) == "-1" {
+	if c.Type() != vertexType || string(text) == "-1" {
 		return "", false
 	}
 	if plain, err := strconv.Unquote(string(text)); err == nil && text[0] == '"' {
@@ -67,13 +67,13 @@ func CopyNamedLines(ctx context.Context, w io.Writer, c *kernel.Property, path s
 		if err := readable(*c); err != nil {
 			return 0, err
 		}
-		scratch = reflect.New(c.Type).Elem()
+		scratch = reflect.New(c.Type()).Elem()
 	}
 	var line []byte
 	anyone := func(uint64) (pregel.VertexID, bool) { return 0, true }
 	var broken error // of w
 	err = graphio.ReadNamedColumn(ctx, path, column, loose, func(v graphio.NamedValue) (found, expected string) {
-		if c != nil && c.Type != vertexType {
+		if c != nil && c.Type() != vertexType {
 			if found, expected = misfitOf(setValue(scratch, v.Text, anyone)); found != "" {
 				return found, expected
 			}

@@ -182,11 +182,7 @@ func (j *Job) Shared() *Shared {
 // shareColumns gives the phases the columns that the program was given.
 func (j *Job) shareColumns() {
 	for _, r := range j.runners {
-		for _, c := range j.methods.properties {
-			if _, ok := r.prefilled[c.Number]; ok {
-				j.options.Shared.set(r.part.Index, c, j.direction, r.beginProperty(c, r.elements(c)))
-			}
-		}
+		r.fillProperties()
 	}
 }
 

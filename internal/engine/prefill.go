@@ -2,18 +2,17 @@ package engine
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Prefilled is what a property has when a run begins: by partition here, a []T of its vertices in order, or of its edges as an EdgeColumn
+// Prefilled is what a property has when a run begins, by partition here: the values of its vertices in order, or of its edges as an EdgeColumn
 // has them, to be set before the run.
 type Prefilled struct {
 	kernel.Property
 	Program string
-	Storage map[int]any
+	Storage map[int]kernel.Column
 	ways    map[int][]edgeWay // of edges
 }
 
@@ -55,18 +54,18 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prefilled{Property: c, Program: j.name, Storage: map[int]any{}, ways: map[int][]edgeWay{}}
+	p := &Prefilled{Property: c, Program: j.name, Storage: map[int]kernel.Column{}, ways: map[int][]edgeWay{}}
 	for _, r := range j.runners {
 		if c.OfEdges && !r.part.Grid.Flat() {
 			return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, noEdges(r.part.Grid))
 		}
-		storage := c.New(r.elements(c))
+		storage := c.Zeros(r.elements(c))
 		p.Storage[r.part.Index] = storage
 		if c.OfEdges {
 			p.ways[r.part.Index] = r.edgeWays()
 		}
 		if r.prefilled == nil {
-			r.prefilled = map[int]any{}
+			r.prefilled = map[int]kernel.Column{}
 		}
 		r.prefilled[c.Number] = storage
 	}
@@ -82,13 +81,4 @@ func (r *runner) elements(c kernel.Property) int {
 		}
 	}
 	return n
-}
-
-// beginProperty makes the storage of a property for a run.
-func (r *runner) beginProperty(c kernel.Property, n int) any {
-	storage := c.New(n)
-	if from, ok := r.prefilled[c.Number]; ok {
-		reflect.Copy(reflect.ValueOf(storage), reflect.ValueOf(from))
-	}
-	return storage
 }

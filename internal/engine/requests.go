@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
@@ -21,15 +20,10 @@ const requestBytes = 1 + 4*8
 //	| ids so far (8) | how many (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values of the vertices to be added, in order |
 //
 // Ids so far is one more than the largest id that the sender's requests need. Values without pointers lie there as in memory.
-type requestCodec struct {
-	size  int            // of a value
-	codec *pack.Messages // of values with pointers, or nil
-}
+type requestCodec struct{ values pack.Values }
 
 func newRequestCodec(values kernel.Column) (c requestCodec, err error) {
-	if c.size = int(values.Type().Size()); !values.Raw() {
-		c.codec, err = pack.New(values.Type())
-	}
+	c.values, err = pack.NewValues(values.Type(), values.Raw())
 	return c, err
 }
 
@@ -51,12 +45,9 @@ func (c requestCodec) encode(ids uint64, list []kernel.Request, values kernel.Co
 	if len(added) == 0 {
 		return b, nil
 	}
-	some, packed := values.New(nil), kernel.Packed{}
+	some := values.New(nil)
 	some.AppendAt(values, added)
-	if some.Pack(&packed); c.codec == nil {
-		return append(b, packed.Raw...), nil
-	}
-	return c.codec.Append(b, &transport.Frame{Ref: packed.Ref, Count: packed.N})
+	return c.values.Append(b, some)
 }
 
 var errRequests = errors.New("requests that make no sense")
@@ -87,8 +78,12 @@ func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Colu
 		b = b[requestBytes:]
 	}
 	at := values.Len()
-	if err := c.decodeValues(b, added, values); err != nil {
-		return nil, 0, err
+	if added > 0 || len(b) > 0 {
+		some, err := c.values.Decode(b, added, values)
+		if err != nil {
+			return nil, 0, fmt.Errorf("%w: %w", errRequests, err)
+		}
+		values.Append(some)
 	}
 	for i := first; i < len(list); i++ {
 		if list[i].Kind == kernel.AddVertex {
@@ -97,31 +92,6 @@ func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Colu
 		}
 	}
 	return list, ids, nil
-}
-
-// decodeValues appends n values to a column.
-func (c requestCodec) decodeValues(b []byte, n int, to kernel.Column) error {
-	p := kernel.Packed{Raw: b, N: n}
-	switch {
-	case n == 0 && len(b) == 0:
-		return nil
-	case n == 0 || c.codec == nil && len(b) != n*c.size:
-		return fmt.Errorf("%w: %d bytes for %d values", errRequests, len(b), n)
-	case c.codec != nil:
-		f := transport.Frame{Count: n}
-		if err := c.codec.Decode(b, &f); err != nil {
-			return fmt.Errorf("%w: %w", errRequests, err)
-		}
-		p.Raw, p.Ref = nil, f.Ref
-	default:
-		p.Raw = slices.Clone(b) // where values are aligned
-	}
-	some := to.New(nil)
-	if err := some.View(&p); err != nil {
-		return fmt.Errorf("%w: %w", errRequests, err)
-	}
-	to.Append(some)
-	return nil
 }
 
 // inOrder sorts requests by the vertex they are about, and those about one by who asked; those of one vertex stay in the order of its calls.

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
-	"reflect"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/invariants"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -87,7 +84,10 @@ func (r *runner) checkResend(c *bsp.Command) error {
 	}
 	all := func() (packed [][]byte, err error) {
 		for _, c := range r.columns {
-			data, err := c.packAll(r.part.Owned)
+			if c.kernel.Traits().Bytes == 0 {
+				continue // presence says everything
+			}
+			data, err := packColumn(c.messages(r.part.Owned))
 			if err != nil {
 				return nil, err
 			}
@@ -112,20 +112,4 @@ func (r *runner) checkResend(c *bsp.Command) error {
 		}
 	}
 	return nil
-}
-
-// packAll returns the messages to all neighbours that are to be delivered, as checkpoints have them; nil if presence says everything.
-func (c *column) packAll(owned int) ([]byte, error) {
-	if c.kernel.Traits().Bytes == 0 {
-		return nil, nil
-	}
-	words := bitmap.Words(owned)
-	whole := make([]uint64, words)
-	bitmap.Fill(whole, owned)
-	packed := kernel.Packed{N: bitmap.Count(c.write.Words[:words])}
-	c.kernel.PackNext(c.write, bitmap.NewList(whole), &packed)
-	if packed.Ref != nil {
-		return packBlocks(reflect.ValueOf(packed.Ref))
-	}
-	return packed.Raw, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
@@ -107,20 +108,18 @@ func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 // restoring takes the state of one partition from the parts of a checkpoint.
 type restoring struct {
 	*runner
-	of      int  // parts
-	begins  bool // it is before the first superstep of a phase: values and messages are those of the beginning
-	values  int  // that have come
-	columns []restoringColumn
+	of     int // parts
+	values int // that have come
+	// begins says that the checkpoint is before the first superstep of a phase: values and messages
+	// are those of the beginning.
+	begins bool
+	lacks  bool // the messages of some senders, who are to send them again
 }
 
 func (r *runner) restore(parts int) *restoring {
-	to := &restoring{runner: r, of: parts, columns: make([]restoringColumn, len(r.columns))}
-	for i := range to.columns {
-		to.columns[i].present = make([]uint64, bitmap.Words(r.part.Owned))
-	}
 	clear(r.active)
 	clear(r.finished)
-	return to
+	return &restoring{runner: r, of: parts}
 }
 
 // wants reports whether vertices of one of so many parts may be the partition's.
@@ -154,41 +153,71 @@ func (r *restoring) take(p *checkpoint.Part) error {
 	if r.begins {
 		return nil
 	}
-	data, _ := p.Section(sectionValues)
-	values, err := unpackColumn(r.instance.Values(), data, p.Vertices)
-	if err != nil {
-		return fmt.Errorf("values: %w", err)
-	}
-	active, err := bitsOf(p, sectionActive)
-	if err != nil {
-		return err
-	}
-	finished, err := bitsOf(p, sectionFinished)
-	if err != nil {
-		return err
-	}
-	own := r.instance.Values()
-	r.each(p, func(k int, local uint32) {
-		r.values++
-		own.Set(int(local), values, k)
-		if bitmap.Get(active, uint32(k)) {
-			bitmap.Set(r.active, local)
-		}
-		if bitmap.Get(finished, uint32(k)) {
-			bitmap.Set(r.finished, local)
-		}
-	})
-	for i := range r.columns {
-		if err := r.takeColumn(p, i); err != nil {
+	for _, b := range r.bits() {
+		set, err := bitsOf(p, b.section)
+		if err != nil {
 			return err
 		}
+		r.each(p, func(k int, local uint32) {
+			if bitmap.Get(set, uint32(k)) {
+				bitmap.Set(b.words, local)
+			}
+		})
 	}
+	for _, s := range r.state() {
+		if err := r.takeState(p, s); err != nil {
+			return fmt.Errorf("%s: %w", s.section, err)
+		}
+	}
+	r.each(p, func(int, uint32) { r.values++ })
 	if err := r.takeSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
 	}
 	if err := r.takeRequests(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
+	return nil
+}
+
+// takeState takes what a part has of a column of the state.
+func (r *restoring) takeState(p *checkpoint.Part, to stored) error {
+	data, ok := p.Section(to.section)
+	if to.sent == nil {
+		return r.takeVertices(p, data, to.Column)
+	}
+	sent, err := bitsOf(p, sectionSent+suffixes[to.sent.way])
+	if err != nil {
+		return err
+	}
+	ranks := bitmap.Rank(sent, nil)
+	if !ok && ranks.Count() > 0 {
+		r.lacks = true
+		return nil
+	}
+	from, err := unpackColumn(to.Column, data, ranks.Count())
+	if err != nil {
+		return err
+	}
+	r.each(p, func(k int, local uint32) {
+		if bitmap.Get(sent, uint32(k)) {
+			to.Copy(int(local), from, int(ranks.Of(uint32(k))), 1)
+		}
+	})
+	return nil
+}
+
+// takeVertices copies values of a part's vertices, from a section, to the vertices that the
+// partition owns.
+func (r *restoring) takeVertices(p *checkpoint.Part, data []byte, to kernel.Column) error {
+	from, err := unpackColumn(to, data, p.Vertices)
+	if err != nil {
+		return err
+	}
+	if p.Of == r.part.Of {
+		to.Copy(0, from, 0, p.Vertices)
+		return nil
+	}
+	r.each(p, func(k int, local uint32) { to.Copy(int(local), from, k, 1) })
 	return nil
 }
 
@@ -204,19 +233,15 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 	return set, nil
 }
 
-// end gives the kernels the messages, and counts.
+// end has messages sent again that the checkpoint has not, and counts.
 func (r *restoring) end(superstep int) error {
 	if r.values != r.part.Owned {
 		return fmt.Errorf("%w: the values of %d vertices of partition %d, expected %d", errState, r.values, r.part.Index, r.part.Owned)
 	}
-	lacks := false
-	for i, c := range r.runner.columns {
-		if err := c.restore(&r.columns[i]); err != nil {
-			return fmt.Errorf("messages: %w", err)
-		}
-		lacks = lacks || r.columns[i].lacks
+	for _, c := range r.columns {
+		c.write.Tighten()
 	}
-	if lacks {
+	if r.lacks {
 		if err := r.sendAgain(superstep); err != nil {
 			return fmt.Errorf("messages: %w", err)
 		}
@@ -229,7 +254,7 @@ func (r *restoring) end(superstep int) error {
 	r.recount()
 	p := &r.report
 	p.Senders, p.SenderEdges, p.BackSenders, p.BackEdges = 0, 0, 0, 0
-	for i, c := range r.runner.columns {
+	for i, c := range r.columns {
 		senders, edges := 0, 0
 		for w, word := range c.write.Words[:len(r.active)] {
 			senders += bitmap.Count([]uint64{word})

@@ -37,6 +37,9 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 	}
 	if j.options.Shared == nil {
 		j.options.Shared, j.ownsShared = NewShared(), true
+		for _, r := range j.runners {
+			j.options.Shared.parts[r.loaded.Index] = r.shared
+		}
 	}
 	shared, made := j.options.Shared, make([]graphRestoring, len(j.runners))
 	for i, r := range j.runners {
@@ -44,7 +47,6 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		if err := r.graphIn(g, parts); err != nil {
 			return err
 		}
-		shared.part(r.loaded.Index)
 		r.instead = func(ctx context.Context) (err error) {
 			r.exchange.Begin(superstep)
 			g.changed, err = r.part.Changed(ctx, g.Change, r.exchange.All)

@@ -3,8 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"reflect"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -15,46 +14,24 @@ import (
 
 // takeProperties takes the values of the program's columns or, in a plan, of all phases.
 func (r *restoring) takeProperties(p *checkpoint.Part) error {
-	rows := map[pregel.Direction]*restoringRows{}
 	for _, s := range p.Sections {
-		name, of := strings.CutPrefix(s.Name, sectionColumn)
-		if !of {
-			continue
-		}
-		c, err := r.column(name, false, 0, r.part.Owned)
-		var storage any
-		if err == nil {
-			storage, err = unpackProperty(c.Property, s.Data, p.Vertices)
-		}
-		if err != nil {
-			return fmt.Errorf("column %s: %w", name, err)
-		}
-		to, from := reflect.ValueOf(c.storage), reflect.ValueOf(storage)
-		if p.Of == r.part.Of {
-			reflect.Copy(to, from)
-		} else {
-			r.each(p, func(k int, local uint32) { to.Index(int(local)).Set(from.Index(k)) })
-		}
-	}
-	for _, s := range p.Sections {
-		rest, of := strings.CutPrefix(s.Name, sectionEdges)
-		direction, name, cut := strings.Cut(rest, " ")
-		if !of {
-			continue
-		}
-		n, err := strconv.ParseUint(direction, 10, 8)
-		d := pregel.Direction(n)
-		if err != nil || !cut || d > pregel.Either {
-			return fmt.Errorf("%w: section %.80q", errState, s.Name)
-		}
-		if rows[d] == nil {
-			if rows[d], err = r.rowsOf(p, d); err != nil {
-				return fmt.Errorf("column %s: %w", name, err)
+		name, ofVertices := strings.CutPrefix(s.Name, sectionColumn)
+		edges, ofEdges := strings.CutPrefix(s.Name, sectionEdges)
+		var err error
+		switch {
+		case ofVertices:
+			var to kernel.Column
+			if to, err = r.column(name, false, 0, r.part.Owned); err == nil {
+				err = r.takeVertices(p, s.Data, to)
 			}
-		}
-		c, err := r.column(name, true, d, rows[d].here)
-		if err == nil {
-			err = rows[d].take(c.Property, s.Data, c.storage)
+		case ofEdges:
+			var direction string
+			direction, name, _ = strings.Cut(edges, " ")
+			d := slices.Index([]string{"0", "1", "2", "3"}, direction)
+			if d < 0 {
+				return fmt.Errorf("%w: section %.80q", errState, s.Name)
+			}
+			err = r.takeEdges(p, pregel.Direction(d), name, s.Data)
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
@@ -64,43 +41,46 @@ func (r *restoring) takeProperties(p *checkpoint.Part) error {
 }
 
 // column finds a column of the program or, in a plan, of any phase, of so many elements.
-func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, n int) (c sharedColumn, err error) {
-	shared := r.job.options.Shared
-	for _, p := range r.job.methods.properties {
-		if p.Name == name && p.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
-			return sharedColumn{p, r.properties[p.Number]}, nil
+func (r *restoring) column(
+	name string, ofEdges bool, d pregel.Direction, n int,
+) (kernel.Column, error) {
+	for _, c := range r.job.methods.properties {
+		if c.Name == name && c.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
+			return r.properties[c.Number], nil
 		}
 	}
-	if shared != nil {
-		if p, ok := shared.known[columnName{name, ofEdges}]; ok {
-			return sharedColumn{p, shared.column(r.part.Index, p, d, n)}, nil
+	if s := r.job.options.Shared; s != nil {
+		for _, c := range s.known {
+			if c.Name == name && c.OfEdges == ofEdges {
+				return r.shared.column(c, d, n).Column, nil
+			}
 		}
 	}
-	return c, fmt.Errorf("%w: the program has no such column", errState)
+	return nil, fmt.Errorf("%w: the program has no such column", errState)
 }
 
-// restoringRows are runs of edges with properties: where they lie in a part, and here.
-type restoringRows struct {
-	edges, here int // of the part, and of the partition
-	runs        []struct{ from, to, n int }
-}
-
-func (r *restoring) rowsOf(p *checkpoint.Part, direction pregel.Direction) (*restoringRows, error) {
-	rows := &restoringRows{}
+// takeEdges takes the values of a column of edges.
+func (r *restoring) takeEdges(
+	p *checkpoint.Part, d pregel.Direction, name string, data []byte,
+) error {
 	if !r.part.Grid.Flat() {
-		return nil, noEdges(r.part.Grid)
+		return noEdges(r.part.Grid)
 	}
-	for i, l := range r.rows(direction) {
-		rows.here += len(l.Adj)
-		data, ok := p.Section(rowsSection(direction, i))
-		if !ok || len(data) != 4*p.Vertices {
-			return nil, fmt.Errorf("%w: %d bytes for the degrees of %d vertices", errState, len(data), p.Vertices)
+	type run struct{ from, to, n int } // the edges of a vertex, in the part and here
+	var runs []run
+	edges, here := 0, 0 // of the part, and of the partition
+	for i, l := range r.rows(d) {
+		here += len(l.Adj)
+		section, ok := p.Section(rowsSection(d, i))
+		if !ok || len(section) != 4*p.Vertices {
+			return fmt.Errorf(
+				"%w: %d bytes for the degrees of %d vertices", errState, len(section), p.Vertices)
 		}
-		degrees := wire.Slice[uint32](data)
+		degrees := wire.Slice[uint32](section)
 		starts := make([]int, len(degrees))
 		for k, d := range degrees {
-			starts[k] = rows.edges
-			rows.edges += int(d)
+			starts[k] = edges
+			edges += int(d)
 		}
 		var err error
 		r.each(p, func(k int, local uint32) {
@@ -108,25 +88,23 @@ func (r *restoring) rowsOf(p *checkpoint.Part, direction pregel.Direction) (*res
 			if d := degrees[k]; d != hi-lo {
 				err = errors.New("the lists of edges are not as they were")
 			} else if d > 0 {
-				rows.runs = append(rows.runs, struct{ from, to, n int }{starts[k], l.offset + int(lo), int(d)})
+				runs = append(runs, run{starts[k], l.offset + int(lo), int(d)})
 			}
 		})
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return rows, nil
-}
-
-// take copies a property's values of the runs.
-func (rows *restoringRows) take(c kernel.Property, data []byte, storage any) error {
-	from, err := unpackProperty(c, data, rows.edges)
+	to, err := r.column(name, true, d, here)
 	if err != nil {
 		return err
 	}
-	source, to := reflect.ValueOf(from), reflect.ValueOf(storage)
-	for _, run := range rows.runs {
-		reflect.Copy(to.Slice(run.to, run.to+run.n), source.Slice(run.from, run.from+run.n))
+	from, err := unpackColumn(to, data, edges)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		to.Copy(run.to, from, run.from, run.n)
 	}
 	return nil
 }

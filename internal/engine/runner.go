@@ -52,8 +52,9 @@ type runner struct {
 	greatest   float64
 	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
 	inEqual    []uint32 // see equalDegrees
-	properties []any
-	prefilled  map[int]any // of properties, by their numbers: what they have when a run begins
+	shared     *sharedPart
+	properties []kernel.Column       // the program's of shared, by their numbers
+	prefilled  map[int]kernel.Column // what these have when a run begins
 
 	watcher  Watcher // or nil
 	resends  bool    // Resend is compared with what was sent, in every superstep
@@ -119,6 +120,10 @@ type counts struct {
 
 func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
 	r := &runner{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
+	r.shared = new(sharedPart)
+	if s := j.options.Shared; s != nil {
+		r.shared = s.part(p.Index)
+	}
 	base := r.base()
 	r.instance, r.list = j.methods.Instance(), j.methods.List
 	r.exchange = delivery.NewExchange(base, r.instance.Messages(), j.options.Experiment)
@@ -142,7 +147,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	r.serialEdges = serialEdges
 	r.round = roundEdges
 	for _, c := range j.methods.properties {
-		r.properties = append(r.properties, make([]any, max(0, c.Number+1-len(r.properties)))...)
+		r.properties = append(r.properties, make([]kernel.Column, max(0, c.Number+1-len(r.properties)))...)
 	}
 	if err := r.beginChanges(); err != nil {
 		return nil, err

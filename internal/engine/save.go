@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"encoding"
 	"encoding/binary"
 	"errors"
@@ -22,12 +21,12 @@ import (
 )
 
 // The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64 vertices; values lie by rising vertex, as in memory if
-// they hold no pointers, else as packBlocks has them.
+// they hold no pointers, else as packColumn has them.
 const (
 	sectionValues   = "values"
 	sectionActive   = "active"   // bits
 	sectionFinished = "finished" // bits
-	sectionSent     = "sent"     // bits: who sent to all neighbours; with " back", to in-neighbours
+	sectionSent     = "sent"     // bits: who sent to all neighbours; see suffixes
 	sectionMessages = "messages" // theirs, as the kernel's column has them; not those that Resend sends again
 	sectionBest     = "best"     // of a monotone program: the best message that each vertex has had
 	sectionTo       = "to"       // receivers of messages to single vertices
@@ -36,7 +35,6 @@ const (
 	sectionRows     = "rows "    // how many edges with properties each vertex has, 4 bytes each; with a direction and which lists of it
 	sectionColumn   = "column "  // and its name: of vertices
 	sectionEdges    = "edges "   // and the direction and its name: of edges
-	ofBack          = " back"
 
 	// Of a program that changes the graph.
 	sectionRequests = "requests" // what the last superstep asked for, as partitions send it to each other
@@ -46,6 +44,9 @@ const (
 	sectionAdded    = "added"    // those between which there are arcs
 	sectionWeights  = "weights"  // of these, 8 bytes each
 )
+
+// suffixes tell the sections of the two columns of messages to all neighbours apart.
+var suffixes = []string{"", " back"}
 
 // Keeping is a program's own state, which changes while it runs: of Coordinate, say. Of a program without these methods nothing is
 // kept but its parameters.
@@ -66,8 +67,8 @@ func (m *methods) keepable() error {
 		errs = append(errs, pack.Carried(a.Type))
 	}
 	for _, c := range m.properties {
-		if c.Bytes == nil {
-			errs = append(errs, pack.Carried(c.Type))
+		if !c.Raw() {
+			errs = append(errs, pack.Carried(c.Type()))
 		}
 	}
 	if m.plan != nil {
@@ -126,7 +127,7 @@ func (m *methods) keptTypes(deterministic bool) []string {
 		if c.OfEdges {
 			of = "edges"
 		}
-		named = append(named, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, describe(c.Type, c.Bytes != nil)))
+		named = append(named, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, describe(c.Type(), c.Raw())))
 	}
 	return append(all, named...)
 }
@@ -149,22 +150,61 @@ func (r *runner) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
+// stored is a column of a partition's state, and the section that a part of a checkpoint has it in.
+type stored struct {
+	section string
+	kernel.Column
+	sent *column // of messages to all neighbours: whose senders have one
+}
+
+// state returns the columns that a superstep changes: of vertices, and of messages to all
+// neighbours.
+func (r *runner) state() []stored {
+	all := []stored{{sectionValues, r.instance.Values(), nil}}
+	for i, c := range r.columns {
+		if k, ok := c.kernel.(kernel.Remembering); ok {
+			if best := k.Best(); best != nil {
+				all = append(all, stored{sectionBest + suffixes[i], best, nil})
+			}
+		}
+		if c.kernel.Traits().Bytes > 0 {
+			all = append(all, stored{sectionMessages + suffixes[i], c.kernel.Next(), c})
+		}
+	}
+	return all
+}
+
+// bits returns the sections of a part that have a bit for each vertex, and where these are here.
+func (r *runner) bits() []storedBits {
+	all := []storedBits{{sectionActive, r.active}, {sectionFinished, r.finished}}
+	for i, c := range r.columns {
+		all = append(all, storedBits{sectionSent + suffixes[i], c.write.Words})
+	}
+	return all
+}
+
+type storedBits struct {
+	section string
+	words   []uint64
+}
+
 func (r *runner) saveInto(p *checkpoint.Part) error {
 	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
-	values, err := packColumn(r.instance.Values(), owned)
-	if err != nil {
-		return fmt.Errorf("values: %w", err)
+	for _, b := range r.bits() {
+		p.Add(b.section, slices.Clone(wire.Bytes(b.words[:words])))
 	}
-	p.Add(sectionValues, values)
-	p.Add(sectionActive, slices.Clone(wire.Bytes(r.active[:words])))
-	p.Add(sectionFinished, slices.Clone(wire.Bytes(r.finished[:words])))
-	for i, c := range r.columns {
-		suffix := ""
-		if i > 0 {
-			suffix = ofBack
+	for _, s := range r.state() {
+		copied := s.New(nil)
+		switch {
+		case s.sent == nil:
+			copied.Append(s.Part(0, owned))
+		case r.job.methods.Has("Resend"): // they are sent again when a run goes on
+			continue
+		default:
+			copied = s.sent.messages(owned)
 		}
-		if err := c.save(p, owned, suffix, r.job.methods.Has("Resend")); err != nil {
-			return fmt.Errorf("messages: %w", err)
+		if err := saveColumn(p, s.section, copied); err != nil {
+			return err
 		}
 	}
 	if err := r.saveSends(p); err != nil {
@@ -173,84 +213,50 @@ func (r *runner) saveInto(p *checkpoint.Part) error {
 	return nil
 }
 
+// saveColumn adds a column, which nobody changes any more.
+func saveColumn(p *checkpoint.Part, section string, c kernel.Column) error {
+	data, err := packColumn(c)
+	if err != nil {
+		return fmt.Errorf("%s: %w", section, err)
+	}
+	p.Add(section, data)
+	return nil
+}
+
+// messages copies the messages to all neighbours that are to be delivered.
+func (c *column) messages(owned int) kernel.Column {
+	from, senders := c.kernel.Next(), c.write.Words[:bitmap.Words(owned)]
+	to := from.New(nil)
+	to.Room(bitmap.Count(senders))
+	to.AppendBits(from, 0, senders)
+	return to
+}
+
 // saveShared adds what outlives a phase of a plan: the graph and the columns.
 func (r *runner) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
 	rows := map[pregel.Direction]bool{}
-	for _, c := range r.kept() {
-		name := sectionColumn + c.Name
+	for _, c := range r.shared.columns {
+		section := sectionColumn + c.Name
 		if c.OfEdges {
-			name = edgesSection(c.direction, c.Name)
+			section = fmt.Sprintf("%s%d %s", sectionEdges, c.direction, c.Name)
 			if !rows[c.direction] {
 				rows[c.direction] = true
 				r.saveRows(p, c.direction)
 			}
 		}
-		data, err := packProperty(c.Property, c.storage)
-		if err != nil {
-			return fmt.Errorf("column %s: %w", c.Name, err)
+		copied := c.New(nil)
+		copied.Append(c.Column)
+		if err := saveColumn(p, section, copied); err != nil {
+			return err
 		}
-		p.Add(name, data)
 	}
 	return nil
-}
-
-// keptColumn is a column that belongs to the state.
-type keptColumn struct {
-	sharedColumn
-	direction pregel.Direction // of a column of edges
-}
-
-// kept returns the program's columns or, in a plan, those of all phases.
-func (r *runner) kept() (all []keptColumn) {
-	if s := r.job.options.Shared; s != nil {
-		for key, c := range s.part(r.part.Index).columns {
-			all = append(all, keptColumn{*c, key.direction})
-		}
-		slices.SortFunc(all, func(a, b keptColumn) int { return cmp.Compare(a.Number, b.Number) })
-		return all
-	}
-	for _, c := range r.job.methods.properties {
-		all = append(all, keptColumn{sharedColumn{c, r.properties[c.Number]}, r.job.direction})
-	}
-	return all
-}
-
-func edgesSection(d pregel.Direction, column string) string {
-	return fmt.Sprintf("%s%d %s", sectionEdges, d, column)
 }
 
 func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
-
-// save adds the messages to all neighbours that are to be delivered; but for who sent them, if they are sent again when a run goes on.
-func (c *column) save(p *checkpoint.Part, owned int, suffix string, again bool) error {
-	words := bitmap.Words(owned)
-	p.Add(sectionSent+suffix, slices.Clone(wire.Bytes(c.write.Words[:words])))
-	if best, size := c.best(); best != nil {
-		p.Add(sectionBest+suffix, slices.Clone(best[:owned*size]))
-	}
-	if c.kernel.Traits().Bytes == 0 || again {
-		return nil
-	}
-	data, err := c.packAll(owned)
-	if err != nil {
-		return err
-	}
-	p.Add(sectionMessages+suffix, data)
-	return nil
-}
-
-// best is what the kernel of a monotone program remembers of each slot, and the bytes of one; nil of others.
-func (c *column) best() (all []byte, size int) {
-	if k, ok := c.kernel.(kernel.Remembering); ok {
-		if all = k.Best(); len(all) > 0 {
-			return all, len(all) / (len(c.write.Words) << 6)
-		}
-	}
-	return nil, 0
-}
 
 // saveSends adds the messages to single vertices that are to be delivered.
 func (r *runner) saveSends(p *checkpoint.Part) error {
@@ -271,11 +277,9 @@ func (r *runner) saveSends(p *checkpoint.Part) error {
 	if messages.Len() == 0 {
 		return nil
 	}
-	data, err := packColumn(messages, messages.Len())
 	p.Add(sectionTo, to)
 	p.Add(sectionFrom, from)
-	p.Add(sectionSends, data)
-	return err
+	return saveColumn(p, sectionSends, messages)
 }
 
 // edgeRows are lists of edges with properties, whose values lie from offset on.

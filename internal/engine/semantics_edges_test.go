@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -236,7 +237,7 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 		given, err := j.Prefill("visits")
 		check(t, err)
 		for partition, storage := range given.Storage {
-			values := storage.([]int64)
+			values := kernel.Elements[int64](storage)
 			for i := range values {
 				values[i] = int64(100 + partition + i*parts)
 			}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"reflect"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -14,55 +13,42 @@ import (
 //
 // Runners use their own partition's part at the same time, each while it changes the graph; all else is done between supersteps.
 type Shared struct {
-	parts   map[int]*sharedPart
-	numbers map[columnName]int             // the handles'
-	known   map[columnName]kernel.Property // of all phases
+	parts map[int]*sharedPart
+	known []kernel.Property // of all phases
 	// generation counts the graphs: a job that was made for another moves to this one before it runs.
 	generation int
 }
 
 // sharedPart is what belongs to one partition.
 type sharedPart struct {
-	columns map[columnKey]*sharedColumn
+	// columns are the program's property columns or, in a plan, those of all phases.
+	columns []*sharedColumn
+	lasting bool           // the columns outlive a run: it is of a plan
 	changed *graph.Changed // the partition as phases have left it; nil if it is as it was loaded
 	counts  graphCounts    // of the changed graph
 	// recount says that messages may have made vertices that the counts do not have. It is the same in all partitions.
 	recount bool
 }
 
-// columnName is unique in a program.
-type columnName struct {
-	name    string
-	ofEdges bool
-}
-
-type columnKey struct {
-	number    int
+// sharedColumn is a property column with its values.
+type sharedColumn struct {
+	kernel.Property
 	direction pregel.Direction // of a column of edges, which phases of one direction share
 }
 
-type sharedColumn struct {
-	kernel.Property
-	storage any
-}
-
 // NewShared makes columns that are zero, of the loaded graph.
-func NewShared() *Shared {
-	return &Shared{parts: map[int]*sharedPart{}, numbers: map[columnName]int{}, known: map[columnName]kernel.Property{}}
-}
+func NewShared() *Shared { return &Shared{parts: map[int]*sharedPart{}} }
 
 // Knows has the columns of programs known by their names.
 func (s *Shared) Knows(all []kernel.Property) {
-	for _, c := range all {
-		s.known[columnName{c.Name, c.OfEdges}] = c
-	}
+	s.known = append(s.known, all...)
 }
 
 // part returns what is shared of a partition. A runner calls it when it is made, so that it is there when runners ask at the same time.
 func (s *Shared) part(partition int) *sharedPart {
 	p := s.parts[partition]
 	if p == nil {
-		p = &sharedPart{columns: map[columnKey]*sharedColumn{}}
+		p = &sharedPart{lasting: true}
 		s.parts[partition] = p
 	}
 	return p
@@ -89,7 +75,7 @@ func (s *Shared) Close() {
 			p.changed.Close()
 			s.generation++
 		}
-		*p = sharedPart{columns: map[columnKey]*sharedColumn{}}
+		*p = sharedPart{lasting: p.lasting}
 	}
 }
 
@@ -115,37 +101,25 @@ func (s *Shared) replace(partition int, changed *graph.Changed, counts graphCoun
 	s.generation++
 }
 
-// set replaces a column.
-func (s *Shared) set(partition int, c kernel.Property, d pregel.Direction, storage any) {
-	s.part(partition).columns[keyOf(c, d)] = &sharedColumn{c, storage}
-}
-
 // column returns a column of n elements, made at first use.
-func (s *Shared) column(partition int, c kernel.Property, d pregel.Direction, n int) any {
-	columns, key := s.part(partition).columns, keyOf(c, d)
-	if c.OfEdges {
-		for other := pregel.Out; other <= pregel.Either; other++ {
-			if other != d && columns[keyOf(c, other)] != nil {
-				panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, and this one is of direction %v: they do not share it", c.Name, other, d))
-			}
+func (p *sharedPart) column(c kernel.Property, d pregel.Direction, n int) *sharedColumn {
+	for _, known := range p.columns {
+		switch {
+		case known.Name != c.Name || known.OfEdges != c.OfEdges:
+		case known.Number != c.Number:
+			panic(fmt.Sprintf("two columns are named %s: "+
+				"phases share a column by its handle, of which there is one", c.Name))
+		case c.OfEdges && known.direction != d:
+			panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, "+
+				"and this one is of direction %v: they do not share it", c.Name, known.direction, d))
+		default:
+			return known
 		}
 	}
-	name := columnName{c.Name, c.OfEdges}
-	if n, ok := s.numbers[name]; ok && n != c.Number {
-		panic(fmt.Sprintf("two columns are named %s: phases share a column by its handle, of which there is one", c.Name))
-	}
-	s.numbers[name] = c.Number
-	if columns[key] == nil {
-		columns[key] = &sharedColumn{c, c.New(n)}
-	}
-	return columns[key].storage
-}
-
-func keyOf(c kernel.Property, d pregel.Direction) columnKey {
-	if !c.OfEdges {
-		d = 0
-	}
-	return columnKey{c.Number, d}
+	made := &sharedColumn{c, d}
+	made.Column = c.Zeros(n)
+	p.columns = append(p.columns, made)
+	return made
 }
 
 // ofEdges reports whether there is a column of edges.
@@ -162,7 +136,7 @@ func (p *sharedPart) ofEdges() bool {
 func (p *sharedPart) clearVertex(local uint32) {
 	for _, c := range p.columns {
 		if !c.OfEdges {
-			reflect.ValueOf(c.storage).Index(int(local)).SetZero()
+			c.SetZero(int(local))
 		}
 	}
 }

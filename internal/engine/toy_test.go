@@ -51,7 +51,7 @@ type toy[V, M any] struct {
 	seed        uint64
 	unweighted  bool              // added edges have the weight 1
 	spread      bool              // no vertex has all its edges
-	shared      []any             // property columns that it begins with
+	shared      []kernel.Column   // property columns that it begins with
 	carried     []kernel.Property // which these are
 }
 

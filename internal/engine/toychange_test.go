@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"maps"
-	"reflect"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/engine"
@@ -247,10 +246,10 @@ func (t *toy[V, M]) weigh(w float64) float64 {
 func (t *toy[V, M]) growColumns(before int) {
 	for _, c := range t.columns() {
 		all := t.state.Properties
-		all = append(all, make([]any, max(0, c.Number+1-len(all)))...)
-		to := c.New(t.n)
+		all = append(all, make([]kernel.Column, max(0, c.Number+1-len(all)))...)
+		to := c.Zeros(t.n)
 		if before > 0 {
-			reflect.Copy(reflect.ValueOf(to), reflect.ValueOf(all[c.Number]))
+			to.Copy(0, all[c.Number], 0, min(t.n, all[c.Number].Len()))
 		}
 		all[c.Number] = to
 		t.state.Properties = all
@@ -259,7 +258,7 @@ func (t *toy[V, M]) growColumns(before int) {
 
 func (t *toy[V, M]) clearColumns(id uint64) {
 	for _, c := range t.columns() {
-		reflect.ValueOf(t.state.Properties[c.Number]).Index(int(id)).SetZero()
+		t.state.Properties[c.Number].SetZero(int(id))
 	}
 }
 

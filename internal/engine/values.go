@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
@@ -25,12 +24,5 @@ func (j *Job) AppendBlock(dst []byte, partition, first, count int) ([]byte, erro
 	if err != nil {
 		return dst, err
 	}
-	some, packed := own.New(nil), kernel.Packed{}
-	at := make([]uint32, count)
-	for i := range at {
-		at[i] = uint32(first + i)
-	}
-	some.AppendAt(own, at)
-	some.Pack(&packed)
-	return c.AppendBlock(dst, partition, first, count, packed.Raw, packed.Ref)
+	return c.AppendBlock(dst, partition, first, own.Part(first, first+count))
 }

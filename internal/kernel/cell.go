@@ -121,19 +121,22 @@ type State struct {
 	// Seed is the run's, for pregel.Vertex.Rand.
 	Seed uint64
 	// Properties are the partition's vertex and edge properties, indexed by their numbers.
-	Properties []any
+	Properties []Column
 }
 
-// Property describes a pregel.VertexColumn or pregel.EdgeColumn to the engine.
+// Property is a pregel.VertexColumn or pregel.EdgeColumn. Its Column is empty in the list of a
+// program, and has the values in a run.
 type Property struct {
+	Column
 	Name    string
 	Number  int // the handle's own in this process
 	OfEdges bool
-	Private bool            // the program's own: it begins with zero
-	New     func(n int) any // makes the storage of n zero values, a []T
-	Type    reflect.Type    // T
-	// Move makes storage of as many values as there are places: each from its place in other storage, zero if it is beyond the end.
-	Move func(from any, places []uint32) any
-	// Bytes views storage as it lies in memory; nil where values hold pointers.
-	Bytes func(storage any) []byte
+	Private bool // the program's own: it begins with zero
+}
+
+// Zeros returns a column of n zero values of the property.
+func (p Property) Zeros(n int) Column {
+	c := p.New(nil)
+	c.AppendZero(n)
+	return c
 }

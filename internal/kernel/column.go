@@ -46,6 +46,9 @@ func (c *MessageColumn[S]) PackNext(present *bitmap.Frontier, list *bitmap.List,
 	c.pack(c.Write, present, list, to)
 }
 
+// Next is the column being written.
+func (c *MessageColumn[S]) Next() Column { return &Vec[S]{Data: c.Write} }
+
 func (c *MessageColumn[S]) pack(column []S, present *bitmap.Frontier, list *bitmap.List, to *Packed) {
 	var out []S
 	if c.Raw {

@@ -86,6 +86,9 @@ type Broadcast interface {
 	Pack(present *bitmap.Frontier, list *bitmap.List, c *Packed)
 	// PackNext is Pack of the column being written.
 	PackNext(present *bitmap.Frontier, list *bitmap.List, c *Packed)
+	// Next is the column being written, by slot; nil if presence is the message. It may be
+	// written to.
+	Next() Column
 	// Unpack writes c's values to the slots from first on at the ones of present, in order. One call per range of slots.
 	Unpack(c *Packed, present []uint64, first uint32)
 }
@@ -112,8 +115,8 @@ type Normalizing[M any] interface {
 
 // Remembering is a kernel that, in a monotone program, knows the best message that each slot has had.
 type Remembering interface {
-	// Best is these messages, by slot, as they lie in memory; nil where the kernel leaves out none. It may be written to.
-	Best() []byte
+	// Best is these messages, by slot; nil where the kernel leaves out none. It may be written to.
+	Best() Column
 }
 
 // Bounded is a kernel that, in a monotone program, can do without the arcs that are too heavy to bring a receiver a better message than the

@@ -99,5 +99,5 @@ type EdgeLists struct {
 	// Other says that the program's messages do not cross these edges: they have no properties.
 	Other bool
 	// Properties are the partition's, indexed by their numbers.
-	Properties []any
+	Properties []Column
 }

@@ -30,13 +30,18 @@ type Column interface {
 	AppendAt(from Column, at []uint32)
 	AppendBits(from Column, first uint32, words []uint64)
 	AppendZero(n int)
-	// Set copies element j of another column to element i. SetZero makes element i zero.
-	Set(i int, from Column, j int)
+	// Copy copies n elements of another column, from element j on, to those from i on. SetZero
+	// makes element i zero.
+	Copy(i int, from Column, j, n int)
 	SetZero(i int)
+	// Move returns a column with an element for each of places: the one there, or zero for a place
+	// beyond the end.
+	Move(places []uint32) Column
 	// Any returns element i.
 	Any(i int) any
-	// Slice returns all elements as a []T.
+	// Slice returns all elements as a []T. Part is a view of the elements from lo to hi.
 	Slice() any
+	Part(lo, hi int) Column
 	// Pack makes p a view of all elements. View makes the column a view of p's elements, and
 	// fails if p does not hold p.N of them.
 	Pack(p *Packed)
@@ -57,6 +62,9 @@ func (v *Vec[T]) Type() reflect.Type { return reflect.TypeFor[T]() }
 func (v *Vec[T]) Raw() bool          { return mem.PointerFree[T]() }
 func (v *Vec[T]) Any(i int) any      { return v.Data[i] }
 func (v *Vec[T]) Slice() any         { return v.Data }
+
+// Part returns a Vec that shares its elements with v.
+func (v *Vec[T]) Part(lo, hi int) Column { return &Vec[T]{Data: v.Data[lo:hi]} }
 
 // New returns an empty Vec of the same type.
 func (v *Vec[T]) New(store *mem.Arena) Column { return &Vec[T]{Store: store} }
@@ -102,11 +110,23 @@ func (v *Vec[T]) AppendZero(n int) {
 	clear(v.Data[at:])
 }
 
-func (v *Vec[T]) Set(i int, from Column, j int) { v.Data[i] = from.(*Vec[T]).Data[j] }
+func (v *Vec[T]) Copy(i int, from Column, j, n int) {
+	copy(v.Data[i:i+n], from.(*Vec[T]).Data[j:j+n])
+}
 
 func (v *Vec[T]) SetZero(i int) {
 	var zero T
 	v.Data[i] = zero
+}
+
+func (v *Vec[T]) Move(places []uint32) Column {
+	to := make([]T, len(places))
+	for i, at := range places {
+		if int(at) < len(v.Data) {
+			to[i] = v.Data[at]
+		}
+	}
+	return &Vec[T]{Data: to}
 }
 
 func (v *Vec[T]) Pack(p *Packed) {
@@ -128,8 +148,11 @@ func (v *Vec[T]) View(p *Packed) error {
 	default:
 		v.Data = wire.Slice[T](p.Raw)
 	}
-	if len(v.Data) != p.N || v.Raw() && len(p.Raw) != p.N*size {
-		return fmt.Errorf("%d messages, and %d said", len(v.Data), p.N)
+	if v.Raw() && len(p.Raw) != p.N*size {
+		return fmt.Errorf("%d bytes for %d values of %d bytes", len(p.Raw), p.N, size)
+	}
+	if len(v.Data) != p.N {
+		return fmt.Errorf("%d values, and %d said", len(v.Data), p.N)
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func algorithms(to *text, root string) error {
 			return err
 		}
 		for _, c := range jobspec.Inputs(made) {
-			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name, code(c.Name), c.Type))
+			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name, code(c.Name), c.Type()))
 		}
 		if names := (resultlines.Form{Fields: made.Fields()}).Names(); len(names) > 1 {
 			to.line("Fields of the result, in the order of `--output`: " + codes(names) + ".")

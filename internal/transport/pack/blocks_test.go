@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // raw is a raw result of so many vertices in partitions, in blocks of 3.
@@ -30,15 +30,15 @@ func raw[V any](t testing.TB, value func(id int) V, vertices, partitions int) []
 }
 
 // storage is that of some partitions.
-func storage[V any](vertices, partitions int, here ...int) map[int]any {
-	all := map[int]any{}
+func storage[V any](vertices, partitions int, here ...int) map[int]kernel.Column {
+	all := map[int]kernel.Column{}
 	for _, p := range here {
-		all[p] = make([]V, (vertices-p+partitions-1)/partitions)
+		all[p] = &kernel.Vec[V]{Data: make([]V, (vertices-p+partitions-1)/partitions)}
 	}
 	return all
 }
 
-func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte) {
+func testBlocks[V any](t *testing.T, value func(id int) V) {
 	t.Helper()
 	const vertices, partitions = 31, 4
 	data := raw(t, value, vertices, partitions)
@@ -48,7 +48,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte
 			t.Fatal(err)
 		}
 		all := storage[V](vertices, partitions, 0, 1, 2, 3)
-		blocks := NewBlocks(all, raws)
+		blocks := NewBlocks(all)
 		for at := 0; at < len(data); at += piece {
 			if err := blocks.Whole(); err == nil {
 				t.Error("a result that lacks something is whole")
@@ -65,7 +65,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte
 			t.Error(err)
 		}
 		for id := range vertices {
-			if found := all[id%partitions].([]V)[id/partitions]; !reflect.DeepEqual(found, column.Values[id]) || !reflect.DeepEqual(found, value(id)) {
+			if found := kernel.Elements[V](all[id%partitions])[id/partitions]; !reflect.DeepEqual(found, column.Values[id]) || !reflect.DeepEqual(found, value(id)) {
 				t.Errorf("vertex %d has %v, expected %v", id, found, value(id))
 			}
 		}
@@ -74,11 +74,11 @@ func testBlocks[V any](t *testing.T, value func(id int) V, raws func(any) []byte
 
 // TestBlocks compares storage whose type is known at run time with a Column.
 func TestBlocks(t *testing.T) {
-	testBlocks(t, func(id int) float64 { return float64(id) / 3 }, func(s any) []byte { return wire.Bytes(s.([]float64)) })
-	testBlocks(t, func(id int) [2]uint8 { return [2]uint8{1, uint8(id)} }, func(s any) []byte { return wire.Bytes(s.([][2]uint8)) })
-	testBlocks(t, func(id int) string { return strings.Repeat("x", id) }, nil)
-	testBlocks(t, func(id int) []int { return make([]int, id+1) }, nil)
-	testBlocks(t, func(id int) map[string]float64 { return map[string]float64{"id": float64(id)} }, nil)
+	testBlocks(t, func(id int) float64 { return float64(id) / 3 })
+	testBlocks(t, func(id int) [2]uint8 { return [2]uint8{1, uint8(id)} })
+	testBlocks(t, func(id int) string { return strings.Repeat("x", id) })
+	testBlocks(t, func(id int) []int { return make([]int, id+1) })
+	testBlocks(t, func(id int) map[string]float64 { return map[string]float64{"id": float64(id)} })
 	if Describe(reflect.TypeFor[[2]uint8](), true) != "[2]uint8" || Describe(reflect.TypeFor[[]int](), false) != "[]int64" {
 		t.Error("the types are described otherwise")
 	}
@@ -86,23 +86,22 @@ func TestBlocks(t *testing.T) {
 
 func TestBlocksRefuse(t *testing.T) {
 	data := raw(t, func(id int) int64 { return int64(id) }, 9, 2)
-	bytesOf := func(s any) []byte { return wire.Bytes(s.([]int64)) }
 	for want, write := range map[string]func() error{
 		"partition 1, which is not here": func() error {
-			_, err := NewBlocks(storage[int64](9, 2, 0), bytesOf).Write(data)
+			_, err := NewBlocks(storage[int64](9, 2, 0)).Write(data)
 			return err
 		},
 		"expected at most 2 from 0 on": func() error {
-			_, err := NewBlocks(storage[int64](4, 2, 0, 1), bytesOf).Write(data)
+			_, err := NewBlocks(storage[int64](4, 2, 0, 1)).Write(data)
 			return err
 		},
 		"of partition 0 from vertex 0 on": func() error {
-			b := NewBlocks(storage[int64](9, 2, 0, 1), bytesOf)
+			b := NewBlocks(storage[int64](9, 2, 0, 1))
 			_, err := b.Write(append(bytes.Clone(data), data...))
 			return err
 		},
 		"bytes for 3 values": func() error {
-			_, err := NewBlocks(storage[int32](9, 2, 0, 1), func(s any) []byte { return wire.Bytes(s.([]int32)) }).Write(data)
+			_, err := NewBlocks(storage[int32](9, 2, 0, 1)).Write(data)
 			return err
 		},
 	} {
@@ -116,8 +115,8 @@ func TestBlocksRefuse(t *testing.T) {
 func FuzzBlocks(f *testing.F) {
 	f.Add(raw(f, func(id int) int64 { return int64(id) }, 9, 2), raw(f, func(id int) string { return "x" }, 9, 2))
 	f.Fuzz(func(t *testing.T, numbers, texts []byte) {
-		_, _ = NewBlocks(storage[int64](9, 2, 0, 1), func(s any) []byte { return wire.Bytes(s.([]int64)) }).Write(numbers)
-		_, _ = NewBlocks(storage[string](9, 2, 0, 1), nil).Write(texts)
-		_, _ = NewBlocks(storage[[]map[string]int](9, 2, 0, 1), nil).Write(texts)
+		_, _ = NewBlocks(storage[int64](9, 2, 0, 1)).Write(numbers)
+		_, _ = NewBlocks(storage[string](9, 2, 0, 1)).Write(texts)
+		_, _ = NewBlocks(storage[[]map[string]int](9, 2, 0, 1)).Write(texts)
 	})
 }

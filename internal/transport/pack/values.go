@@ -9,9 +9,9 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // Values encodes the values of vertices in blocks, as a raw result has them: as they lie in memory where they hold no
@@ -77,25 +77,40 @@ func describe(t reflect.Type, raw bool, open []reflect.Type) string {
 	}
 }
 
-// AppendBlock appends a block of values: their bytes in raw, or else a slice of them in ref.
+// AppendBlock appends a block: the values of a partition's vertices from one on.
 func (c Values) AppendBlock(
-	b []byte, partition, first, count int, raw []byte, ref any,
+	b []byte, partition, first int, values kernel.Column,
 ) ([]byte, error) {
 	b = binary.LittleEndian.AppendUint32(b, uint32(partition))
-	b = binary.LittleEndian.AppendUint32(b, uint32(count))
+	b = binary.LittleEndian.AppendUint32(b, uint32(values.Len()))
 	b = binary.LittleEndian.AppendUint64(b, uint64(first))
 	length := len(b)
-	b = append(b, make([]byte, 8)...)
-	if c.codec == nil {
-		b = append(b, raw...)
-	} else {
-		var err error
-		if b, err = c.codec.Append(b, &transport.Frame{Count: count, Ref: ref}); err != nil {
-			return b, err
-		}
-	}
+	b, err := c.Append(append(b, make([]byte, 8)...), values)
 	binary.LittleEndian.PutUint64(b[length:], uint64(len(b)-length-8))
-	return b, nil
+	return b, err
+}
+
+// Append appends values alone.
+func (c Values) Append(b []byte, values kernel.Column) ([]byte, error) {
+	var p kernel.Packed
+	if values.Pack(&p); c.codec == nil {
+		return append(b, p.Raw...), nil
+	}
+	return c.codec.Append(b, &transport.Frame{Count: p.N, Ref: p.Ref})
+}
+
+// Decode returns the n values that Append has written, of the type of another column. They may
+// share b's memory. It fails on any other bytes.
+func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, error) {
+	p, to := kernel.Packed{Raw: b, N: n}, like.New(nil)
+	if c.codec != nil {
+		f := transport.Frame{Count: n}
+		if err := c.codec.Decode(b, &f); err != nil {
+			return nil, err
+		}
+		p.Ref = f.Ref
+	}
+	return to, to.View(&p)
 }
 
 // Column is the values of all vertices, by number, as they are made of what is written to it: the blocks of a raw result, those
@@ -107,7 +122,6 @@ type Column[V any] struct {
 	Has      []uint64
 	encoding Values
 	next     []int // vertex of each partition
-	decoded  []V   // of values that lie in blocks as in memory
 }
 
 // NewColumn makes a column of so many vertices, dealt to partitions in turn. It refuses types that
@@ -132,23 +146,6 @@ func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
 	return c, nil
 }
 
-// decode returns the values of a block, until the next call.
-func (c *Column[V]) decode(b []byte, count int) ([]V, error) {
-	if c.encoding.codec != nil {
-		f := &transport.Frame{Count: count}
-		err := c.encoding.codec.Decode(b, f)
-		values, _ := f.Ref.([]V)
-		return values, err
-	}
-	c.decoded = slices.Grow(c.decoded[:0], count)[:count]
-	to := wire.Bytes(c.decoded)
-	if len(to) != len(b) {
-		return nil, fmt.Errorf("found %d bytes for %d values, expected %d", len(b), count, len(to))
-	}
-	copy(to, b)
-	return c.decoded, nil
-}
-
 // block takes a whole block.
 func (c *Column[V]) block(partition uint32, b []byte) error {
 	count := int(binary.LittleEndian.Uint32(b[4:]))
@@ -164,11 +161,11 @@ func (c *Column[V]) block(partition uint32, b []byte) error {
 	if found != uint64(first) || count > owned-first {
 		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, owned-first, first)
 	}
-	values, err := c.decode(b[blockHeader:], count)
+	values, err := c.encoding.Decode(b[blockHeader:], count, &kernel.Vec[V]{})
 	if err != nil {
 		return fmt.Errorf("values of partition %d: %w", partition, err)
 	}
-	for i, v := range values {
+	for i, v := range kernel.Elements[V](values) {
 		number := int(partition) + (first+i)*step
 		if c.Values[number] = v; c.Has != nil {
 			bitmap.Set(c.Has, uint32(number))

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/wire"
 )
 
 func newValues[V any]() (Values, error) {
@@ -23,10 +23,7 @@ func appendBlock[V any](b []byte, partition, first int, values ...V) ([]byte, er
 	if err != nil {
 		return nil, err
 	}
-	if mem.PointerFree[V]() {
-		return c.AppendBlock(b, partition, first, len(values), wire.Bytes(values), nil)
-	}
-	return c.AppendBlock(b, partition, first, len(values), nil, values)
+	return c.AppendBlock(b, partition, first, &kernel.Vec[V]{Data: values})
 }
 
 // values are carried in blocks of a few, dealt to partitions, and arrive in pieces of a few bytes.
