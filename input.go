@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -86,7 +87,7 @@ func FromFile(column pregel.Column, path string) Input {
 		fill: func(ctx context.Context, g *Graph, p *engine.Prefilled) error {
 			file, at, err := graphio.SplitColumn(path)
 			if err == nil {
-				_, err = p.ReadFile(ctx, g.g, file, at)
+				_, err = fill.File(ctx, p, g.g, file, at)
 			}
 			if err != nil {
 				return fmt.Errorf("superstep: column %s: %w", p.Name, err)

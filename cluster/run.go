@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -204,14 +205,10 @@ func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []bac
 			if file, at, err = graphio.SplitColumn(in.File); err != nil {
 				return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
 			}
-			data = &control.ColumnData{File: file, Named: r.named && !in.Column.OfEdges}
-			write = func(ctx context.Context, w io.Writer) (err error) {
-				if data.Named {
-					_, err = engine.CopyNamedLines(ctx, w, &in.Column, file, at, false)
-				} else {
-					_, err = engine.CopyLines(ctx, w, &in.Column, file, at)
-				}
-				if err != nil {
+			at.Named = r.named && !in.Column.OfEdges
+			data = &control.ColumnData{File: file, Named: at.Named}
+			write = func(ctx context.Context, w io.Writer) error {
+				if _, err := fill.CopyLines(ctx, w, &in.Column, file, at); err != nil {
 					return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
 				}
 				return nil

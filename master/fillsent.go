@@ -6,7 +6,7 @@ import (
 	"io"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -46,7 +46,7 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *contr
 		}
 		for i, text := range batch {
 			var err error
-			if lines[i], err = engine.ParseColumnLine(text, column.OfEdges); err != nil {
+			if lines[i], err = fill.ParseLine(text, column.OfEdges); err != nil {
 				return err
 			}
 			for _, label := range named(column, lines[i]) {
@@ -115,7 +115,7 @@ func named(column kernel.Property, v graphio.Value) []uint64 {
 	if column.OfEdges {
 		all = append(all, v.To)
 	}
-	if label, ok := engine.RefersTo(column, v.Text); ok {
+	if label, ok := fill.RefersTo(column, v.Text); ok {
 		all = append(all, label)
 	}
 	return all

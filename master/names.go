@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -89,19 +90,19 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 func (r *run) unnamed(
 	ctx context.Context, column kernel.Property, batch [][]byte, file string,
 ) ([][]byte, error) {
-	lines, names := make([]graphio.NamedValue, len(batch)), []string(nil)
+	lines, names := make([]graphio.Value, len(batch)), []string(nil)
 	labels := map[string]uint64{}
 	for i, text := range batch {
 		var err error
-		if lines[i], err = engine.ParseNamedLine(text); err != nil {
+		if lines[i], err = fill.ParseNamedLine(text); err != nil {
 			return nil, err
 		}
-		names = append(names, string(lines[i].Name))
+		names = append(names, string(lines[i].Names[0]))
 	}
 	if r.figures().Named {
 		names := slices.Clone(names)
 		for _, v := range lines {
-			if name, ok := engine.NameIn(column, v.Text); ok {
+			if name, ok := fill.NameIn(column, v.Text); ok {
 				names = append(names, name)
 			}
 		}
@@ -125,9 +126,9 @@ func (r *run) unnamed(
 	for i, v := range lines {
 		label, ok := labels[names[i]]
 		if !ok {
-			return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q", v.Name), "one of "+r.graphName())
+			return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+r.graphName())
 		}
-		if name, ok := engine.NameIn(column, v.Text); ok && r.figures().Named {
+		if name, ok := fill.NameIn(column, v.Text); ok && r.figures().Named {
 			value, known := labels[name]
 			if !known {
 				found := fmt.Sprintf("vertex %.80q as a value", name)

@@ -7,17 +7,17 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// filling is a column that gets what it begins with: one of the three.
+// filling is a column that gets what it begins with: by blocks, or by lines.
 type filling struct {
 	blocks *pack.Blocks
-	texts  *engine.ColumnText // of vertices
-	edges  *engine.EdgeText
+	texts  *fill.Column
 }
 
 // fill takes a piece of what a column begins with.
@@ -64,10 +64,8 @@ func (j *job) fill(f *control.Fill) error {
 func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err error) {
 	to = new(filling)
 	switch {
-	case lines && p.OfEdges:
-		to.edges, err = engine.NewEdgeText(p, j.graph.Graph)
 	case lines:
-		to.texts, err = engine.NewColumnText(p, len(j.graph.Parts))
+		to.texts, err = fill.New(p, j.graph.Graph)
 	case p.OfEdges:
 		err = errors.New("an edge column begins with lines of a file alone")
 	default:
@@ -80,13 +78,13 @@ func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err erro
 func (to *filling) lines(j *job, f *control.Fill) error {
 	find := jobspec.Finder(f.Vertices)
 	for text := range bytes.Lines(f.Data) {
-		line, err := engine.ParseColumnLine(bytes.TrimSuffix(text, []byte{'\n'}), to.edges != nil)
+		line, err := fill.ParseLine(bytes.TrimSuffix(text, []byte{'\n'}), to.texts.OfEdges)
 		if err != nil {
 			return err
 		}
 		v, here := j.vertexHere(find, line.ID)
 		other := v
-		if to.edges != nil {
+		if to.texts.OfEdges {
 			var too bool
 			other, too = j.vertexHere(find, line.To)
 			here = here || too
@@ -94,19 +92,12 @@ func (to *filling) lines(j *job, f *control.Fill) error {
 		if !here || v == pregel.None || other == pregel.None {
 			return fmt.Errorf("found a line of vertex %d, which is not here", line.ID)
 		}
-		var found, expected string
-		if to.edges != nil {
-			found, expected = to.edges.Set(v, other, &line, find)
-		} else {
-			line.OfID = to.texts.Has(v)
-			found, expected = to.texts.Set(v, line.ID, line.Text, find)
-		}
-		if found != "" {
+		if found, expected := to.texts.Set(v, other, &line, find); found != "" {
 			return line.Fault(f.File, found, expected)
 		}
 	}
-	if f.Last && to.edges != nil {
-		if found, expected := to.edges.Missing(); found != "" {
+	if f.Last {
+		if found, expected := to.texts.Missing(); found != "" {
 			return graphio.LineError(f.File, 0, found, expected)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/jobspec"
@@ -95,15 +96,10 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		}
 		values := 0
 		c.seen.stage("sending column "+f.name, 0, 0)
-		byName := named && (column == nil || !column.OfEdges)
-		data := &control.ColumnData{File: f.path, Named: byName}
+		f.at.Named, f.at.Loose = named && (column == nil || !column.OfEdges), loose
+		data := &control.ColumnData{File: f.path, Named: f.at.Named}
 		err := c.client.SendColumn(ctx, data, func(w io.Writer) (err error) {
-			w = untilInterrupted{w, c.waiting}
-			if byName {
-				values, err = engine.CopyNamedLines(ctx, w, column, f.path, f.at, loose)
-			} else {
-				values, err = engine.CopyLines(ctx, w, column, f.path, f.at)
-			}
+			values, err = fill.CopyLines(ctx, untilInterrupted{w, c.waiting}, column, f.path, f.at)
 			return err
 		})
 		if err != nil {
@@ -142,7 +138,7 @@ func fillColumns(ctx context.Context, job engine.Bound, g *graph.Graph, files []
 		if err != nil {
 			return err
 		}
-		values, err := p.ReadFile(ctx, g, c.path, c.at)
+		values, err := fill.File(ctx, p, g, c.path, c.at)
 		if err != nil {
 			return fmt.Errorf("--column %s: %w", c.name, err)
 		}

@@ -134,24 +134,21 @@ func (c *claim) begins(name string) ([]float64, error) {
 	}
 	all := make([]float64, c.Vertices)
 	file := c.columns[i]
-	set := func(id uint64, ok bool, vertex string, text []byte) (found, expected string) {
-		x, err := strconv.ParseFloat(string(text), 64)
+	file.at.Named = c.names != nil
+	read := func(v *graphio.Value) (found, expected string) {
+		id, ok := v.ID, true
+		if c.names != nil {
+			id, ok = c.names.Find(string(v.Names[0]))
+		}
+		x, err := strconv.ParseFloat(string(v.Text), 64)
 		u, known := c.Labels.Find(id, c.Vertices)
 		if !ok || !known || err != nil {
-			return fmt.Sprintf("%s %.80q", vertex, text), "a vertex and a number"
+			return fmt.Sprintf("%s %.80q", v.Vertex(0), v.Text), "a vertex and a number"
 		}
 		all[u] = x
 		return "", ""
 	}
-	if c.names == nil {
-		return all, graphio.ReadColumn(context.Background(), file.path, false, file.at, func(v *graphio.Value) (found, expected string) {
-			return set(v.ID, true, v.Vertex(0), v.Text)
-		})
-	}
-	return all, graphio.ReadNamedColumn(context.Background(), file.path, file.at, false, func(v graphio.NamedValue) (found, expected string) {
-		id, ok := c.names.Find(string(v.Name))
-		return set(id, ok, fmt.Sprintf("%.80q", v.Name), v.Text)
-	})
+	return all, graphio.ReadColumn(context.Background(), file.path, file.at, read)
 }
 
 // valueError says that a result is none.

@@ -13,7 +13,7 @@ type Prefilled struct {
 	kernel.Property
 	Program string
 	Storage map[int]kernel.Column
-	ways    map[int][]edgeWay // of edges
+	Ways    map[int][]EdgeWay // of edges
 }
 
 // Column returns the property of a name that the program lists and a run may fill: of vertices rather than of edges, if it lists both.
@@ -54,7 +54,8 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Prefilled{Property: c, Program: j.name, Storage: map[int]kernel.Column{}, ways: map[int][]edgeWay{}}
+	p := &Prefilled{Property: c, Program: j.name}
+	p.Storage, p.Ways = map[int]kernel.Column{}, map[int][]EdgeWay{}
 	for _, r := range j.runners {
 		if c.OfEdges && !r.part.Grid.Flat() {
 			return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, noEdges(r.part.Grid))
@@ -62,7 +63,7 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 		storage := c.Zeros(r.elements(c))
 		p.Storage[r.part.Index] = storage
 		if c.OfEdges {
-			p.ways[r.part.Index] = r.edgeWays()
+			p.Ways[r.part.Index] = r.edgeWays()
 		}
 		if r.prefilled == nil {
 			r.prefilled = map[int]kernel.Column{}
@@ -70,6 +71,26 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 		r.prefilled[c.Number] = storage
 	}
 	return p, nil
+}
+
+// EdgeWay is lists whose edges have a property, and which way these go.
+type EdgeWay struct {
+	*kernel.EdgeLists
+	In bool // of a directed graph: the lists are of those that the arcs go to
+}
+
+// edgeWays returns the lists whose edges have properties.
+func (r *runner) edgeWays() []EdgeWay {
+	var s kernel.State
+	r.edgeLists(&s)
+	var ways []EdgeWay
+	if !s.Out[0].Other {
+		ways = append(ways, EdgeWay{s.Out[0], false})
+	}
+	if !s.In[0].Other && s.In[0] != s.Out[0] {
+		ways = append(ways, EdgeWay{s.In[0], true})
+	}
+	return ways
 }
 
 // elements is how many values a property has here.

@@ -177,8 +177,9 @@ func TestGraphMLKeyForNodes(t *testing.T) {
 func TestNamedColumnHeader(t *testing.T) {
 	path := put(t, "labels.csv", ofCases(t, "labels.csv"))
 	read := func(of Column) (all []string, err error) {
-		err = ReadNamedColumn(t.Context(), path, of, false, func(v NamedValue) (found, expected string) {
-			all = append(all, fmt.Sprintf("%s=%s", v.Name, v.Text))
+		of.Named = true
+		err = ReadColumn(t.Context(), path, of, func(v *Value) (found, expected string) {
+			all = append(all, fmt.Sprintf("%s=%s", v.Names[0], v.Text))
 			return "", ""
 		})
 		return all, err

@@ -17,7 +17,8 @@ func readColumn(path string, column int) (ids []uint64, values []string, err err
 
 // readColumnOf is readColumn, of an edge with both its ids.
 func readColumnOf(path string, ofEdges bool, column int) (ids []uint64, values []string, err error) {
-	err = ReadColumn(context.Background(), path, ofEdges, Column{Number: column}, func(v *Value) (found, expected string) {
+	of := Column{Number: column, OfEdges: ofEdges}
+	err = ReadColumn(context.Background(), path, of, func(v *Value) (found, expected string) {
 		if string(v.Text) == "refused" {
 			return "what is refused", "what is not"
 		}
@@ -68,7 +69,7 @@ func TestReadColumn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(fmt.Errorf("enough"))
-	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), false, Column{}, nil); err == nil || err.Error() != "enough" {
+	if err := ReadColumn(ctx, put(t, "a", "1 2\n"), Column{}, nil); err == nil || err.Error() != "enough" {
 		t.Error(err)
 	}
 }

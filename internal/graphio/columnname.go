@@ -16,6 +16,29 @@ type Column struct {
 	// Name is the column of a table, and IDs those of the ids: one of vertices, two of edges; empty ones have usual names, or are the first columns.
 	Name string
 	IDs  []string
+	// OfEdges says that the values are of edges. Named says that a file which is no table has lines
+	// "name<TAB>value", as results of graphs with names are written. Loose says that a line without
+	// a tab may be one of ids, "id value": it is not known whether the graph has names.
+	OfEdges, Named, Loose bool
+}
+
+// ids is how many ids a line begins with.
+func (c *Column) ids() int {
+	if c.OfEdges {
+		return 2
+	}
+	return 1
+}
+
+// idColumns says which columns the ids are.
+func (c *Column) idColumns() string {
+	switch {
+	case c.OfEdges:
+		return "the ids are columns 1 and 2"
+	case c.Named:
+		return "the name is column 1"
+	}
+	return "the id is column 1"
 }
 
 // SplitColumn splits what names the column of a file: FILE, or FILE:N for column N of it, where the ids are the first columns, from 1. FILE:NAME is
@@ -78,5 +101,6 @@ func propertyColumn(base, name string, ofEdges bool) (int, error) {
 	if at < 0 {
 		return 0, fileFault(path, fmt.Sprintf("%s properties %q", kind, strings.Join(*names, ", ")), quote([]byte(name))+" among them")
 	}
-	return idsOf(ofEdges) + 1 + at, nil
+	of := Column{OfEdges: ofEdges}
+	return of.ids() + 1 + at, nil
 }

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestReadNamedColumn(t *testing.T) {
+func TestReadColumnByNames(t *testing.T) {
 	for _, c := range []struct {
 		file, text string
 		column     int
@@ -38,9 +38,10 @@ func TestReadNamedColumn(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got strings.Builder
-		err := ReadNamedColumn(t.Context(), path, Column{Number: c.column}, c.loose, func(v NamedValue) (found, expected string) {
-			fmt.Fprintf(&got, "%d %s=%s;", v.Line, v.Name, v.Text)
-			if string(v.Name) == "bad" {
+		of := Column{Number: c.column, Named: true, Loose: c.loose}
+		err := ReadColumn(t.Context(), path, of, func(v *Value) (found, expected string) {
+			fmt.Fprintf(&got, "%d %s=%s;", v.Line, v.Names[0], v.Text)
+			if string(v.Names[0]) == "bad" {
 				return "bad", "good"
 			}
 			return "", ""
@@ -51,7 +52,7 @@ func TestReadNamedColumn(t *testing.T) {
 	}
 }
 
-func FuzzReadNamedColumn(f *testing.F) {
+func FuzzReadColumnByNames(f *testing.F) {
 	f.Add("Rue de\t0.5\n\"a\\tb\"\tx\n", byte(0), false, false)
 	f.Add("vertex,value\n\"a, b\",0.5\n", byte(2), false, true)
 	f.Add("5 0.3\n", byte(0), true, false)
@@ -61,9 +62,10 @@ func FuzzReadNamedColumn(f *testing.F) {
 			t.Fatal(err)
 		}
 		last := 0
-		_ = ReadNamedColumn(t.Context(), path, Column{Number: int(column % 5)}, loose, func(v NamedValue) (found, expected string) {
-			if v.Line <= last || len(v.Name) == 0 && !strings.Contains(text, `""`) {
-				t.Fatalf("line %d after %d, name %q", v.Line, last, v.Name)
+		of := Column{Number: int(column % 5), Named: true, Loose: loose}
+		_ = ReadColumn(t.Context(), path, of, func(v *Value) (found, expected string) {
+			if v.Line <= last || len(v.Names[0]) == 0 && !strings.Contains(text, `""`) {
+				t.Fatalf("line %d after %d, name %q", v.Line, last, v.Names[0])
 			}
 			last = v.Line
 			return "", ""

@@ -10,15 +10,18 @@ import (
 )
 
 // readTableColumn reads a column of a table.
-func readTableColumn(ctx context.Context, f *file, format Format, ofEdges bool, of Column, each eachLine) error {
-	o := Columns{ofVertices: !ofEdges, IDs: IDKinds[0], naming: "FILE:FROM,TO,COLUMN, which names them"}
+func readTableColumn(ctx context.Context, f *file, format Format, of *Column, each eachLine) error {
+	o := Columns{ofVertices: !of.OfEdges, IDs: IDKinds[0]}
+	o.naming = "FILE:FROM,TO,COLUMN, which names them"
 	switch {
-	case len(of.IDs) == idsOf(ofEdges) && ofEdges:
+	case len(of.IDs) == of.ids() && of.OfEdges:
 		o.Source, o.Target = of.IDs[0], of.IDs[1]
-	case len(of.IDs) == idsOf(ofEdges):
+	case len(of.IDs) == of.ids():
 		o.Source = of.IDs[0]
 	case len(of.IDs) > 0:
-		return fileFault(f.path, counted(len(of.IDs), "column of ids", "columns of ids")+": "+strings.Join(of.IDs, ","), fmt.Sprintf("%d: %s", idsOf(ofEdges), idColumns(ofEdges)))
+		ids := counted(len(of.IDs), "column of ids", "columns of ids")
+		return fileFault(f.path, ids+": "+strings.Join(of.IDs, ","),
+			fmt.Sprintf("%d: %s", of.ids(), of.idColumns()))
 	}
 	if _, err := strconv.Atoi(of.Name); err != nil && of.Name != "" {
 		yes := true // a column with a name
@@ -28,17 +31,18 @@ func readTableColumn(ctx context.Context, f *file, format Format, ofEdges bool, 
 	if err != nil {
 		return err
 	}
-	if of.Name == "" && of.Number > 0 {
-		of.Name = strconv.Itoa(of.Number)
+	name := of.Name
+	if name == "" && of.Number > 0 {
+		name = strconv.Itoa(of.Number)
 	}
-	if c.at[2], err = c.valueColumn(of.Name, from.offset > 0); err != nil {
+	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
 	if _, err := f.content.Discard(int(from.offset)); err != nil {
 		return err
 	}
 	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, csv: c}
-	t := tableValues{csv: c, line: from.lines, ends: idsOf(ofEdges), each: each}
+	t := tableValues{csv: c, line: from.lines, ends: of.ids(), each: each}
 	for {
 		var p piece
 		if err := src.next(ctx, &p); err != nil {

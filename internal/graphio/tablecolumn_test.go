@@ -12,7 +12,8 @@ import (
 
 // readCells returns the ids and values of a column of a table, as they come.
 func readCells(path string, ofEdges bool, of Column) (rows [][]string, err error) {
-	err = ReadColumn(context.Background(), path, ofEdges, of, func(v *Value) (found, expected string) {
+	of.OfEdges = ofEdges
+	err = ReadColumn(context.Background(), path, of, func(v *Value) (found, expected string) {
 		row := []string{string(v.Names[0]), string(v.Names[1]), string(v.Text)}
 		if !ofEdges {
 			row = []string{string(v.Names[0]), string(v.Text)}

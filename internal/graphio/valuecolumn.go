@@ -2,7 +2,6 @@ package graphio
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -10,12 +9,13 @@ import (
 
 // Value is a value that a file has of a vertex, or of an edge.
 type Value struct {
-	Line   int       // of the file, from 1
-	IDAt   int       // where in the line the ids begin, from 1
-	At     int       // and where the value does
-	ID, To uint64    // of an edge its ends, else To is 0; of a table NoNumber for what is none
-	Names  [2][]byte // of a table the texts of the ids, until the next one is read; else nil
-	Text   []byte    // until the next one is read
+	Line   int    // of the file, from 1
+	IDAt   int    // where in the line the ids begin, from 1
+	At     int    // and where the value does
+	ID, To uint64 // of an edge its ends, else To is 0; NoNumber for what is none
+	// Names are the texts of the ids, of a table and of lines of names, until the next one is read.
+	Names [2][]byte
+	Text  []byte // until the next one is read
 	// OfID is set by who is called with the value, if what it finds wrong is an id rather than the value.
 	OfID bool
 }
@@ -56,15 +56,23 @@ const (
 	edgeLine   = `"from to value"`
 )
 
-// ReadColumn reads a file of lines "id value", or of edges "from to value", plain or compressed, and calls each with the values in a column
-// of it, where the ids are the first columns, from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank, be it
-// nothing. What each returns as found, if that is anything, is an error of the line, with what it expected. A Matrix Market array of
-// one column is a file of values of vertices, too, whose ids are its rows from 1 on, and a matrix of coordinates one of edges. Of a table, CSV or TSV by its
-// name, the ids may be names.
-func ReadColumn(ctx context.Context, path string, ofEdges bool, of Column, each func(v *Value) (found, expected string)) error {
+// ReadColumn reads a file of lines "id value", or of edges "from to value", or of names, plain or
+// compressed, and calls each with the values in a column of it, where the ids are the first columns,
+// from 1. Column 0 is what WriteValues has written: all that follows the ids and a blank, be it
+// nothing. What each returns as found, if that is anything, is an error of the line, with what it
+// expected.
+//
+// A Matrix Market array of one column is a file of values of vertices, too, whose ids are its rows
+// from 1 on, and a matrix of coordinates one of edges. Of a table, CSV or TSV by its name, the ids
+// may be names. Values by names may lie in CSV, with or without the line of titles.
+func ReadColumn(
+	ctx context.Context, path string, of Column, each func(v *Value) (found, expected string),
+) error {
 	format, column := formatOfName(path), of.Number
-	if ids := idsOf(ofEdges); column < 0 || column > 0 && column <= ids {
-		return fileFault(path, fmt.Sprintf("column %d for values", column), fmt.Sprintf("%d or more: %s", ids+1, idColumns(ofEdges)))
+	of.Named = of.Named && of.Name == ""
+	if column < 0 || column > 0 && column <= of.ids() {
+		return fileFault(path, fmt.Sprintf("column %d for values", column),
+			fmt.Sprintf("%d or more: %s", of.ids()+1, of.idColumns()))
 	}
 	f, err := newReader(ReadOptions{}, pieceSize).open(ctx, path)
 	if err != nil {
@@ -74,25 +82,26 @@ func ReadColumn(ctx context.Context, path string, ofEdges bool, of Column, each 
 	if format != CSV && format != TSV {
 		format = ""
 	}
-	if err := f.foreign(f.head(), format); err != nil {
-		return err
-	}
-	if format == CSV || format == TSV {
-		err := readTableColumn(ctx, f, format, ofEdges, of, each)
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
+	if !of.Named {
+		if err := f.foreign(f.head(), format); err != nil {
+			return err
 		}
-		return cmp.Or(inFile(err, path), f.unchanged())
 	}
 	lines := &lineReader{r: f.content}
 	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
-	switch matrix := isMatrixMarket(head); {
-	case matrix && ofEdges:
-		err = readEntries(ctx, lines, column, each)
-	case matrix:
+	switch {
+	case of.Named && format == CSV:
+		err = namedRows(ctx, f, column, each)
+	case of.Named:
+		err = namedLines(ctx, lines, &of, each)
+	case format != "":
+		err = readTableColumn(ctx, f, format, &of, each)
+	case isMatrixMarket(head) && of.OfEdges:
+		err = readEntries(ctx, lines, &of, each)
+	case isMatrixMarket(head):
 		err = readVector(ctx, lines, column, each)
 	default:
-		_, err = readFields(ctx, lines, ofEdges, column, each)
+		_, err = readFields(ctx, lines, &of, each)
 	}
 	switch {
 	case ctx.Err() != nil:
@@ -101,21 +110,6 @@ func ReadColumn(ctx context.Context, path string, ofEdges bool, of Column, each 
 		return inFile(err, path)
 	}
 	return f.unchanged()
-}
-
-// idsOf is how many ids a line begins with, and idColumns says it.
-func idsOf(ofEdges bool) int {
-	if ofEdges {
-		return 2
-	}
-	return 1
-}
-
-func idColumns(ofEdges bool) string {
-	if ofEdges {
-		return "the ids are columns 1 and 2"
-	}
-	return "the id is column 1"
 }
 
 // readVector reads a column of Matrix Market, whose ids are its rows.
@@ -137,12 +131,12 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 }
 
 // readEntries reads the values of a matrix in Market's coordinates, whose entries are edges.
-func readEntries(ctx context.Context, lines *lineReader, column int, each eachLine) error {
+func readEntries(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
 	h, err := readMTXHeader(lines)
 	if err != nil {
 		return err
 	}
-	n, err := readFields(ctx, lines, true, column, each)
+	n, err := readFields(ctx, lines, of, each)
 	if err != nil {
 		return err
 	}
@@ -150,7 +144,10 @@ func readEntries(ctx context.Context, lines *lineReader, column int, each eachLi
 }
 
 // readFields reads a column of lines that begin with ids, and returns how many there are.
-func readFields(ctx context.Context, lines *lineReader, ofEdges bool, column int, each eachLine) (n int, err error) {
+func readFields(
+	ctx context.Context, lines *lineReader, of *Column, each eachLine,
+) (n int, err error) {
+	ofEdges, column := of.OfEdges, of.Number
 	err = eachValue(lines, func(line []byte, id uint64, rest []byte) *fault {
 		if ctx.Err() != nil {
 			return &fault{} // which is not told
@@ -170,7 +167,7 @@ func readFields(ctx context.Context, lines *lineReader, ofEdges bool, column int
 		}
 		v.Text = rest[1:]
 		if column > 0 {
-			at := idsOf(ofEdges) + 1
+			at := of.ids() + 1
 			for v.Text, rest = cutField(bytes.Trim(rest, " \t")); at < column && len(rest) > 0; at++ {
 				v.Text, rest = cutField(rest)
 			}

@@ -43,7 +43,8 @@ var rooms = []room{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
 	{"engine", 12460, []string{
-		"internal/delivery", "internal/bsp", "internal/engine", "internal/backend", "internal/resultlines",
+		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
+		"internal/resultlines",
 	}},
 	{"algorithms", 5834, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 3029, []string{"internal/graph500", "internal/graphalytics"}},

@@ -1,9 +1,9 @@
-package engine_test
+package fill_test
 
 import (
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/fill"
 )
 
 // FuzzParseNamedLine reads anything as a line of a column by names.
@@ -12,8 +12,8 @@ func FuzzParseNamedLine(f *testing.F) {
 	f.Add("7 \"a\\tb\"\t")
 	f.Add("x")
 	f.Fuzz(func(t *testing.T, text string) {
-		v, err := engine.ParseNamedLine([]byte(text))
-		if err == nil && len(v.Name) == 0 {
+		v, err := fill.ParseNamedLine([]byte(text))
+		if err == nil && len(v.Names[0]) == 0 {
 			t.Errorf("%q has no name", text)
 		}
 	})

@@ -1,0 +1,61 @@
+package engine
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Readable refuses a property whose values have no texts.
+func Readable(c kernel.Property) error {
+	if c.Type().Kind() == reflect.Slice || !settable(c.Type()) {
+		return fmt.Errorf("values of type %v are not read from files, only strings, booleans, numbers, time.Duration and pregel.VertexID", c.Type())
+	}
+	return nil
+}
+
+// SetText sets a value to what a text, as AppendAs writes it, says. It returns what is wrong with
+// the text, if anything, as found and expected.
+func SetText(to reflect.Value, text []byte, find Find) (found, expected string) {
+	err := setValue(to, text, find)
+	if wrong := new(misfit); errors.As(err, &wrong) {
+		return wrong.found, wrong.expected
+	}
+	return "", ""
+}
+
+// setValue sets a value to what a text, as AppendAs writes it, says. An error is a misfit.
+func setValue(to reflect.Value, text []byte, find Find) error {
+	if to.Kind() == reflect.String {
+		return setString(to, string(text))
+	}
+	text = bytes.Trim(text, " \t")
+	if to.Type() == vertexType && string(text) == "-1" {
+		to.SetUint(uint64(pregel.None))
+		return nil
+	}
+	err := setOne(to, string(text), find)
+	if err != nil && !errors.As(err, new(*misfit)) {
+		return &misfit{fmt.Sprintf("vertex %s as a value", text), "one of the graph, or -1"}
+	}
+	return err
+}
+
+// setString sets a string, which is quoted if it could not be a line otherwise.
+func setString(to reflect.Value, text string) error {
+	if strings.HasPrefix(text, `"`) {
+		plain, err := strconv.Unquote(text)
+		if err != nil {
+			return unlike(text, "text quoted as Go does, or that begins with no quotation mark")
+		}
+		text = plain
+	}
+	to.SetString(text)
+	return nil
+}
