@@ -21,9 +21,6 @@ type instance[V, M any] struct {
 	ways   []way[M]
 	inbox  kernel.Inbox[M]
 	lists  messageLists[M]
-	// What the last Place replaced, for Carry.
-	oldValues []V
-	oldInbox  kernel.Inbox[M]
 
 	sums []M // by tiles, if apart
 	view kernel.Vec[M]
@@ -64,16 +61,6 @@ func (i *part) SetPulls(pulls []kernel.ColumnPull, inbox bool, tiled []uint64) {
 	i.pulls, i.takeInbox, i.tiled = pulls, inbox, tiled
 }
 
-// carry marks in to what from has in its first words.
-func carry(to, from *bitmap.Frontier, words int) {
-	for w, has := range from.Words[:words] {
-		if has != 0 {
-			to.Words[w] = has
-			to.Mark(w)
-		}
-	}
-}
-
 // way is a column of messages to all neighbours.
 type way[M any] struct {
 	kernel  kernel.Kernel[M]
@@ -83,10 +70,6 @@ type way[M any] struct {
 }
 
 func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
-	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
-	if p.Keep {
-		i.oldValues, i.oldInbox = i.values.Data, i.inbox
-	}
 	i.ways = i.ways[:0]
 	for range p.Ways {
 		w := way[M]{}
@@ -115,16 +98,6 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	var scratch [64]M
 	i.apart = p.Size > 0 && first.kernel.Window(0, &scratch) == &scratch
 	return nil
-}
-
-func (i *instance[V, M]) Carry(words int) {
-	copy(i.values.Data, i.oldValues)
-	if old := i.oldInbox; old.Has != nil {
-		i.MakeInbox()
-		copy(i.inbox.Msg[:words<<6], old.Msg)
-		carry(i.inbox.Has, old.Has, words)
-	}
-	i.oldValues, i.oldInbox = nil, kernel.Inbox[M]{}
 }
 
 func (i *instance[V, M]) Rebind(m *Methods) {
@@ -252,8 +225,6 @@ func (i *instance[V, M]) FoldBins(lanes []Lane, k int) {
 		}
 	}
 }
-
-func (i *instance[V, M]) Any(local uint32) any { return i.values.Data[local] }
 
 func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte {
 	if i.output != nil {

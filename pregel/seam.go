@@ -15,9 +15,7 @@ import (
 // messages, and the messages that came.
 type Instance interface {
 	// Place makes values, columns and inbox for a partition, as they are before superstep 0.
-	// Carry then takes the values and the inbox of so many words from those that Place replaced.
 	Place(p *kernel.Placement) error
-	Carry(words int)
 	// Rebind replaces the program by another one of the same type.
 	Rebind(m *Methods)
 	NewLane(w Worker, label func(VertexID) uint64, s kernel.State, changes *kernel.Requests) Lane
@@ -65,8 +63,7 @@ type Instance interface {
 	// FoldBins folds bin k of some lanes into the inbox, and empties it.
 	FoldBins(lanes []Lane, k int)
 
-	// Any returns a vertex's value. Output appends it as the program writes it.
-	Any(local uint32) any
+	// Output appends a vertex's value as the program writes it.
 	Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte
 	// Score, Reached and Group are the program's, of a vertex's value.
 	Score(local uint32) float64

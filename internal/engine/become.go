@@ -17,7 +17,11 @@ import (
 // become moves the runner to the changed partition.
 func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []vertexChange, values kernel.Column) error {
 	c, owned := &r.changing, r.part.Owned
-	active, finished, inbox := r.active, r.finished, r.inbox.Has
+	active, finished, inbox := r.active, r.finished, r.inbox
+	words, own := bitmap.Words(owned), r.instance.Values().Part(0, owned)
+	if inbox.Has != nil {
+		inbox.Messages = inbox.Messages.Part(0, words<<6)
+	}
 	outBefore := 0
 	if r.part.Grid.Flat() {
 		outBefore = len(r.part.Out.Adj)
@@ -25,17 +29,19 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 	r.leave()
 	r.arena, c.changed = r.job.newArena(), changed
 	c.ids = ids
-	if err := r.place(ctx, changed.Partition, true); err != nil {
+	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
 	r.exchange.Become(r.part)
-	words := bitmap.Words(owned)
+	r.instance.Values().Copy(0, own, 0, owned)
 	copy(r.active, active)
 	copy(r.finished, finished[:words])
-	if inbox != nil {
+	if inbox.Has != nil {
 		r.makeInbox()
+		r.inbox.Messages.Copy(0, inbox.Messages, 0, words<<6)
+		copy(r.inbox.Has.Words, inbox.Has.Words[:words])
+		r.inbox.Has.Tighten()
 	}
-	r.instance.Carry(words)
 	r.moveProperties(changed, outBefore)
 	r.setVertices(vertices, values, owned)
 	if err := r.countAll(ctx, changed); err != nil {

@@ -298,7 +298,7 @@ func refers(t reflect.Type, depth int) bool {
 // Any returns a vertex's value.
 func (j *Job) Any(id pregel.VertexID) any {
 	r, local := j.at(id)
-	return r.instance.Any(local)
+	return r.instance.Values().Any(int(local))
 }
 
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under

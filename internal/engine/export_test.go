@@ -177,7 +177,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 			r.changing.left = append(r.changing.left, r.arena.Close)
 		}
 		r.arena = j.newArena()
-		if err := r.place(ctx, r.part, true); err != nil {
+		if err := r.place(ctx, r.part); err != nil {
 			return false, err
 		}
 		left = left || r.tiling.tiles != nil || r.tiling.of != nil

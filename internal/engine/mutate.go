@@ -77,7 +77,7 @@ func (r *runner) revert() {
 	}
 	r.leave()
 	r.arena = r.job.newArena()
-	if err := r.place(context.Background(), base, false); err != nil {
+	if err := r.place(context.Background(), base); err != nil {
 		panic(err) // it went well before
 	}
 	r.exchange.Become(base)
@@ -221,19 +221,15 @@ func (r *runner) changeAtEnd(ctx context.Context, c *bsp.Command) (err error) {
 // requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
 func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
-	byOwner, values := make([][]kernel.Request, of), r.instance.Values().New(nil)
-	ids := c.ids
-	for _, t := range r.threads {
-		for _, q := range t.requests.List {
-			if q.Kind == kernel.AddVertex {
-				values.AppendAt(t.AddedValues(), []uint32{q.Value})
-				q.Value = uint32(values.Len() - 1)
-			}
-			if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
-				ids = max(ids, q.Of+1, q.To+1)
-			}
-			byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
+	byOwner, ids := make([][]kernel.Request, of), c.ids
+	asked, values := r.asked()
+	for _, q := range asked {
+		if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
+			ids = max(ids, q.Of+1, q.To+1)
 		}
+		byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
+	}
+	for _, t := range r.threads {
 		t.ResetRequests()
 	}
 	data := make([][]byte, of)
@@ -267,6 +263,23 @@ func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column
 	}
 	// What nobody adds there is nothing to remove of.
 	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
+}
+
+// asked returns the requests of the threads, and the values of the vertices that they add.
+func (r *runner) asked() (list []kernel.Request, values kernel.Column) {
+	values = r.instance.Values().New(nil)
+	for _, t := range r.threads {
+		if t.requests == nil {
+			continue
+		}
+		first := uint32(values.Len())
+		values.Append(t.AddedValues())
+		for _, q := range t.requests.List {
+			q.Value += first
+			list = append(list, q)
+		}
+	}
+	return list, values
 }
 
 // exists reports whether there is an owned vertex.

@@ -128,10 +128,11 @@ func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uin
 	unreached := make([][]uint64, r.part.Of)
 	own, lengths := make([]uint64, words), map[uint64]float64{}
 	var pairs []byte
+	values := r.instance.Values()
 	if err := r.each("Reached", func(v uint32) {
 		if !r.instance.Reached(v) {
 			bitmap.Set(own, v)
-		} else if length := bounded.Length(r.instance.Any(v)); r.overflows(length + greatest) {
+		} else if length := bounded.Length(values.Any(int(v))); r.overflows(length + greatest) {
 			id := uint64(r.part.Global(v))
 			lengths[id] = length
 			pairs = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(pairs, id), math.Float64bits(length))

@@ -12,9 +12,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// place makes everything whose size and form depend on the partition's lists, in the runner's arena. Values, states and frontiers are zero; keep has what is
-// replaced kept, for become.
-func (r *runner) place(ctx context.Context, p *graph.Partition, keep bool) error {
+// place makes everything whose size and form depend on the partition's lists, in the runner's
+// arena. Values, states and frontiers are zero.
+func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
 	r.forgetTiles() // they lie in the arena of what was placed before
 	switch r.job.direction {
@@ -33,7 +33,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition, keep bool) error
 		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 	}
 	size := (p.Owned + 63) &^ 63
-	if err := r.bind(size, keep); err != nil {
+	if err := r.bind(size); err != nil {
 		return err
 	}
 	if err := r.bindLightest(ctx); err != nil {
@@ -60,7 +60,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition, keep bool) error
 }
 
 // bind makes what the partition has of the program's types, for so many vertices.
-func (r *runner) bind(size int, keep bool) error {
+func (r *runner) bind(size int) error {
 	b := kernel.Binding{
 		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
 		Monotone: r.job.methods.monotone, Arena: r.arena,
@@ -72,7 +72,7 @@ func (r *runner) bind(size int, keep bool) error {
 	}
 	err := r.instance.Place(&kernel.Placement{
 		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index, Partitions: r.part.Of,
-		OutDegrees: r.outDegrees, InDegrees: r.inDegrees, Store: r.store, Hub: &r.hub, Keep: keep,
+		OutDegrees: r.outDegrees, InDegrees: r.inDegrees, Store: r.store, Hub: &r.hub,
 	})
 	if err != nil {
 		return err

@@ -2,9 +2,7 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -13,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/wire"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -106,8 +105,8 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	if len(first) != 24 {
 		return fmt.Errorf("%w: %d bytes for the size of the graph", errState, len(first))
 	}
-	c := &to.counts
-	c.ids, c.vertices, c.arcs = binary.LittleEndian.Uint64(first), binary.LittleEndian.Uint64(first[8:]), binary.LittleEndian.Uint64(first[16:])
+	c, n := &to.counts, wire.Slice[uint64](first)
+	c.ids, c.vertices, c.arcs = n[0], n[1], n[2]
 	if c.ids < loaded || c.ids > graph.MaxVertices || c.vertices > c.ids {
 		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", errState, c.vertices, c.ids, loaded)
 	}
@@ -150,17 +149,20 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 // arcsOf returns the arcs of a section whose sources are the partition's.
 func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []graph.Arc, err error) {
 	data, _ := p.Section(section)
-	var weights []byte
+	var weights []float64
 	if weighted := r.job.graph.Weights != edges.Unweighted; weighted && section == sectionAdded {
-		if weights, _ = p.Section(sectionWeights); len(weights) != len(data) {
-			return nil, fmt.Errorf("%w: %d bytes of arcs and %d of weights", errState, len(data), len(weights))
+		section, _ := p.Section(sectionWeights)
+		if len(section) != len(data) {
+			return nil, fmt.Errorf(
+				"%w: %d bytes of arcs and %d of weights", errState, len(data), len(section))
 		}
+		weights = wire.Slice[float64](section)
 	}
 	if len(data)%8 != 0 {
 		return nil, fmt.Errorf("%w: %d bytes of arcs", errState, len(data))
 	}
-	for i := 0; i < len(data); i += 8 {
-		a := graph.Arc{From: pregel.VertexID(binary.LittleEndian.Uint32(data[i:])), To: pregel.VertexID(binary.LittleEndian.Uint32(data[i+4:]))}
+	for i, ends := range wire.Slice[[2]uint32](data) {
+		a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 		if uint64(a.From) >= ids || uint64(a.To) >= ids {
 			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", errState, a.From, a.To, ids)
 		}
@@ -168,7 +170,7 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 			continue
 		}
 		if weights != nil {
-			a.Weight = math.Float64frombits(binary.LittleEndian.Uint64(weights[i:]))
+			a.Weight = weights[i]
 		}
 		arcs = append(arcs, a)
 	}

@@ -1,10 +1,10 @@
 package engine
 
 import (
-	"encoding/binary"
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // sendAgain has those send again whose messages are not in the checkpoint before a superstep.
@@ -28,8 +28,8 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 	to, _ := p.Section(sectionTo)
 	from, _ := p.Section(sectionFrom)
 	data, _ := p.Section(sectionSends)
-	n := len(to) / 8
-	messages, err := unpackColumn(r.instance.Messages(), data, n)
+	receivers, senders := wire.Slice[uint64](to), wire.Slice[uint64](from)
+	messages, err := unpackColumn(r.instance.Messages(), data, len(receivers))
 	t := r.threads[0]
 	switch {
 	case err != nil:
@@ -38,14 +38,13 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", errState, len(to), len(from))
 	}
 	of, own := uint64(r.part.Of), r.part.Index
-	for i := range n {
-		id := binary.LittleEndian.Uint64(to[8*i:])
+	for i, id := range receivers {
 		if id >= r.changing.ids {
 			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.changing.ids)
 		}
 		sender := uint64(0)
 		if t.KeepsSenders() {
-			sender = binary.LittleEndian.Uint64(from[8*i:])
+			sender = senders[i]
 		}
 		if r.of == r.part.Of { // as it was
 			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)

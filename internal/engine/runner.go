@@ -152,7 +152,7 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	if err := r.beginChanges(); err != nil {
 		return nil, err
 	}
-	if err := r.place(ctx, base, false); err != nil {
+	if err := r.place(ctx, base); err != nil {
 		return nil, err
 	}
 	for range team.Size() {

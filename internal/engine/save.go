@@ -2,7 +2,6 @@ package engine
 
 import (
 	"encoding"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -260,25 +259,23 @@ func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d
 
 // saveSends adds the messages to single vertices that are to be delivered.
 func (r *runner) saveSends(p *checkpoint.Part) error {
-	var to, from []byte
-	messages := r.instance.Messages().New(nil)
+	var to, from []uint64
+	messages := r.instance.Messages()
 	of := uint64(r.part.Of)
 	for _, o := range r.outboxes {
 		for q := range r.part.Of {
 			for _, local := range o.Receivers(q) {
-				to = binary.LittleEndian.AppendUint64(to, uint64(local)*of+uint64(q))
+				to = append(to, uint64(local)*of+uint64(q))
 			}
-			for _, id := range o.Senders(q) {
-				from = binary.LittleEndian.AppendUint64(from, id)
-			}
+			from = append(from, o.Senders(q)...)
 			messages.Append(o.Messages(q))
 		}
 	}
 	if messages.Len() == 0 {
 		return nil
 	}
-	p.Add(sectionTo, to)
-	p.Add(sectionFrom, from)
+	p.Add(sectionTo, wire.Bytes(to))
+	p.Add(sectionFrom, wire.Bytes(from))
 	return saveColumn(p, sectionSends, messages)
 }
 
@@ -303,12 +300,12 @@ func (r *runner) rows(d pregel.Direction) []edgeRows {
 
 func (r *runner) saveRows(p *checkpoint.Part, d pregel.Direction) {
 	for i, l := range r.rows(d) {
-		degrees := make([]byte, 0, 4*r.part.Owned)
-		for v := range uint32(r.part.Owned) {
-			lo, hi := l.Row(v)
-			degrees = binary.LittleEndian.AppendUint32(degrees, hi-lo)
+		degrees := make([]uint32, r.part.Owned)
+		for v := range degrees {
+			lo, hi := l.Row(uint32(v))
+			degrees[v] = hi - lo
 		}
-		p.Add(rowsSection(d, i), degrees)
+		p.Add(rowsSection(d, i), wire.Bytes(degrees))
 	}
 }
 

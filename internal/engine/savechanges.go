@@ -1,15 +1,10 @@
 package engine
 
 import (
-	"encoding/binary"
-	"math"
-	"slices"
-
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
@@ -18,20 +13,7 @@ func (r *runner) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)
 	}
-	var list []kernel.Request
-	values := r.instance.Values().New(nil)
-	for _, t := range r.threads {
-		if t.requests == nil {
-			continue
-		}
-		for _, q := range t.requests.List {
-			if q.Kind == kernel.AddVertex {
-				values.AppendAt(t.AddedValues(), []uint32{q.Value})
-				q.Value = uint32(values.Len() - 1)
-			}
-			list = append(list, q)
-		}
-	}
+	list, values := r.asked()
 	if len(list) == 0 {
 		return nil
 	}
@@ -42,10 +24,7 @@ func (r *runner) saveChanges(p *checkpoint.Part) error {
 
 func (r *runner) saveGraph(p *checkpoint.Part) {
 	c := &r.changing
-	var counts []byte
-	for _, n := range []uint64{c.ids, c.vertices, c.arcs} {
-		counts = binary.LittleEndian.AppendUint64(counts, n)
-	}
+	counts := wire.Bytes([]uint64{c.ids, c.vertices, c.arcs})
 	absent := make([]uint64, bitmap.Words(r.part.Owned))
 	copy(absent, c.absent)
 	remove, add := r.part.Difference(r.loaded)
@@ -56,18 +35,18 @@ func (r *runner) saveGraph(p *checkpoint.Part) {
 	if r.job.graph.Weights == edges.Unweighted {
 		return
 	}
-	weights := make([]byte, 0, 8*len(add))
-	for _, a := range add {
-		weights = binary.LittleEndian.AppendUint64(weights, math.Float64bits(a.Weight))
+	weights := make([]float64, len(add))
+	for i, a := range add {
+		weights[i] = a.Weight
 	}
-	p.Add(sectionWeights, weights)
+	p.Add(sectionWeights, wire.Bytes(weights))
 }
 
 // packArcs returns the ends of arcs, which have 4 bytes as in lists.
 func packArcs(arcs []graph.Arc) []byte {
-	b := make([]byte, 0, 8*len(arcs))
-	for _, a := range arcs {
-		b = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, uint32(a.From)), uint32(a.To))
+	ends := make([][2]uint32, len(arcs))
+	for i, a := range arcs {
+		ends[i] = [2]uint32{uint32(a.From), uint32(a.To)}
 	}
-	return slices.Clip(b)
+	return wire.Bytes(ends)
 }

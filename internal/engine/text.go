@@ -120,10 +120,11 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) u
 			return escape(name(dst, label(id)), len(dst))
 		})
 	}
-	if id, ok := r.instance.Any(local).(uint64); ok && j.methods.inputIDs && name != nil {
+	value := r.instance.Values().Any(int(local))
+	if id, ok := value.(uint64); ok && j.methods.inputIDs && name != nil {
 		return name(dst, id)
 	}
-	return appender{j.IDs(), label, name}.value(dst, r.instance.Any(local))
+	return appender{j.IDs(), label, name}.value(dst, value)
 }
 
 // escape puts a backslash before the bytes from start on that OutputLabels may write between

@@ -17,8 +17,6 @@ type Placement struct {
 	OutDegrees, InDegrees []uint32
 	// Store is where messages that are kept one by one lie.
 	Store *mem.Arena
-	// Keep has what is replaced kept for Carry.
-	Keep bool
 	// Hub is set to 1 more than the last vertex with so many messages that they want room.
 	Hub *atomic.Uint64
 }
