@@ -158,7 +158,7 @@ func (j *job) labelsOf(ctx context.Context, group *collective.Group, call collec
 				l.ids = append(l.ids, v)
 			}
 			return 0
-		})
+		}, nil)
 	}
 	var err error
 	l.labels, err = j.graph.directory.Labels(ctx, group, call, l.ids)
@@ -178,7 +178,7 @@ func (j *job) namesOf(
 		return append(dst, '0')
 	}
 	for _, id := range some {
-		line = j.program.AppendNamedAs(want(line[:0], j.program.Label(id)), id, of, want)
+		line = j.program.AppendAs(want(line[:0], j.program.Label(id)), id, of, want)
 	}
 	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
@@ -196,7 +196,7 @@ type plainLine struct {
 
 func (l plainLine) line(dst []byte, id pregel.VertexID) []byte {
 	dst = append(strconv.AppendUint(dst, l.program.Label(id), 10), ' ')
-	return l.program.AppendAs(dst, id, l.label)
+	return l.program.AppendAs(dst, id, l.label, nil)
 }
 
 // namedLine is lines of names, each after the input id by which the master puts the lines of all workers in order.
@@ -217,7 +217,7 @@ func (l namedLine) line(dst []byte, id pregel.VertexID) []byte {
 	label := l.program.Label(id)
 	dst = append(strconv.AppendUint(dst, label, 10), '\t')
 	dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return l.name(dst, label) }), '\t')
-	return l.program.AppendNamedAs(dst, id, l.label, l.name)
+	return l.program.AppendAs(dst, id, l.label, l.name)
 }
 
 // labelled has the input ids of vertices.

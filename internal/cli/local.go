@@ -203,7 +203,7 @@ func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Tea
 		}
 		if g.Names != nil {
 			dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return g.AppendName(dst, r.bound.Label(id)) }), '\t')
-			return r.bound.AppendNamed(dst, id)
+			return r.bound.AppendAs(dst, id, r.bound.Label, g.AppendName)
 		}
 		dst = append(strconv.AppendUint(dst, r.bound.Label(id), 10), ' ')
 		return r.bound.Append(dst, id)

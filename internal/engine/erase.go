@@ -89,9 +89,7 @@ type Bound interface {
 	Refers() bool
 	AppendBlock(dst []byte, partition, first, count int) ([]byte, error)
 	Append(dst []byte, id pregel.VertexID) []byte
-	AppendNamed(dst []byte, id pregel.VertexID) []byte
-	AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte
-	AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name func(dst []byte, label uint64) []byte) []byte
+	AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte
 	Any(id pregel.VertexID) any
 	// What has become of the vertices: see Job.
 	IDs() uint64
@@ -106,42 +104,33 @@ func NewProgram(p pregel.Erased) (Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &erased{m.program, m}, nil
+	return m, nil
 }
 
-type erased struct {
-	program pregel.Erased
-	methods *methods
-}
-
-func (e *erased) Fits(g *graph.Graph) error { return e.methods.fits(g) }
-
-func (e *erased) ValidateGraph(name string, about pregel.GraphInfo) error {
-	if err := e.methods.validateGraph(name, about); err != nil {
-		return fmt.Errorf("%s: %w", e.Name(), err)
+func (m *methods) ValidateGraph(name string, about pregel.GraphInfo) error {
+	if err := m.validateGraph(name, about); err != nil {
+		return fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return nil
 }
 
-func (e *erased) Name() string { return e.methods.name() }
+func (m *methods) Name() string { return Name(m.program.Program) }
 
-func (e *erased) Type() reflect.Type { return reflect.TypeOf(e.program.Program) }
-func (e *erased) Plan() *Plan        { return e.methods.plan }
+func (m *methods) Type() reflect.Type { return reflect.TypeOf(m.program.Program) }
+func (m *methods) Plan() *Plan        { return m.plan }
 
-func (e *erased) MaxSupersteps(limit int) (int, error) {
-	own, err := e.methods.bound()
+func (m *methods) MaxSupersteps(limit int) (int, error) {
+	own, err := m.bound()
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", e.Name(), err)
+		return 0, fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return bsp.LeastLimit(own, limit), nil
 }
 
 // Properties are the program's columns.
-func (e *erased) Properties() []kernel.Property { return e.methods.properties }
+func (m *methods) Properties() []kernel.Property { return m.properties }
 
-func (e *erased) Mutates() bool { return e.methods.mutates() }
-
-func (m *methods) mutates() bool {
+func (m *methods) Mutates() bool {
 	if m.mutations != nil || m.plan == nil {
 		return m.mutations != nil
 	}
@@ -149,11 +138,11 @@ func (m *methods) mutates() bool {
 	return slices.ContainsFunc(phases, Program.Mutates)
 }
 
-func (e *erased) Weights() edges.Weights {
-	if own := e.weights(); own != edges.Unweighted || e.methods.plan == nil {
+func (m *methods) Weights() edges.Weights {
+	if own := m.weights(); own != edges.Unweighted || m.plan == nil {
 		return own
 	}
-	phases, _ := e.methods.plan.Phases()
+	phases, _ := m.plan.Phases()
 	for _, p := range phases {
 		if w := p.Weights(); w != edges.Unweighted {
 			return w
@@ -162,8 +151,8 @@ func (e *erased) Weights() edges.Weights {
 	return edges.Unweighted
 }
 
-func (e *erased) weights() edges.Weights {
-	switch e.methods.Weights {
+func (m *methods) weights() edges.Weights {
+	switch m.Methods.Weights {
 	case reflect.Float32:
 		return edges.Float32
 	case reflect.Float64:
@@ -173,73 +162,69 @@ func (e *erased) weights() edges.Weights {
 	}
 }
 
-func (e *erased) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
-	if e.methods.plan != nil {
-		phases, _ := e.methods.plan.Phases()
+func (m *methods) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
+	if m.plan != nil {
+		phases, _ := m.plan.Phases()
 		for _, p := range phases {
 			if err := p.Ready(ctx, g, team); err != nil {
 				return err
 			}
 		}
 	}
-	if e.methods.direction == pregel.Out {
+	if m.direction == pregel.Out {
 		return nil
 	}
 	return g.MakeReversed(ctx, team)
 }
 
-func (e *erased) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
-	j, err := NewJob(ctx, g, e.program, o)
+func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {
+	j, err := NewJob(ctx, g, m.program, o)
 	if err != nil {
 		return nil, err
 	}
 	return j, nil
 }
 
-func (e *erased) Restart(job Bound) error {
+func (m *methods) Restart(job Bound) error {
 	j, ok := job.(*Job)
 	if !ok {
-		return fmt.Errorf("%s: a job of %T cannot be restarted with it", e.Name(), job)
+		return fmt.Errorf("%s: a job of %T cannot be restarted with it", m.Name(), job)
 	}
-	return j.Restart(e.program)
+	return j.Restart(m.program)
 }
 
-func (e *erased) Codec() (transport.Codec, error) {
-	for _, a := range e.methods.aggregates {
+func (m *methods) Codec() (transport.Codec, error) {
+	for _, a := range m.aggregates {
 		if err := pack.Carried(a.Type); err != nil {
-			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", e.Name(), a.Name, a.Type, err)
+			return nil, fmt.Errorf("%s: aggregator %s: values of type %v cannot travel between processes: %w", m.Name(), a.Name, a.Type, err)
 		}
 	}
-	if mem.PointerFreeType(e.program.Message) {
+	if mem.PointerFreeType(m.program.Message) {
 		return nil, nil
 	}
-	c, err := pack.New(e.program.Message)
+	c, err := pack.New(m.program.Message)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", e.Name(), err)
+		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return c, nil
 }
 
-func (e *erased) Decides(o Options, weights edges.Weights) map[string]string {
-	return e.methods.decides(o, weights)
+func (m *methods) Aggregates(deterministic bool) bsp.Aggregates {
+	return bsp.Aggregates{All: m.aggregates, Exact: deterministic}
 }
 
-func (e *erased) Aggregates(deterministic bool) bsp.Aggregates {
-	return bsp.Aggregates{All: e.methods.aggregates, Exact: deterministic}
-}
-
-func (e *erased) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
+func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	return bsp.New(e.methods.describe(o.Deterministic), o.driver(nil), facts)
+	return bsp.New(m.describe(o.Deterministic), o.driver(nil), facts)
 }
 
 // describe returns what a driver needs of the program.
 func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
-		Name: m.name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
-		Mutates: m.mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.maxSupersteps,
+		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
+		Mutates: m.Mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.maxSupersteps,
 		Converges: m.converges,
 	}
 	if m.own != nil {
@@ -266,9 +251,7 @@ func (j *Job) Own() []int {
 }
 
 // Aggregates are the program's; they encode cells for other processes.
-func (j *Job) Aggregates() bsp.Aggregates {
-	return bsp.Aggregates{All: j.methods.aggregates, Exact: j.options.Deterministic}
-}
+func (j *Job) Aggregates() bsp.Aggregates { return j.methods.Aggregates(j.options.Deterministic) }
 
 // Refers reports whether lines of values may name vertices.
 func (j *Job) Refers() bool {
@@ -304,12 +287,7 @@ func (j *Job) Any(id pregel.VertexID) any {
 // Append writes a vertex's value as result files have it: by the program's Output, or plainly, with vertices under
 // their input ids.
 func (j *Job) Append(dst []byte, id pregel.VertexID) []byte {
-	return j.AppendAs(dst, id, j.Label)
-}
-
-// AppendNamed is Append with vertices under their names, if the input has some.
-func (j *Job) AppendNamed(dst []byte, id pregel.VertexID) []byte {
-	return j.AppendNamedAs(dst, id, j.Label, j.graph.AppendName)
+	return j.AppendAs(dst, id, j.Label, nil)
 }
 
 // vertexName is what the input calls a vertex by its input id, if it has names and they are in this process.

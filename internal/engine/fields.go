@@ -16,14 +16,14 @@ type Field struct {
 
 // Fields are those of a type's exported fields, if it is a struct of numbers, truth values, vertices and lists of such; every other
 // value is one field, its whole text.
-func (e *erased) Fields() []Field {
-	t := e.program.Value
+func (m *methods) Fields() []Field {
+	t := m.program.Value
 	switch {
-	case e.methods.Has("Output") || e.methods.Has("OutputLabels"):
+	case m.Has("Output") || m.Has("OutputLabels"):
 		return []Field{{Name: "value"}}
 	case t.Kind() != reflect.Struct || textual(t):
 		f := fieldOf("value", t)
-		f.Vertex = f.Vertex || e.methods.inputIDs
+		f.Vertex = f.Vertex || m.inputIDs
 		if f.Kind == reflect.Array && isPlain(t.Elem()) {
 			f.Kind, f.Vertices = reflect.Slice, t.Elem() == vertexType
 		}

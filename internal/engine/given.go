@@ -122,9 +122,9 @@ func formOf(program any) string {
 // mostDecides bounds the text of a field in a manifest, in bytes: of a longer one there is a hash.
 const mostDecides = 256
 
-// decides is what values depend on beside the graph, whose weights are of this type: the program's fields, and the options that change
+// Decides is what values depend on beside the graph, whose weights are of this type: the program's fields, and the options that change
 // values, in words that are the same in all processes.
-func (m *methods) decides(o Options, weights edges.Weights) map[string]string {
+func (m *methods) Decides(o Options, weights edges.Weights) map[string]string {
 	all := map[string]string{"seed": strconv.FormatUint(o.Seed, 10), "deterministic": strconv.FormatBool(o.Deterministic), "the type of weights": weights.String()}
 	v := elem(m.program.Program)
 	if v.Kind() != reflect.Struct {

@@ -76,21 +76,21 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (*J
 	}
 	err = m.validate()
 	if err == nil && !o.AnyGraph {
-		err = m.fits(g)
+		err = m.Fits(g)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.name(), err)
+		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
-	j := &Job{graph: g, options: o, methods: m, name: m.name()}
+	j := &Job{graph: g, options: o, methods: m, name: m.Name()}
 	if o.Decides == nil {
-		j.options.Decides = m.decides(o, g.Weights)
+		j.options.Decides = m.Decides(o, g.Weights)
 	}
 	j.arena = j.newArena()
 	if j.options.Job == "" {
 		j.options.Job = j.name
 	}
 	if o.Parts != nil || o.From != nil {
-		if err := m.keepable(); err != nil {
+		if err := m.Keepable(); err != nil {
 			return nil, err
 		}
 	}
@@ -187,13 +187,13 @@ func (j *Job) Restart(p pregel.Erased) error {
 		return fmt.Errorf("%s: %w", j.name, err)
 	}
 	if !j.options.AnyGraph {
-		if err := m.fits(j.graph); err != nil {
+		if err := m.Fits(j.graph); err != nil {
 			return fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
 	own := j.methods.program
-	if m.name() != j.name || p.Value != own.Value || p.Message != own.Message || m.direction != j.methods.direction || !m.alike(j.methods) {
-		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.name(), j.name)
+	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.direction != j.methods.direction || !m.alike(j.methods) {
+		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
 	// The job's columns and kernels were made for these.
 	m.aggregates, m.properties = j.methods.aggregates, j.methods.properties

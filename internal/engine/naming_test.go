@@ -56,7 +56,7 @@ func TestOutputLabelsWritesWhatTheInputHas(t *testing.T) {
 		name := func(dst []byte, label uint64) []byte {
 			return append(dst, []string{"a b", `;c\\`, "d:", "e"}[label]...)
 		}
-		if got, want := string(j.AppendNamedAs(nil, w.id(3), w.label, name)), `<e><d\:><\;c\\\\>`; got != want {
+		if got, want := string(j.AppendAs(nil, w.id(3), w.label, name)), `<e><d\:><\;c\\\\>`; got != want {
 			t.Errorf("%d partitions: with names %s is written, expected %s", parts, got, want)
 		}
 	}

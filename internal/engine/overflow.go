@@ -27,7 +27,7 @@ func (j *Job) measuresPaths() bool {
 
 // largest is the largest float of the weights' type, and its name.
 func (r *runner) largest() (largest float64, name string) {
-	if r.job.methods.Weights == reflect.Float32 {
+	if r.job.methods.Methods.Weights == reflect.Float32 {
 		return math.MaxFloat32, "float32"
 	}
 	return math.MaxFloat64, "float64"
@@ -175,7 +175,7 @@ func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uin
 
 // overflows reports whether a length is infinite in the weights' type.
 func (r *runner) overflows(length float64) bool {
-	if r.job.methods.Weights == reflect.Float32 {
+	if r.job.methods.Methods.Weights == reflect.Float32 {
 		length = float64(float32(length))
 	}
 	return math.IsInf(length, 1)

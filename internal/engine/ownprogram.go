@@ -61,7 +61,7 @@ func (o *ownProgram) Coordinate(c *pregel.Coordinator) {
 // watchCoordinate gives the coordinator of a job its watcher, if ctx has one.
 func (j *Job) watchCoordinate(ctx context.Context) {
 	o := j.methods.own
-	if o == nil || j.methods.hasState() {
+	if o == nil || j.methods.HasState() {
 		return
 	}
 	o.watcher, _ = ctx.Value(watching{}).(CoordinateWatcher)

@@ -17,9 +17,7 @@ type Prefilled struct {
 }
 
 // Column returns the property of a name that the program lists and a run may fill: of vertices rather than of edges, if it lists both.
-func (e *erased) Column(name string) (kernel.Property, error) { return e.methods.column(name) }
-
-func (m *methods) column(name string) (kernel.Property, error) {
+func (m *methods) Column(name string) (kernel.Property, error) {
 	var names []string
 	var found *kernel.Property
 	private := false
@@ -33,7 +31,7 @@ func (m *methods) column(name string) (kernel.Property, error) {
 		}
 		names = append(names, c.Name)
 	}
-	program, others := m.name(), strings.Join(names, ", ")
+	program, others := m.Name(), strings.Join(names, ", ")
 	switch {
 	case found != nil:
 		return *found, nil
@@ -50,7 +48,7 @@ func (m *methods) column(name string) (kernel.Property, error) {
 
 // Prefill returns the storage of what a property of the program has when a run begins, zero at first. The edges of a vertex must lie together.
 func (j *Job) Prefill(name string) (*Prefilled, error) {
-	c, err := j.methods.column(name)
+	c, err := j.methods.Column(name)
 	if err != nil {
 		return nil, err
 	}

@@ -55,7 +55,7 @@ var untyped = []reflect.Type{
 	reflect.TypeFor[OfInputIDs](), reflect.TypeFor[Converging](),
 }
 
-// methods are a program's optional methods, found once per job.
+// methods is a Program: its optional methods, found once per job.
 type methods struct {
 	*pregel.Methods
 	program      pregel.Erased
@@ -115,7 +115,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	m.judging, _ = value.(Judging)
 	m.bounded, _ = value.(Bounded)
 	m.sources, _ = value.(Sourced)
-	if _, m.coordinates = value.(Coordinating); m.coordinates || m.hasState() {
+	if _, m.coordinates = value.(Coordinating); m.coordinates || m.HasState() {
 		m.own = &ownProgram{given: value}
 	}
 	m.mutations, _ = value.(Mutating)
@@ -206,9 +206,6 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	return m, nil
 }
 
-// name is the name of the program's type.
-func (m *methods) name() string { return Name(m.program.Program) }
-
 // byBlock names a method that takes 64 vertices at once, or is empty if the program has none.
 func (m *methods) byBlock() string {
 	switch {
@@ -233,7 +230,7 @@ func (m *methods) alike(other *methods) bool {
 // validate refuses parameters that make no sense.
 func (m *methods) validate() (err error) {
 	if m.validating != nil {
-		err = validated(m.validating, m.name())
+		err = validated(m.validating, m.Name())
 	}
 	if err == nil {
 		m.maxSupersteps, err = m.bound()
@@ -246,7 +243,7 @@ func (m *methods) bound() (most int, err error) {
 	if m.bounded == nil {
 		return 0, nil
 	}
-	err = bsp.Contain(m.name(), &bsp.NoSuperstep, func() error {
+	err = bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error {
 		if most = m.bounded.MaxSupersteps(); most < 0 {
 			return fmt.Errorf("method MaxSupersteps returns %d, want how many there are at most, or 0 if that is not known", most)
 		}
@@ -255,8 +252,8 @@ func (m *methods) bound() (most int, err error) {
 	return most, err
 }
 
-// fits refuses a graph that the program cannot run on.
-func (m *methods) fits(g *graph.Graph) error {
+// Fits refuses a graph that the program cannot run on.
+func (m *methods) Fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
 		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
 	})
@@ -283,7 +280,7 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 	if m.judging == nil {
 		return nil
 	}
-	err := bsp.Contain(m.name(), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
+	err := bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
 	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
 		return fmt.Errorf("%s: %w", name, err)
 	}

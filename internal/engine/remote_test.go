@@ -85,7 +85,7 @@ func (all processes) values(g *graph.Graph) []string {
 	for _, j := range all {
 		for _, partition := range j.Own() {
 			for v := partition; v < g.N; v += len(g.Parts) {
-				values[v] = string(j.AppendAs(nil, pregel.VertexID(v), g.Label))
+				values[v] = string(j.AppendAs(nil, pregel.VertexID(v), g.Label, nil))
 			}
 		}
 	}

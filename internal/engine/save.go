@@ -54,8 +54,8 @@ type Keeping interface {
 	encoding.BinaryUnmarshaler
 }
 
-// keepable returns why runs of a program have no checkpoints, or nil.
-func (m *methods) keepable() error {
+// Keepable returns why runs of a program have no checkpoints, or nil.
+func (m *methods) Keepable() error {
 	var errs []error
 	for _, t := range []reflect.Type{m.program.Value, m.program.Message} {
 		if !mem.PointerFreeType(t) {
@@ -72,7 +72,7 @@ func (m *methods) keepable() error {
 	}
 	if m.plan != nil {
 		phases, _ := m.plan.Phases()
-		own := m.hasState()
+		own := m.HasState()
 		for _, p := range phases {
 			errs = append(errs, p.Keepable())
 			own = own || p.HasState()
@@ -82,16 +82,12 @@ func (m *methods) keepable() error {
 		}
 	}
 	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%s: there are no checkpoints of it: %w", m.name(), err)
+		return fmt.Errorf("%s: there are no checkpoints of it: %w", m.Name(), err)
 	}
 	return nil
 }
 
-func (e *erased) Keepable() error { return e.methods.keepable() }
-
-func (e *erased) HasState() bool { return e.methods.hasState() }
-
-func (m *methods) hasState() bool {
+func (m *methods) HasState() bool {
 	_, ok := m.program.Program.(Keeping)
 	return ok
 }
@@ -114,7 +110,7 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	} else {
 		all = append(all, "a run that is not deterministic")
 	}
-	if m.hasState() {
+	if m.HasState() {
 		all = append(all, "a state of its own")
 	}
 	var named []string

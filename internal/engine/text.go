@@ -14,12 +14,12 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-func (e *erased) Printable() error {
-	if e.methods.Has("Output") || e.methods.Has("OutputLabels") {
+func (m *methods) Printable() error {
+	if m.Has("Output") || m.Has("OutputLabels") {
 		return nil
 	}
-	if err := printable(e.program.Value, 16); err != nil {
-		return fmt.Errorf("%s: values of type %v cannot be written: %w: give the program a method Output(dst []byte, v %[2]v) []byte", e.Name(), e.program.Value, err)
+	if err := printable(m.program.Value, 16); err != nil {
+		return fmt.Errorf("%s: values of type %v cannot be written: %w: give the program a method Output(dst []byte, v %[2]v) []byte", m.Name(), m.program.Value, err)
 	}
 	return nil
 }
@@ -69,20 +69,20 @@ func textual(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
 }
 
-// AppendAs is Append with another mapping to input ids. Text that would not be read as one value of one line is quoted.
-func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64) []byte {
-	return j.AppendNamedAs(dst, id, label, nil)
-}
-
-// AppendNamedAs is AppendAs with vertices under the names that name appends for their input ids,
-// unless it is nil.
-func (j *Job) AppendNamedAs(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
+// AppendAs is Append with another mapping to input ids, and with vertices under the names that name
+// appends for their input ids, unless it is nil. Text that would not be read as one value of one
+// line is quoted.
+func (j *Job) AppendAs(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte {
 	start := len(dst)
 	return quote(j.text(dst, id, label, name), start)
 }
 
-// appendName appends what the input calls a vertex, by its input id.
-type appendName = func(dst []byte, label uint64) []byte
+// Label returns the input id of a vertex. AppendName appends what the input calls a vertex, by its
+// input id.
+type (
+	Label      = func(id pregel.VertexID) uint64
+	AppendName = func(dst []byte, label uint64) []byte
+)
 
 // quote quotes the text that begins at start if it would not be read as one value of one line.
 func quote(dst []byte, start int) []byte {
@@ -93,7 +93,7 @@ func quote(dst []byte, start int) []byte {
 }
 
 // text appends what a value is written as. A panic in a method of the program goes on, as the program's.
-func (j *Job) text(dst []byte, id pregel.VertexID, label func(pregel.VertexID) uint64, name appendName) []byte {
+func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName) []byte {
 	method := "String"
 	r, local := j.at(id)
 	defer func() {
@@ -147,8 +147,8 @@ func escape(dst []byte, start int) []byte {
 // appender writes values of a graph of n vertices as result files have them.
 type appender struct {
 	n     uint64
-	label func(pregel.VertexID) uint64
-	name  appendName // or nil, where vertices have no names
+	label Label
+	name  AppendName // or nil, where vertices have no names
 }
 
 func (a appender) value(dst []byte, v any) []byte {

@@ -9,10 +9,10 @@ import (
 
 // ValueType describes the type of the program's values, by what must be the same in two processes; it is an error if they cannot
 // travel.
-func (e *erased) ValueType() (string, error) {
-	c, err := pack.NewValues(e.program.Value, mem.PointerFreeType(e.program.Value))
+func (m *methods) ValueType() (string, error) {
+	c, err := pack.NewValues(m.program.Value, mem.PointerFreeType(m.program.Value))
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", e.Name(), err)
+		return "", fmt.Errorf("%s: %w", m.Name(), err)
 	}
 	return c.Type(), nil
 }

@@ -117,7 +117,7 @@ func namedAlone(t testing.TB, p engine.Registered, path, source string) string {
 	for label := range uint64(g.N) {
 		id, _ := g.Find(label)
 		all = graphio.AppendField(all, func(dst []byte) []byte { return g.AppendName(dst, label) })
-		all = append(bound.AppendNamed(append(all, '\t'), id), '\n')
+		all = append(bound.AppendAs(append(all, '\t'), id, bound.Label, g.AppendName), '\n')
 	}
 	return string(all)
 }
