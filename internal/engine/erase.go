@@ -69,7 +69,9 @@ type Program interface {
 
 // Bound is a type-erased [Job], which documents the methods.
 type Bound interface {
+	Prepare()
 	Run(ctx context.Context) (*bsp.Outcome, error)
+	Seconds() float64
 	Times() []float64
 	Final() trace.Aggregates
 	SummaryTime() time.Duration

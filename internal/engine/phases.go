@@ -13,7 +13,7 @@ import (
 // phases runs the phases of a job's plan in this process, where all partitions are. A job is kept for each type of program.
 type phases struct {
 	programs []Program
-	jobs     map[reflect.Type]Bound
+	jobs     map[reflect.Type]*Job
 }
 
 func (p *phases) close() {
@@ -64,15 +64,6 @@ func (j *Job) phaseOptions() Options {
 		o.Trace = recordsOnly{o.Trace}
 	}
 	return o
-}
-
-// following is a Bound whose run is a part of a longer one.
-type following interface {
-	Bound
-	follow(before bsp.Outcome)
-	ran() *Ran
-	goesOn(from *checkpoint.Reader)
-	shareGraph()
 }
 
 // before runs the phases of the job's plan.
@@ -132,15 +123,15 @@ func (w *walked) phase(ctx context.Context, i int, o Options, before bsp.Outcome
 	if err != nil {
 		return nil, err
 	}
-	phase.follow(before)
+	phase.driver.Follow(before)
 	if w.from != nil && k == len(w.from.Plan.Ran) {
-		phase.goesOn(w.from)
+		phase.options.From = w.from
 	}
 	if _, err := phase.Run(ctx); err != nil {
 		return nil, err
 	}
 	phase.shareGraph()
-	ran := phase.ran()
+	ran := &Ran{phase.driver.Own(), phase.driver.Totals()}
 	var totals []byte
 	if o.Plan != nil {
 		if totals, err = program.Aggregates(o.Deterministic).Encode(nil, ran.Totals); err != nil {
@@ -248,35 +239,27 @@ func (r *runner) countBase(ctx context.Context) error {
 }
 
 // phase returns the job of a phase, ready to run.
-func (j *Job) phase(ctx context.Context, i int, o Options) (following, error) {
+func (j *Job) phase(ctx context.Context, i int, o Options) (*Job, error) {
 	program := j.phases.programs[i]
 	kind := program.Type()
-	if bound := j.phases.jobs[kind]; bound != nil {
-		if err := program.Restart(bound); err == nil {
-			return bound.(following), nil
+	if made := j.phases.jobs[kind]; made != nil {
+		if err := program.Restart(made); err == nil {
+			return made, nil
 		}
 		delete(j.phases.jobs, kind) // one of another direction, say
-		bound.Close()
+		made.Close()
 	}
 	bound, err := program.Bind(ctx, j.graph, o)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", j.name, err)
 	}
 	if j.phases.jobs == nil {
-		j.phases.jobs = map[reflect.Type]Bound{}
+		j.phases.jobs = map[reflect.Type]*Job{}
 	}
-	j.phases.jobs[kind] = bound
-	return bound.(following), nil
+	made := bound.(*Job)
+	j.phases.jobs[kind] = made
+	return made, nil
 }
-
-// follow says what has run before this run, of which it is a part.
-func (j *Job) follow(before bsp.Outcome) { j.driver.Follow(before) }
-
-// goesOn has the next run go on from a checkpoint.
-func (j *Job) goesOn(from *checkpoint.Reader) { j.options.From = from }
-
-// ran is what conditions of a plan see of the last run.
-func (j *Job) ran() *Ran { return &Ran{j.driver.Own(), j.driver.Totals()} }
 
 // recordsOnly hides that a sink is a journal: the run that a phase is a part of begins and ends it.
 type recordsOnly struct{ trace.Sink }

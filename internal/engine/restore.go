@@ -33,8 +33,9 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 		r.reset()
 		r.watchMessages(ctx)
 		r.exchange.Forget()
-		restored[i] = r.restore(len(from.Parts))
-		restored[i].begins = from.Own() == 0
+		clear(r.active)
+		clear(r.finished)
+		restored[i] = &restoring{runner: r, begins: from.Own() == 0}
 	}
 	take := func(p *checkpoint.Part) error {
 		for _, r := range restored {
@@ -108,26 +109,18 @@ func (j *Job) goOn(ctx context.Context, from *checkpoint.Reader) error {
 // restoring takes the state of one partition from the parts of a checkpoint.
 type restoring struct {
 	*runner
-	of     int // parts
-	values int // that have come
 	// begins says that the checkpoint is before the first superstep of a phase: values and messages
 	// are those of the beginning.
 	begins bool
 	lacks  bool // the messages of some senders, who are to send them again
 }
 
-func (r *runner) restore(parts int) *restoring {
-	clear(r.active)
-	clear(r.finished)
-	return &restoring{runner: r, of: parts}
-}
-
 // wants reports whether vertices of one of so many parts may be the partition's.
 func (r *runner) wants(parts, part int) bool { return parts != r.part.Of || part == r.part.Index }
 
-// each calls f for every vertex of a part that is the partition's: there the k-th, here local.
-func (r *restoring) each(p *checkpoint.Part, f func(k int, local uint32)) {
-	if p.Of == r.part.Of {
+// eachOf calls f for every vertex of a part that is the partition's: there the k-th, here local.
+func (r *runner) eachOf(p *checkpoint.Part, f func(k int, local uint32)) {
+	if p.Of == r.part.Of && p.Partition == r.part.Index {
 		for k := range p.Vertices {
 			f(k, uint32(k))
 		}
@@ -154,22 +147,15 @@ func (r *restoring) take(p *checkpoint.Part) error {
 		return nil
 	}
 	for _, b := range r.bits() {
-		set, err := bitsOf(p, b.section)
-		if err != nil {
+		if err := r.takeBits(p, b.section, b.words); err != nil {
 			return err
 		}
-		r.each(p, func(k int, local uint32) {
-			if bitmap.Get(set, uint32(k)) {
-				bitmap.Set(b.words, local)
-			}
-		})
 	}
 	for _, s := range r.state() {
 		if err := r.takeState(p, s); err != nil {
 			return fmt.Errorf("%s: %w", s.section, err)
 		}
 	}
-	r.each(p, func(int, uint32) { r.values++ })
 	if err := r.takeSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
 	}
@@ -198,7 +184,7 @@ func (r *restoring) takeState(p *checkpoint.Part, to stored) error {
 	if err != nil {
 		return err
 	}
-	r.each(p, func(k int, local uint32) {
+	r.eachOf(p, func(k int, local uint32) {
 		if bitmap.Get(sent, uint32(k)) {
 			to.Copy(int(local), from, int(ranks.Of(uint32(k))), 1)
 		}
@@ -217,7 +203,22 @@ func (r *restoring) takeVertices(p *checkpoint.Part, data []byte, to kernel.Colu
 		to.Copy(0, from, 0, p.Vertices)
 		return nil
 	}
-	r.each(p, func(k int, local uint32) { to.Copy(int(local), from, k, 1) })
+	r.eachOf(p, func(k int, local uint32) { to.Copy(int(local), from, k, 1) })
+	return nil
+}
+
+// takeBits sets the bits of a part's vertices, from a section, for the vertices that the partition
+// owns.
+func (r *runner) takeBits(p *checkpoint.Part, section string, to []uint64) error {
+	set, err := bitsOf(p, section)
+	if err != nil {
+		return err
+	}
+	r.eachOf(p, func(k int, local uint32) {
+		if bitmap.Get(set, uint32(k)) {
+			bitmap.Set(to, local)
+		}
+	})
 	return nil
 }
 
@@ -235,9 +236,6 @@ func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 
 // end has messages sent again that the checkpoint has not, and counts.
 func (r *restoring) end(superstep int) error {
-	if r.values != r.part.Owned {
-		return fmt.Errorf("%w: the values of %d vertices of partition %d, expected %d", errState, r.values, r.part.Index, r.part.Owned)
-	}
 	for _, c := range r.columns {
 		c.write.Tighten()
 	}

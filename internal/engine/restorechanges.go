@@ -112,7 +112,7 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	}
 	to.Change = graph.Change{N: int(c.ids), AsStored: true, Team: r.team}
 	of, index := uint64(r.part.Of), uint64(r.part.Index)
-	absent, some := make([]uint64, bitmap.Words(int((c.ids-index+of-1)/of))), false
+	absent := make([]uint64, bitmap.Words(int((c.ids-index+of-1)/of)))
 	for _, p := range parts {
 		if counts, _ := p.Section(sectionCounts); !slices.Equal(counts, first) {
 			return fmt.Errorf("%w: parts of graphs of different sizes", errState)
@@ -129,18 +129,11 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 			return err
 		}
 		to.Remove, to.Add = append(to.Remove, removed...), append(to.Add, added...)
-		set, err := bitsOf(p, sectionAbsent)
-		if err != nil {
+		if err := r.takeBits(p, sectionAbsent, absent); err != nil {
 			return err
 		}
-		bitmap.Each(set, func(k uint32) {
-			if id := uint64(k)*uint64(p.Of) + uint64(p.Partition); id%of == index {
-				bitmap.Set(absent, uint32(id/of))
-				some = true
-			}
-		})
 	}
-	if some {
+	if bitmap.Count(absent) > 0 {
 		to.absent = absent
 	}
 	return nil

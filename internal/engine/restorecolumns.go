@@ -83,7 +83,7 @@ func (r *restoring) takeEdges(
 			edges += int(d)
 		}
 		var err error
-		r.each(p, func(k int, local uint32) {
+		r.eachOf(p, func(k int, local uint32) {
 			lo, hi := l.Row(local)
 			if d := degrees[k]; d != hi-lo {
 				err = errors.New("the lists of edges are not as they were")

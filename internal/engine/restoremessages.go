@@ -46,7 +46,7 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 		if t.KeepsSenders() {
 			sender = senders[i]
 		}
-		if r.of == r.part.Of { // as it was
+		if p.Of == r.part.Of { // as it was
 			t.AddSend(int(id%of), uint32(id/of), sender, messages, i)
 		} else if id%of == uint64(own) {
 			t.AddSend(own, uint32(id/of), sender, messages, i)

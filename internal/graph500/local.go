@@ -2,7 +2,6 @@ package graph500
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -24,15 +23,8 @@ type local struct {
 	*Rank
 	c      *LocalConfig
 	kernel string // of the job
-	job    search
+	job    engine.Bound
 	trace  trace.Named // gives the records of --trace the kernel and its root as their job
-}
-
-// search is a job that is run from one root after another.
-type search interface {
-	engine.Bound
-	Prepare()
-	Seconds() float64
 }
 
 // Run runs the benchmark in this process, see [Report.Coordinate].
@@ -92,16 +84,11 @@ func (l *local) bind(ctx context.Context, kernel string, program engine.Program)
 	if o.Trace != nil {
 		o.Trace = &l.trace
 	}
-	bound, err := program.Bind(ctx, l.Graph(), o)
-	if err != nil {
-		return err
+	job, err := program.Bind(ctx, l.Graph(), o)
+	if err == nil {
+		l.kernel, l.job = kernel, job
 	}
-	job, ok := bound.(search)
-	if !ok {
-		return fmt.Errorf("%s cannot search from one root after another", program.Name())
-	}
-	l.kernel, l.job = kernel, job
-	return nil
+	return err
 }
 
 // Judge judges what the job has found.
