@@ -28,21 +28,21 @@ var rooms = []room{
 		"internal/figure", "internal/buildinfo", "internal/invariants", "internal/laxgc",
 		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
-	{"programs", 4593, []string{
+	{"programs", 4583, []string{
 		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
 	{"storage", 3493, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
 	{"formats", 12700, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
-	{"transport", 9141, []string{
+	{"transport", 9126, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
 	{"graphs", 13583, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 12460, []string{
+	{"engine", 12130, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
