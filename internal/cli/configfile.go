@@ -92,8 +92,13 @@ type setting struct {
 func (s *setting) set(flags *pflag.FlagSet) error {
 	if list, ok := s.flag.Value.(pflag.SliceValue); ok {
 		s.flag.Changed = true
-		if err := list.Replace(s.values); err != nil {
-			return fmt.Errorf("%s: %s: %w", s.at, s.flag.Name, err)
+		if err := list.Replace(nil); err != nil {
+			return err
+		}
+		for _, text := range s.values {
+			if err := list.Append(text); err != nil {
+				return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, text, err)
+			}
 		}
 		return nil
 	}

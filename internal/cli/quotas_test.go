@@ -84,10 +84,10 @@ func TestQuotas(t *testing.T) {
 		}
 	}
 	for text, why := range map[string]string{
-		"quota: queued=0\n":                         `f.yaml:1:8: quota: found "queued=0", expected a number of jobs`,
-		"quota:\n  - queued=1\n  - a:queued=x\n":    `f.yaml:3:5: quota: found "a:queued=x", expected a number of jobs`,
-		"quota:\n  - queued=1\n  - running=1\n":     `f.yaml:3:5: quota: found "running=1", expected one quota without an owner`,
-		"quota: {alice: 5}\n":                       `f.yaml:1:8: quota: found keys with values, expected a text, or a list of texts`,
+		"quota: queued=0\n":                         `f.yaml:1: quota: found "queued=0", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - a:queued=x\n":    `f.yaml:1: quota: found "a:queued=x", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - running=1\n":     `f.yaml:1: quota: found "running=1", expected one quota without an owner`,
+		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text, or a list of texts`,
 		"quota: [queued=1]\nquota: [a:running=1]\n": `f.yaml:2:1: mapping key "quota" already defined`,
 	} {
 		if _, err := quotasOf(t, text); err == nil || !strings.Contains(err.Error(), why) {

@@ -225,7 +225,7 @@ func (g *groupedWorkers) end(t *testing.T) {
 // the hub lie in files.
 func TestMemoryOfAStarInACluster(t *testing.T) {
 	g := workersInGroups(t, "superstep", 112<<20)
-	out, err := g.run("superstep", "run", "cdlp", "-q", "--graph", "star:vertices=2000000")
+	out, err := g.run("superstep", "run", "cdlp", "--graph", "star:vertices=2000000")
 	if err != nil || !strings.Contains(out, "groups: 2; the largest, with their sizes: 1 (1999999), 0 (1)\n") || strings.Contains(out, "lost") {
 		t.Errorf("%v: %s", err, out)
 	}
@@ -243,7 +243,7 @@ func TestMemoryOfBuilding(t *testing.T) {
 	}
 	scripts.Must(t, os.WriteFile(file, text, 0o600))
 	g := workersInGroups(t, "superstep", 64<<20)
-	out, err := g.run("superstep", "run", "degrees", "-q", "--graph", file)
+	out, err := g.run("superstep", "run", "degrees", "--graph", file)
 	if err != nil || !strings.Contains(out, ": 1,500,000 vertices, 1,500,000 edges, directed\n") || !strings.Contains(out, "aggregator max_total: 2\n") || strings.Contains(out, "lost") {
 		t.Errorf("%v: %s", err, out)
 	}
