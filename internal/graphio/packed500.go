@@ -219,7 +219,7 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 			plain.hi = int64(part.to * size)
 		}
 	}
-	_, err := r.pieces(ctx, src, func(worker int, p *piece) error {
+	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		if extra := len(p.data) % size; extra != 0 {
 			total := p.at + int64(len(p.data))
 			return fileFault(f.path, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size))

@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
+	"slices"
 	"strconv"
-	"sync"
 	"sync/atomic"
 	"unicode/utf8"
 
@@ -21,7 +22,7 @@ const parquetBatch = 1 << 16
 type parquetTable struct {
 	r        *reader
 	f        *file
-	table    ParquetFile
+	table    *ParquetFile
 	columns  [3]*StoredColumn // the source, the target and the weight, if there is one
 	at       [3]int           // their places, -1 if there is none
 	names    *names.Table     // nil of numbers
@@ -54,10 +55,10 @@ func (r *reader) openParquet(f *file, o Columns) (p *parquetTable, said string, 
 	if p.table, err = r.readFooter(f); err != nil {
 		return nil, "", err
 	}
-	if said, err = p.understand(p.table.Columns(), &o); err != nil {
+	if said, err = p.understand(p.table.Columns, &o); err != nil {
 		return nil, "", inFile(err, f.path)
 	}
-	groups := p.table.Rows()
+	groups := p.table.Rows
 	p.lo, p.hi = edges.Part(len(groups), r.rank, r.ranks)
 	p.firsts, p.rows = make([]int, len(groups)), make([]int64, len(groups)+1)
 	batch := 0
@@ -130,48 +131,31 @@ func (c *StoredColumn) usable(weight bool) *fault {
 
 // read reads the row groups of this rank.
 func (p *parquetTable) read(ctx context.Context) (*table, error) {
-	lo, hi, columns := p.lo, p.hi, p.ends
+	columns := p.ends
 	if p.weighted {
 		columns = 3
 	}
 	t := p.r.newTable(p.f, columns)
-	var next atomic.Int64
-	next.Store(int64(lo))
-	var mu sync.Mutex
-	first, failure := math.MaxInt, error(nil)
-	fail := func(group int, err error) {
-		mu.Lock()
-		defer mu.Unlock()
-		if group < first {
-			first, failure = group, err
+	var taken atomic.Int64
+	taken.Store(int64(p.lo))
+	next := func(_ context.Context, group *piece) error {
+		if group.index = int(taken.Add(1)) - 1; group.index >= p.hi {
+			return io.EOF
 		}
+		return nil
 	}
-	failed := func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		return failure != nil
-	}
-	p.r.Team.Run(func(worker int) {
-		for !failed() {
-			group := int(next.Add(1)) - 1
-			if group >= hi {
-				return
-			}
-			if err := p.group(ctx, t, worker, group); err != nil {
-				fail(group, err)
-				return
-			}
-		}
+	_, err := p.r.pieces(ctx, next, func(worker int, group *piece) error {
+		return p.group(ctx, t, worker, group.index)
 	})
-	if failure == nil {
-		failure = p.f.unchanged()
+	if err == nil {
+		err = p.f.unchanged()
 	}
-	if failure != nil {
+	if err != nil {
 		t.slabs.close()
-		return nil, failure
+		return nil, err
 	}
 	t.seal()
-	t.spans = []edges.Span{{From: p.rows[lo], To: p.rows[hi], Size: p.f.size()}}
+	t.spans = []edges.Span{{From: p.rows[p.lo], To: p.rows[p.hi], Size: p.f.size()}}
 	return t, nil
 }
 
@@ -200,7 +184,6 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 	for i, c := range p.columns {
 		if c != nil && (i < 2 || t.weighted) {
 			g.columns[i] = p.table.Pages(p.at[i], number)
-			defer g.columns[i].Close()
 		}
 	}
 	for index := p.firsts[number]; g.row < p.rows[number+1]; index++ {
@@ -276,7 +259,7 @@ func (g *rowGroup) readIDs(at, n int) error {
 	if c == TextColumn {
 		return g.readTexts(at, n)
 	}
-	g.ids[at] = growWords(g.ids[at], n)
+	g.ids[at] = slices.Grow(g.ids[at][:0], n)[:n]
 	if err := g.columns[at].Words(g.ids[at]); err != nil {
 		return err
 	}
@@ -324,7 +307,7 @@ func checkIDs(ids []uint64, unsigned bool) error {
 // readTexts reads the vertices of n rows that are texts.
 func (g *rowGroup) readTexts(at, n int) error {
 	if g.names == nil {
-		g.ids[at] = growWords(g.ids[at], n)[:0]
+		g.ids[at] = slices.Grow(g.ids[at][:0], n)
 	}
 	row := 0
 	return g.columns[at].Texts(n, func(text []byte) error {
@@ -352,14 +335,11 @@ func (g *rowGroup) readTexts(at, n int) error {
 // readWeights reads the weights of n rows.
 func (g *rowGroup) readWeights(n int) error {
 	c := g.parquetTable.columns[2].Type
-	g.bits = growWords(g.bits, n)
+	g.bits = slices.Grow(g.bits[:0], n)[:n]
 	if err := g.columns[2].Words(g.bits); err != nil {
 		return err
 	}
-	if cap(g.weights) < n {
-		g.weights = make([]float64, n)
-	}
-	g.weights = g.weights[:n]
+	g.weights = slices.Grow(g.weights[:0], n)[:n]
 	single := g.r.Weights == edges.Float32
 	for i, x := range g.bits {
 		var w float64
@@ -381,11 +361,4 @@ func (g *rowGroup) readWeights(n int) error {
 		g.weights[i] = w
 	}
 	return nil
-}
-
-func growWords(buf []uint64, n int) []uint64 {
-	if cap(buf) < n {
-		buf = make([]uint64, n)
-	}
-	return buf[:n]
 }

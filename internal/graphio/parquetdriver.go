@@ -69,11 +69,11 @@ type StoredColumn struct {
 }
 
 // ParquetFile is an open file.
-type ParquetFile interface {
-	Columns() []StoredColumn
-	Rows() []int64 // of each row group
+type ParquetFile struct {
+	Columns []StoredColumn // at the top of the schema
+	Rows    []int64        // of each row group
 	// Pages reads a column of numbers or texts in a row group.
-	Pages(column, group int) ParquetPages
+	Pages func(column, group int) ParquetPages
 }
 
 // ParquetPages reads a column in a row group, in order.
@@ -82,7 +82,6 @@ type ParquetPages interface {
 	Words(dst []uint64) error
 	// Texts calls each with the next n texts.
 	Texts(n int, each func(text []byte) error) error
-	Close()
 }
 
 // MissingValue is the error of a row of a row group that has no value.
@@ -92,7 +91,7 @@ func (*MissingValue) Error() string { return "nothing" }
 
 // ParquetDriver opens a file by its footer and the place where the footer begins, and begins one.
 type ParquetDriver struct {
-	Open   func(footer []byte, end int64, source ParquetSource) (ParquetFile, error)
+	Open   func(footer []byte, end int64, source ParquetSource) (*ParquetFile, error)
 	Create func(w io.Writer, columns []ParquetColumn) ParquetWriter
 }
 
@@ -112,7 +111,7 @@ func NewParquetWriter(w io.Writer, columns []ParquetColumn) (ParquetWriter, erro
 }
 
 // readFooter opens a file by its end.
-func (r *reader) readFooter(f *file) (ParquetFile, error) {
+func (r *reader) readFooter(f *file) (*ParquetFile, error) {
 	fault := func(found, expected string) error { return fileFault(f.path, found, expected) }
 	switch {
 	case parquetDriver.Open == nil:

@@ -56,7 +56,7 @@ func (r *reader) readSerialized(ctx context.Context, f *file, weighted bool) (*e
 	src := &fileSource{f: f, from: h.neighbors() + int64(lo)*size, size: block, records: true}
 	src.lo, src.hi = src.from, h.neighbors()+int64(hi)*size
 	parsers := make([]parser, r.Team.Size())
-	_, err = r.pieces(ctx, src, func(worker int, p *piece) error {
+	_, err = r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
 		q.grammar = grammar{columns: columns, twice: !h.directed, single: r.Weights == edges.Float32}
 		q.reset()
@@ -145,7 +145,7 @@ func (r *reader) checkOffsets(ctx context.Context, f *file, h *serialized) error
 	lo, hi := edges.Part(int(h.nodes)+1, r.rank, r.ranks)
 	src := &fileSource{f: f, from: serializedHead, size: int64(r.piece/8+1) * 8, records: true}
 	src.lo, src.hi = serializedHead+8*int64(lo), serializedHead+8*int64(hi)
-	_, err := r.pieces(ctx, src, func(_ int, p *piece) error {
+	_, err := r.pieces(ctx, src.next, func(_ int, p *piece) error {
 		first := (p.at - serializedHead) / 8
 		before := int64(0)
 		if first > 0 {

@@ -65,7 +65,7 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	parsers := make([]parser, r.Team.Size())
 	limit := r.mayLeave()
 	var malformed atomic.Int64
-	_, err := r.pieces(ctx, src, func(worker int, p *piece) error {
+	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		q := &parsers[worker]
 		q.grammar, q.limit = g, limit
 		q.reset()
@@ -100,9 +100,12 @@ func (r *reader) parseInto(ctx context.Context, t *table, f *file, src source, f
 	return err
 }
 
-// pieces calls do for every piece of src, several at a time, each worker with a piece of its own. When some fail it
-// returns the index and the error of the first of them; all pieces before that have been done.
-func (r *reader) pieces(ctx context.Context, src source, do func(worker int, p *piece) error) (int, error) {
+// pieces calls do for every piece that next cuts (source), several at a time, each worker with a
+// piece of its own. When some fail it returns the index and the error of the first of them; all
+// pieces before that have been done.
+func (r *reader) pieces(ctx context.Context, next func(context.Context, *piece) error,
+	do func(worker int, p *piece) error,
+) (int, error) {
 	var mu sync.Mutex
 	first, failure := math.MaxInt, error(nil)
 	fail := func(index int, err error) {
@@ -120,7 +123,7 @@ func (r *reader) pieces(ctx context.Context, src source, do func(worker int, p *
 	r.Team.Run(func(worker int) {
 		var p piece
 		for !failed() {
-			err := src.next(ctx, &p)
+			err := next(ctx, &p)
 			if err == io.EOF {
 				return
 			}

@@ -34,7 +34,7 @@ var rooms = []room{
 	{"storage", 3493, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
-	{"formats", 12700, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
+	{"formats", 12460, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
 	{"transport", 9126, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",

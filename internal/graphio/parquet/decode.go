@@ -1,281 +1,237 @@
 package parquet
 
 import (
+	"bytes"
 	"encoding/binary"
-	"errors"
-	"math/bits"
+	"fmt"
+	"math"
+
+	"github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/encoding/rle"
+	"github.com/parquet-go/parquet-go/format"
+
+	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// The encodings of Parquet's pages (parquet-format, Encodings.md). None takes more memory than the values that are asked for.
-
-var (
-	errPageShort = errors.New("a page that ends before its values do")
-	errPageForm  = errors.New("a page whose encoding is at fault")
-)
-
-// hybrid reads small numbers of a fixed width: runs of one, and groups of eight that are packed (RLE / bit-packing hybrid).
-type hybrid struct {
-	data   []byte
-	width  uint
-	run    int // numbers left of a run
-	value  uint32
-	packed int    // numbers left of packed groups
-	groups []byte // of these
-	bits   uint64
-	have   uint
+// values are those of a page or a dictionary: the bits of numbers, extended to 64, or texts.
+type values struct {
+	words []uint64
+	texts [][]byte
 }
 
-// next fills dst with the next numbers.
-func (h *hybrid) next(dst []uint32) error {
-	for len(dst) > 0 {
-		switch {
-		case h.run > 0:
-			n := min(h.run, len(dst))
-			for i := range dst[:n] {
-				dst[i] = h.value
-			}
-			h.run -= n
-			dst = dst[n:]
-		case h.packed > 0:
-			n := min(h.packed, len(dst))
-			if err := h.unpack(dst[:n]); err != nil {
-				return err
-			}
-			h.packed -= n
-			dst = dst[n:]
-		default:
-			if err := h.begin(); err != nil {
-				return err
-			}
+// decode returns the n values of a page without a dictionary.
+func (p *pages) decode(data []byte, n int, encoding format.Encoding) (v values, err error) {
+	size, typ := p.column.size, p.column.typ
+	switch encoding {
+	case format.Plain, format.ByteStreamSplit:
+		if size > 0 {
+			data = data[:min(len(data), n*size)]
 		}
+	case format.DeltaBinaryPacked:
+		_, err = afterDeltas(data, n, 8*size)
+	case format.DeltaLengthByteArray:
+		_, err = afterDeltas(data, n, 32)
+	case format.DeltaByteArray:
+		err = checkShared(data, n)
+	default:
+		err = fmt.Errorf("pages in the encoding %s, expected "+
+			"plain, a dictionary, delta or byte_stream_split", encoding)
+	}
+	if err != nil {
+		return v, err
+	}
+	decoded, err := typ.Decode(typ.NewValues(nil, nil), data, parquet.LookupEncoding(encoding))
+	if err != nil {
+		return v, err
+	}
+	content, offsets := decoded.Data()
+	if size == 0 && len(offsets) <= n || len(content) < n*size {
+		return v, errPageShort
+	}
+	if size == 0 {
+		v.texts = make([][]byte, n)
+		for i := range v.texts {
+			v.texts[i] = content[offsets[i]:offsets[i+1]]
+		}
+		return v, nil
+	}
+	v.words = make([]uint64, n)
+	for i := range v.words {
+		v.words[i] = p.column.word(content[i*size:])
+	}
+	return v, nil
+}
+
+// word returns the number that data begins with.
+func (c *column) word(data []byte) uint64 {
+	if c.size == 8 {
+		return binary.LittleEndian.Uint64(data)
+	}
+	switch x := binary.LittleEndian.Uint32(data); c.Type {
+	case graphio.FloatColumn:
+		return math.Float64bits(float64(math.Float32frombits(x)))
+	case graphio.UintColumn:
+		return uint64(x)
+	default:
+		return uint64(int32(x))
+	}
+}
+
+// look returns the n values of a page that are places in the dictionary.
+func (p *pages) look(data []byte, n int) (v values, err error) {
+	d := p.dictionary
+	if d == nil || len(data) == 0 || data[0] > 32 {
+		return v, errPageForm
+	}
+	places, err := checkRuns(data[1:], int(data[0]), n)
+	if err != nil {
+		return v, err
+	}
+	at, err := (&rle.Encoding{BitWidth: int(data[0])}).DecodeInt32(nil, places)
+	if err != nil {
+		return v, err
+	}
+	if p.column.size == 0 {
+		v.texts, err = gather(d.texts, at[:n])
+	} else {
+		v.words, err = gather(d.words, at[:n])
+	}
+	return v, err
+}
+
+func gather[T any](dictionary []T, places []int32) ([]T, error) {
+	all := make([]T, len(places))
+	for i, at := range places {
+		if uint64(uint32(at)) >= uint64(len(dictionary)) {
+			return nil, fmt.Errorf("value %d of a dictionary of %d", uint32(at), len(dictionary))
+		}
+		all[i] = dictionary[at]
+	}
+	return all, nil
+}
+
+// noNulls refuses values that are not there.
+func (p *pages) noNulls(levels []byte, n int) error {
+	runs, err := checkRuns(levels, 1, n)
+	if err != nil {
+		return err
+	}
+	defined, err := (&rle.Encoding{BitWidth: 1}).DecodeLevels(nil, runs)
+	if err != nil {
+		return err
+	}
+	if at := bytes.IndexByte(defined[:n], 0); at >= 0 {
+		return &graphio.MissingValue{Row: p.all - p.rows + int64(at)}
 	}
 	return nil
 }
 
-// begin reads the head of a run or of packed groups.
-func (h *hybrid) begin() error {
-	head, n := binary.Uvarint(h.data)
-	if n <= 0 || head>>1 > 1<<31 {
-		return errPageShort
+// checkRuns returns the part of data that has n small numbers of a width: runs of one, and packed
+// groups of eight (RLE / bit-packing hybrid). It fills up the last group, which some writers cut
+// off after its last number.
+func checkRuns(data []byte, width, n int) ([]byte, error) {
+	at := 0
+	for n > 0 {
+		head, k := binary.Uvarint(data[at:])
+		count, size := int(min(head>>1, 1<<32)), (width+7)/8
+		need := size
+		if head&1 == 1 {
+			count, size = 8*count, width*count
+			need = (width*min(n, count) + 7) / 8
+		}
+		if at += k; k <= 0 || count > n+504 || need > len(data)-at {
+			return nil, errPageShort
+		}
+		if n, at = n-count, at+size; at > len(data) {
+			return append(data[:len(data):len(data)], make([]byte, at-len(data))...), nil
+		}
 	}
-	h.data = h.data[n:]
-	if head&1 == 1 {
-		h.packed, h.bits, h.have = int(head>>1)*8, 0, 0
-		size := min(uint64(len(h.data)), head>>1*uint64(h.width))
-		h.groups, h.data = h.data[:size], h.data[size:]
-		return nil
+	return data[:at], nil
+}
+
+// afterDeltas returns what follows n numbers (DELTA_BINARY_PACKED). It refuses another count, and
+// differences of more bits than bits.
+func afterDeltas(data []byte, n, bits int) ([]byte, error) {
+	var head [4]uint64 // the numbers of a block, its parts, all numbers, the first number
+	for i := range head {
+		k := 0
+		if head[i], k = binary.Uvarint(data); k <= 0 {
+			return nil, errPageShort
+		}
+		data = data[k:]
 	}
-	size := int(h.width+7) / 8
-	if len(h.data) < size {
-		return errPageShort
+	block, parts := int(head[0]), int(head[1])
+	if max(head[0], head[1]) > 1<<16 || min(block, parts) == 0 || block%(32*parts) != 0 ||
+		head[2] != uint64(n) {
+		return nil, errPageForm
 	}
-	h.value = 0
-	for i, b := range h.data[:size] {
-		h.value |= uint32(b) << (8 * i)
+	for left := n - 1; left > 0; {
+		_, k := binary.Uvarint(data) // the least difference
+		if k <= 0 || len(data)-k < parts {
+			return nil, errPageShort
+		}
+		widths := data[k : k+parts]
+		data = data[k+parts:]
+		for i := 0; i < parts && left > 0; i++ {
+			size := block / parts * int(widths[i]) / 8
+			if int(widths[i]) > bits || size > len(data) {
+				return nil, errPageShort
+			}
+			data = data[size:]
+			left -= block / parts
+		}
 	}
-	if bits.Len32(h.value) > int(h.width) {
+	return data, nil
+}
+
+// checkShared refuses texts that share more bytes with the one before than a page may have
+// (DELTA_BYTE_ARRAY).
+func checkShared(data []byte, n int) error {
+	rest, err := afterDeltas(data, n, 32)
+	if err == nil {
+		_, err = afterDeltas(rest, n, 32)
+	}
+	if err != nil {
+		return err
+	}
+	shared, err := parquet.DeltaBinaryPacked.DecodeInt32(nil, data)
+	total := uint64(0)
+	for _, size := range shared {
+		total += uint64(uint32(size))
+	}
+	if total > maxPage {
 		return errPageForm
 	}
-	h.data = h.data[size:]
-	h.run = int(head >> 1)
-	return nil
+	return err
 }
 
-// unpack reads packed numbers.
-func (h *hybrid) unpack(dst []uint32) error {
-	mask := uint64(1)<<h.width - 1
-	for i := range dst {
-		for h.have < h.width {
-			if len(h.groups) == 0 {
-				return errPageShort
+// Words fills dst with the bits of the next numbers: integers extended to 64 bits, or those of a
+// float64.
+func (p *pages) Words(dst []uint64) error {
+	for len(dst) > 0 {
+		for len(p.words) == 0 {
+			if err := p.readPage(); err != nil {
+				return err
 			}
-			if h.have == 0 && len(h.groups) >= 8 && h.width > 0 { // a word at once, as many whole numbers as it has
-				h.bits, h.have = binary.LittleEndian.Uint64(h.groups)&(1<<56-1), 56
-				h.groups = h.groups[7:]
-				continue
-			}
-			h.bits |= uint64(h.groups[0]) << h.have
-			h.groups = h.groups[1:]
-			h.have += 8
 		}
-		dst[i] = uint32(h.bits & mask)
-		h.bits >>= h.width
-		h.have -= h.width
+		n := copy(dst, p.words)
+		p.words, dst = p.words[n:], dst[n:]
 	}
 	return nil
 }
 
-// allOnes reports whether the first n numbers of width 1 are 1, and how many are before the first that is not.
-func allOnes(data []byte, n int) (before int, ok bool, err error) {
-	h := hybrid{data: data, width: 1}
-	var some [1024]uint32
-	for before < n {
-		part := some[:min(n-before, len(some))]
-		if h.run >= len(part) && h.value == 1 { // the usual case: all in one run
-			k := min(h.run, n-before)
-			h.run -= k
-			before += k
-			continue
-		}
-		if err := h.next(part); err != nil {
-			return 0, false, err
-		}
-		for _, x := range part {
-			if x != 1 {
-				return before, false, nil
-			}
-			before++
-		}
-	}
-	return before, true, nil
-}
-
-// deltas reads whole numbers of DELTA_BINARY_PACKED, and returns what follows them. It refuses other than n.
-func deltas(data []byte, n int) (values []int64, rest []byte, err error) {
-	d := deltaReader{data: data}
-	block, mini, total := d.uvarint(), d.uvarint(), d.uvarint()
-	value := d.varint()
-	if d.err != nil {
-		return nil, nil, d.err
-	}
-	if block == 0 || block%128 != 0 || block > 1<<20 || mini == 0 || mini > block || block%mini != 0 || block/mini%32 != 0 || total != uint64(n) {
-		return nil, nil, errPageForm
-	}
-	values = make([]int64, 0, n)
-	if n > 0 {
-		values = append(values, value)
-	}
-	for len(values) < n {
-		least := d.varint()
-		widths := d.take(int(mini))
-		if d.err != nil {
-			return nil, nil, d.err
-		}
-		for _, width := range widths {
-			if len(values) == n {
-				break
-			}
-			if width > 64 {
-				return nil, nil, errPageForm
-			}
-			part := d.take(int(block/mini) * int(width) / 8)
-			if d.err != nil {
-				return nil, nil, d.err
-			}
-			for i := range min(int(block/mini), n-len(values)) {
-				value += least + int64(bitsAt(part, i*int(width), uint(width)))
-				values = append(values, value)
+// Texts calls each with the next n texts.
+func (p *pages) Texts(n int, each func(text []byte) error) error {
+	for range n {
+		for len(p.texts) == 0 {
+			if err := p.readPage(); err != nil {
+				return err
 			}
 		}
-	}
-	return values, d.data, nil
-}
-
-// bitsAt returns the number of a width at a bit of data.
-func bitsAt(data []byte, at int, width uint) uint64 {
-	if width == 0 {
-		return 0
-	}
-	x, got := uint64(0), uint(0)
-	for got < width {
-		b := uint64(data[at/8]) >> (at % 8)
-		n := uint(8 - at%8)
-		x |= b << got
-		got += n
-		at += int(n)
-	}
-	if width < 64 {
-		x &= 1<<width - 1
-	}
-	return x
-}
-
-type deltaReader struct {
-	data []byte
-	err  error
-}
-
-func (d *deltaReader) uvarint() uint64 {
-	x, n := binary.Uvarint(d.data)
-	if n <= 0 {
-		d.err = errPageShort
-		return 0
-	}
-	d.data = d.data[n:]
-	return x
-}
-
-func (d *deltaReader) varint() int64 {
-	x := d.uvarint()
-	return int64(x>>1) ^ -int64(x&1)
-}
-
-func (d *deltaReader) take(n int) []byte {
-	if n > len(d.data) {
-		d.err = errPageShort
-		return nil
-	}
-	part := d.data[:n]
-	d.data = d.data[n:]
-	return part
-}
-
-// plainTexts reads n texts, each after its length, in four bytes.
-func plainTexts(data []byte, n int) ([][]byte, error) {
-	if n > len(data)/4 {
-		return nil, errPageShort
-	}
-	texts := make([][]byte, n)
-	for i := range texts {
-		if len(data) < 4 {
-			return nil, errPageShort
+		if err := each(p.texts[0]); err != nil {
+			return err
 		}
-		size := uint64(binary.LittleEndian.Uint32(data))
-		if data = data[4:]; size > uint64(len(data)) {
-			return nil, errPageShort
-		}
-		texts[i], data = data[:size:size], data[size:]
+		p.texts = p.texts[1:]
 	}
-	return texts, nil
-}
-
-// deltaTexts reads n texts whose lengths come first (DELTA_LENGTH_BYTE_ARRAY).
-func deltaTexts(data []byte, n int) ([][]byte, error) {
-	lengths, data, err := deltas(data, n)
-	if err != nil {
-		return nil, err
-	}
-	texts := make([][]byte, n)
-	for i, size := range lengths {
-		if size < 0 || size > int64(len(data)) {
-			return nil, errPageShort
-		}
-		texts[i], data = data[:size:size], data[size:]
-	}
-	return texts, nil
-}
-
-// sharedTexts reads n texts each of which begins as the one before (DELTA_BYTE_ARRAY), of at most limit bytes in all.
-func sharedTexts(data []byte, n, limit int) ([][]byte, error) {
-	shared, data, err := deltas(data, n)
-	if err != nil {
-		return nil, err
-	}
-	texts, err := deltaTexts(data, n)
-	if err != nil {
-		return nil, err
-	}
-	var before []byte
-	for i, prefix := range shared {
-		if prefix < 0 || prefix > int64(len(before)) {
-			return nil, errPageForm
-		}
-		if limit -= len(texts[i]) + int(prefix); limit < 0 {
-			return nil, errPageForm
-		}
-		text := make([]byte, 0, int(prefix)+len(texts[i]))
-		text = append(append(text, before[:prefix]...), texts[i]...)
-		texts[i], before = text, text
-	}
-	return texts, nil
+	return nil
 }

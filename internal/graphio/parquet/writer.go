@@ -15,6 +15,15 @@ const (
 	buffered = 1 << 12
 )
 
+// nodes are the types of columns.
+var nodes = [...]parquet.Node{
+	graphio.TextColumn:  parquet.Encoded(parquet.String(), &parquet.Plain),
+	graphio.IntColumn:   parquet.Encoded(parquet.Int(64), &parquet.Plain),
+	graphio.UintColumn:  parquet.Encoded(parquet.Uint(64), &parquet.Plain),
+	graphio.FloatColumn: parquet.Encoded(parquet.Leaf(parquet.DoubleType), &parquet.Plain),
+	graphio.BoolColumn:  parquet.Leaf(parquet.BooleanType),
+}
+
 // writer writes a table: pages of plain values, compressed by Snappy. Each row is a value for each column, in order, and Row.
 type writer struct {
 	w       *parquet.GenericWriter[any]
@@ -33,41 +42,17 @@ func (g orderedGroup) Fields() []parquet.Field { return g.fields }
 
 // Create begins a table.
 func Create(w io.Writer, columns []graphio.ParquetColumn) graphio.ParquetWriter {
-	group := parquet.Group{}
+	schema := orderedGroup{Group: parquet.Group{}}
 	for _, c := range columns {
-		group[c.Name] = parquet.Encoded(nodeOf(c.Type), &parquet.Plain)
-		if c.Type == graphio.BoolColumn {
-			group[c.Name] = nodeOf(c.Type)
-		}
-	}
-	schema := orderedGroup{Group: group}
-	for _, c := range columns {
-		for _, f := range group.Fields() {
-			if f.Name() == c.Name {
-				schema.fields = append(schema.fields, f)
-			}
-		}
+		one := parquet.Group{c.Name: nodes[c.Type]}
+		schema.Group[c.Name] = nodes[c.Type]
+		schema.fields = append(schema.fields, one.Fields()...)
 	}
 	p := &writer{values: make([][]parquet.Value, len(columns))}
 	p.w = parquet.NewGenericWriter[any](w, parquet.NewSchema("superstep", schema), parquet.Compression(&parquet.Snappy),
 		parquet.DataPageStatistics(false), parquet.PageBufferSize(1<<20), parquet.CreatedBy("superstep", "", ""))
 	p.columns = p.w.ColumnWriters()
 	return p
-}
-
-func nodeOf(t graphio.ColumnType) parquet.Node {
-	switch t {
-	case graphio.IntColumn:
-		return parquet.Int(64)
-	case graphio.UintColumn:
-		return parquet.Uint(64)
-	case graphio.FloatColumn:
-		return parquet.Leaf(parquet.DoubleType)
-	case graphio.BoolColumn:
-		return parquet.Leaf(parquet.BooleanType)
-	default:
-		return parquet.String()
-	}
 }
 
 func (p *writer) add(column int, v parquet.Value) {
