@@ -3,8 +3,11 @@
 package chaos_test
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"syscall"
@@ -50,6 +53,19 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		func() fault {
 			return fault{"cut clients from the master", c.cut(c.clients, true), c.clients.release, short}
 		},
+		func() fault {
+			change, back := func() { c.write(i, 1) }, func() { c.write(i, 0) }
+			return fault{"another file at " + w.name, change, back, hold}
+		},
+		func() fault {
+			stop := make(chan struct{})
+			return fault{"damage results", func() { go c.damage(stop) }, func() { close(stop) }, hold}
+		},
+		func() fault {
+			data := filepath.Join(c.dir, "data")
+			move, back := func() { _ = os.Rename(data, data+"-gone") }, func() { _ = os.Rename(data+"-gone", data) }
+			return fault{"remove the master's data", move, back, hold}
+		},
 		func() fault { return fault{"stop the master", c.master.freeze, c.master.thaw, hold} },
 	}
 	if i > 0 { // the first worker lives
@@ -74,6 +90,48 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
 	}
 	return kinds[random.IntN(len(kinds))]()
+}
+
+// root is where worker i reads files.
+func (c *cluster) root(i int) string { return filepath.Join(c.dir, fmt.Sprint("root-", i)) }
+
+// write writes worker i's copy of the file, at once. All copies have the same size, and those of another
+// kind other edges in every block.
+func (c *cluster) write(i, kind int) error {
+	var text []byte
+	for k := range 20_000 {
+		text = fmt.Appendf(text, "%05d %05d\n", k, (7919*k+kind)%20_000)
+	}
+	name := filepath.Join(c.root(i), ofFile)
+	return errors.Join(os.WriteFile(name+"-new", text, 0o600), os.Rename(name+"-new", name))
+}
+
+// damage changes a byte in each part of a result that it finds, until told to stop.
+func (c *cluster) damage(stop <-chan struct{}) {
+	done := map[string]bool{}
+	for {
+		parts, _ := filepath.Glob(filepath.Join(c.dir, "data", "results", "*", "part-*"))
+		for _, name := range parts {
+			if done[name] {
+				continue
+			}
+			f, err := os.OpenFile(name, os.O_RDWR, 0)
+			if err != nil {
+				continue // it was removed
+			}
+			one := []byte{0}
+			if n, _ := f.ReadAt(one, 1); n == 1 {
+				_, err = f.WriteAt([]byte{one[0] ^ 1}, 1)
+				done[name] = err == nil
+			}
+			_ = f.Close()
+		}
+		select {
+		case <-stop:
+			return
+		case <-time.After(5 * time.Millisecond):
+		}
+	}
 }
 
 // cut returns what cuts connections, and says how many there were.
