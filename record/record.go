@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// Superstep is what happened in a superstep of a run. One in which no vertex runs, which may be a run's
-// last, is neither recorded nor counted.
+// Superstep is what happened in a superstep of a run. In the last one of a run it may be that no vertex
+// runs: it delivers messages to nobody. Its time and its bytes count, but it is not counted as a
+// superstep, nor as a push or a pull.
 type Superstep struct {
 	Job       string `json:"job"`               // the program's name; on a cluster the job, of graph500 the kernel and its root
 	Superstep int    `json:"superstep"`         // from 0

@@ -126,14 +126,6 @@ func (c *coordinator) next(reports []*Report, seconds float64) (*Command, *Outco
 	}
 	o.Supersteps = c.command.Superstep + 1
 	o.Messages += c.sum.SenderEdges + c.sum.Sends
-	o.Sent += c.sum.Sent
-	o.Bytes += c.sum.Bytes
-	if c.sized && o.Sent > 0 {
-		mean := o.Bytes / o.Sent
-		for i := range c.loads {
-			c.loads[i].Bytes, c.loads[i].FoldBytes = mean, mean
-		}
-	}
 	c.aggregate(reports)
 	waiting := c.sum.SenderEdges+c.sum.Sends > 0 && c.sum.Unfinished > 0 || c.requests > 0
 	if !waiting && c.sum.Active == 0 {
@@ -241,8 +233,13 @@ func (c *coordinator) add(reports []*Report) {
 		} else {
 			s.PushEdges += p.SenderEdges
 		}
-		s.Sent += p.Sent
-		s.Bytes += p.Bytes
+		c.outcome.Sent += p.Sent
+		c.outcome.Bytes += p.Bytes
+	}
+	if o := &c.outcome; c.sized && o.Sent > 0 {
+		for i := range c.loads {
+			c.loads[i].Bytes, c.loads[i].FoldBytes = o.Bytes/o.Sent, o.Bytes/o.Sent
+		}
 	}
 }
 

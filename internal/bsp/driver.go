@@ -10,7 +10,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -299,7 +298,7 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 			return err
 		}
 		superstep, scheme := command.Superstep, command.Scheme
-		if d.recorder != nil && slices.ContainsFunc(reports, func(r *Report) bool { return r.Computed > 0 }) {
+		if d.recorder != nil {
 			if err := d.recorder.add(c, reports, took, ended); err != nil {
 				return err
 			}

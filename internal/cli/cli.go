@@ -41,6 +41,7 @@ type app struct {
 	out      io.Writer // results and reports
 	err      io.Writer // progress, warnings, errors
 	in       io.Reader // answers to questions
+	shared   [2]bool   // others can read the file that out is, or err
 	line     string    // the command line, for those who look
 	quiet    bool
 	// logFormat is how lines beside results and reports are written: text or json.
@@ -54,7 +55,10 @@ type app struct {
 // runs; a second one ends the process at once. Programs that cannot be are refused, whatever the command.
 func Run(name string, args []string, own []pregel.Registered, stdout, stderr io.Writer) int {
 	programs, problems := builtin.With(own)
-	a := &app{name: name, programs: programs, out: stdout, err: stderr, in: os.Stdin}
+	a := &app{
+		name: name, programs: programs, out: stdout, err: stderr, in: os.Stdin,
+		shared: [2]bool{sharedFile(stdout), sharedFile(stderr)},
+	}
 	for _, problem := range problems {
 		a.notices().say(slog.LevelError, oneLine(problem))
 	}

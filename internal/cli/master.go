@@ -162,7 +162,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			page := web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token)
-			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, page)
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, shown(page, m.app.shared[0]))
 		},
 	}, Token: who.Token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}

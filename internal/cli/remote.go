@@ -108,7 +108,7 @@ func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool
 	if err != nil {
 		return nil, err
 	}
-	r.job, r.times = job, f.superstepTimes()
+	r.job, r.times = job, f.superstepTimes(job.Supersteps)
 	return r, nil
 }
 
@@ -350,10 +350,11 @@ func graphOf(spec *control.JobSpec) string {
 	return spec.Origin()
 }
 
-func (f *followed) superstepTimes() []float64 {
+// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
+func (f *followed) superstepTimes(supersteps uint32) []float64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.times
+	return f.times[:min(len(f.times), int(supersteps))]
 }
 
 // jobError is a job that ended otherwise than done.

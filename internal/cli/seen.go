@@ -116,7 +116,8 @@ func (w *observer) serve(metrics http.Handler) error {
 	if w.server, err = web.Start(w.flags.http, token, w.local, metrics); err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+w.server.Link, "url", w.server.Link)
+	link := shown(w.server.Link, w.app.shared[1])
+	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+link, "url", link)
 	return nil
 }
 

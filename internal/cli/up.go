@@ -153,7 +153,7 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 		}
 		return err
 	}
-	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", u.said,
+	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", shown(u.said, u.app.shared[0]),
 		things(u.workers, "worker", "workers"), things(u.threads, "thread", "threads"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
 	for i, word := range u.tls.words() {

@@ -69,7 +69,7 @@ const (
 
 // errToken and errNobody are all that someone learns who is not known.
 var (
-	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with")
+	errToken  = errors.New("a token is missing or wrong: give --token-file the file that the master was started with; without one its own user, with the same HOME and XDG_STATE_HOME, needs none")
 	errNobody = errors.New("a certificate is needed, or the token: give --tls-cert and --tls-key, or --token-file")
 	errWorker = errors.New("a worker needs a certificate with the role worker: give --tls-cert and --tls-key")
 )

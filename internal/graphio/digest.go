@@ -39,6 +39,8 @@ func (d Digest) Differs(other Digest) string {
 const (
 	digestBlock = 64 << 10
 	sampledOf   = 16
+	// Smaller files are compared whole: that takes some milliseconds.
+	wholeSize = 16 << 20
 )
 
 // Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses
@@ -137,7 +139,7 @@ func digest(
 func sampled(size int64, key uint64, all bool) (blocks []int64) {
 	n, each := (size+digestBlock-1)/digestBlock, int64(sampledOf)
 	random := rand.New(rand.NewPCG(key, uint64(size)))
-	if all || n <= sampledOf {
+	if all || size <= wholeSize {
 		each = 1
 	}
 	for from := int64(0); from < n; from += each {

@@ -109,12 +109,15 @@ func TestRegret(t *testing.T) {
 
 func TestJobGoesFromBeginToEnd(t *testing.T) {
 	s := filled(t, 3)
+	idle := superstep(3, .1)
+	idle.Partitions[0].Computed, idle.Partitions[0].Messages = 0, 0 // it delivers to nobody: only its bytes count
+	must(t, s.Record(idle))
 	must(t, s.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
 		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
 	}}))
 	j, err := s.Job("1")
 	must(t, err)
-	if j.State != trace.Done || j.Ended != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 42 {
+	if j.State != trace.Done || j.Ended != trace.Limit || j.Supersteps != 3 || j.Seconds != 9 || j.Messages != 30 || j.Bytes != 49 || j.Summary.Bytes != 49 || j.Summary.Supersteps != 3 {
 		t.Errorf("found %+v", j)
 	}
 	if a := j.Aggregators; a["most"] != "9223372036854775807" || a["long"] != strings.Repeat("é", 40)+"..." {
@@ -329,6 +332,7 @@ func TestSummary(t *testing.T) {
 	push("j warm-up", 0, 100)
 	push("j", 0, 6) // predicted: naive 3, pull 1
 	push("j", 1, 1.5)
+	must(t, m.Record(&record.Superstep{Job: "j", Superstep: 2, Delivery: "push", Partitions: make([]record.Partition, 2)})) // empty: does not count
 	s := m.Summary
 	if s.Supersteps != 2 || s.Pushed != (StepTotal{2, 4}) || s.Pulled != (StepTotal{}) {
 		t.Errorf("found %+v", s)

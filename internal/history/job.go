@@ -165,8 +165,10 @@ func (j *job) record(s *record.Superstep) *Detail {
 	}
 	j.steps = append(j.steps, step.Clone())
 	j.Seconds += step.Times.Total
-	j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
-	j.Supersteps = step.Superstep + 1
+	if step.Active > 0 {
+		j.timeLeft.Add(step.Superstep, step.Times.Total, cmp.Or(s.Ended, time.Now()))
+		j.Supersteps = step.Superstep + 1
+	}
 	j.Messages += step.Messages
 	j.Sent += step.Sent
 	j.Bytes += step.Bytes

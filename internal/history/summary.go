@@ -134,8 +134,17 @@ func (f *factors) quantile(q uint32) float64 {
 
 // Add takes in a superstep of a job.
 func (s *Summary) Add(job string, step *trace.Step) {
-	s.Supersteps++
 	s.Times.Add(&step.Times)
+	s.Messages += step.Messages
+	s.Sent += step.Sent
+	s.Bytes += step.Bytes
+	s.Partitions = max(s.Partitions, step.Partitions)
+	s.Memory = max(s.Memory, step.Memory)
+	s.GCPause += step.GCPause
+	if step.Active == 0 {
+		return // it has delivered to nobody, and is not counted
+	}
+	s.Supersteps++
 	switch step.Delivery {
 	case "push":
 		s.Pushed.add(step.Times.Total)
@@ -163,12 +172,6 @@ func (s *Summary) Add(job string, step *trace.Step) {
 			s.MedianError = s.factors.quantile(2)
 		}
 	}
-	s.Messages += step.Messages
-	s.Sent += step.Sent
-	s.Bytes += step.Bytes
-	s.Partitions = max(s.Partitions, step.Partitions)
-	s.Memory = max(s.Memory, step.Memory)
-	s.GCPause += step.GCPause
 }
 
 // Lines words the summary for people, a line for each thing there is to say: none of a run below a millisecond.

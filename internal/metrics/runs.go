@@ -168,6 +168,9 @@ func (j *journal) count(name string, s *trace.Step) {
 		seconds = r.stepSeconds.WithLabelValues(s.Delivery)
 		j.seconds[s.Delivery] = seconds
 	}
+	if s.Active == 0 {
+		return // the last one of a run, in which no vertex ran: its bytes count, it does not
+	}
 	counter.Inc()
 	seconds.Observe(s.Times.Total)
 	r.messages.Add(float64(s.Messages))

@@ -57,8 +57,12 @@ func Start(address string, token control.Token, source Source, metrics http.Hand
 func URL(asked string, got net.Addr, secure bool) string {
 	host, _, _ := net.SplitHostPort(asked)
 	_, port, _ := net.SplitHostPort(got.String())
-	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+	ip := net.ParseIP(host)
+	switch at, ok := got.(*net.TCPAddr); {
+	case host == "" || ip != nil && ip.IsUnspecified():
 		host = "127.0.0.1"
+	case ok && ip == nil && !secure && at.IP.IsLoopback():
+		host = at.IP.String() // another process may have the name's other addresses
 	}
 	scheme := "http"
 	if secure {

@@ -1,0 +1,27 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"regexp"
+)
+
+// sharedFile reports whether w is a file that other users of the machine can read.
+func sharedFile(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o077 != 0
+}
+
+var inLink = regexp.MustCompile(`\?token=[0-9a-f]+`)
+
+// shown is a text with the link to a page, without the token if others can read what it is written to.
+func shown(text string, shared bool) string {
+	if !shared {
+		return text
+	}
+	return inLink.ReplaceAllString(text, " (its token is left out: others can read this file)")
+}
