@@ -40,7 +40,7 @@ const (
 	digestBlock = 64 << 10
 	sampledOf   = 16
 	// Smaller files are compared whole: that takes some milliseconds.
-	wholeSize = 16 << 20
+	wholeSize = 4 << 20
 )
 
 // Digests digests the files of a graph, whose name Files knows. Of each 16 blocks a key chooses
