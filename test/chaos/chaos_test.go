@@ -6,7 +6,6 @@ package chaos_test
 
 import (
 	crand "crypto/rand"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -163,11 +162,6 @@ func newCluster(t *testing.T, n int) *cluster {
 	}
 	c.clients = between("127.0.0.1:0", at)
 	for i := range n {
-		if err := errors.Join(os.Mkdir(c.root(i), 0o700), c.write(i, 0)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	for i := range n {
 		own, shown := fmt.Sprintf("127.0.1.%d", i+1), fmt.Sprintf("127.0.2.%d", i+1)
 		port := freePort(t, own, shown)
 		holdLocal(t, port)
@@ -176,7 +170,6 @@ func newCluster(t *testing.T, n int) *cluster {
 		name := fmt.Sprintf("w%d", i+1)
 		c.workers = append(c.workers, &process{cluster: c, name: name, args: []string{
 			"worker", "--master", c.control[i].address(), "--name", name, "--threads", "1", "--listen", "off",
-			"--data-root", c.root(i),
 			"--data-listen", net.JoinHostPort(own, port), "--advertise", shown,
 		}})
 	}

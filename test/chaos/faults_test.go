@@ -3,7 +3,6 @@
 package chaos_test
 
 import (
-	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -54,16 +53,16 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 			return fault{"cut clients from the master", c.cut(c.clients, true), c.clients.release, short}
 		},
 		func() fault {
-			change, back := func() { c.write(i, 1) }, func() { c.write(i, 0) }
-			return fault{"another file at " + w.name, change, back, hold}
-		},
-		func() fault {
 			stop := make(chan struct{})
 			return fault{"damage results", func() { go c.damage(stop) }, func() { close(stop) }, hold}
 		},
 		func() fault {
 			data := filepath.Join(c.dir, "data")
-			move, back := func() { _ = os.Rename(data, data+"-gone") }, func() { _ = os.Rename(data+"-gone", data) }
+			move := func() { _ = os.Rename(data, data+"-gone") }
+			back := func() {
+				_ = os.Rename(data+"-gone", data)
+				<-time.After(3 * time.Second) // the master looks every second
+			}
 			return fault{"remove the master's data", move, back, hold}
 		},
 		func() fault { return fault{"stop the master", c.master.freeze, c.master.thaw, hold} },
@@ -90,20 +89,6 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 		kinds = append(kinds, func() fault { return fault{"kill the master", c.master.kill, c.master.revive, short} })
 	}
 	return kinds[random.IntN(len(kinds))]()
-}
-
-// root is where worker i reads files.
-func (c *cluster) root(i int) string { return filepath.Join(c.dir, fmt.Sprint("root-", i)) }
-
-// write writes worker i's copy of the file, at once. All copies have the same size, and those of another
-// kind other edges in every block.
-func (c *cluster) write(i, kind int) error {
-	var text []byte
-	for k := range 20_000 {
-		text = fmt.Appendf(text, "%05d %05d\n", k, (7919*k+kind)%20_000)
-	}
-	name := filepath.Join(c.root(i), ofFile)
-	return errors.Join(os.WriteFile(name+"-new", text, 0o600), os.Rename(name+"-new", name))
 }
 
 // damage changes a byte in each part of a result that it finds, until told to stop.
