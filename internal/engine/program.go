@@ -13,6 +13,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
@@ -301,14 +302,31 @@ func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 			return
 		}
 	}
-	for i := range t.NumMethod() {
-		m := t.Method(i)
-		near := len(name) >= leastMisspelled && oneLetterOff(m.Name, name)
-		if near && signature(m.Type, true) == signature(want, false) {
+	if len(name) < leastMisspelled {
+		return
+	}
+	for _, m := range found(t) {
+		if oneLetterOff(m.Name, name) && signature(m.Type, true) == signature(want, false) {
 			*errs = append(*errs, fmt.Errorf(
 				"%s: method %s has the signature of %s and nearly its name: it would be ignored", Name(value), m.Name, name))
 		}
 	}
+}
+
+// foundMethods are the methods of types: reflect makes each anew, and all programs are looked at when a
+// process starts, for each optional method.
+var foundMethods sync.Map
+
+func found(t reflect.Type) []reflect.Method {
+	if known, ok := foundMethods.Load(t); ok {
+		return known.([]reflect.Method)
+	}
+	list := make([]reflect.Method, t.NumMethod())
+	for i := range list {
+		list[i] = t.Method(i)
+	}
+	foundMethods.Store(t, list)
+	return list
 }
 
 // leastMisspelled is the length from which a name that differs in one letter is taken for a mistake.
