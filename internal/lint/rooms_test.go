@@ -34,7 +34,7 @@ var rooms = []room{
 	{"storage", 3380, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
-	{"formats", 12462, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
+	{"formats", 12463, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
@@ -42,19 +42,19 @@ var rooms = []room{
 	{"graphs", 13359, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11918, []string{
+	{"engine", 11927, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
 	{"algorithms", 5595, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2781, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8332, []string{
+	{"cluster", 8344, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace", "internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership", "internal/objects",
 		"internal/jobspec",
 	}},
 	{"daemons", 13621, []string{"master", "worker"}},
-	{"users", 13148, []string{
+	{"users", 13174, []string{
 		"internal/cli", "", "cluster", "command", "cmd", "internal/reference", "pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",
 	}},
