@@ -295,10 +295,10 @@ func (l *lane[V, M]) Sweep(n int) {
 func (l *lane[V, M]) TryPull(p *kernel.Pull, w int) (walked int) {
 	i := l.of
 	if g := i.ways[0].gather; g != nil {
-		if i.pulls == nil {
+		if len(i.pulls) == 0 || i.pulls[0].Pull != p {
 			clear(g.Read) // memory that was never written is read from the cache
+			i.pulls = []kernel.ColumnPull{{Pull: p}}
 		}
-		i.pulls = []kernel.ColumnPull{{Pull: p}}
 		_, walked = l.gather(w, ^uint64(0), true)
 		return walked
 	}

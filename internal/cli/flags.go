@@ -149,7 +149,7 @@ func (f *storeFlags) define(cmd *cobra.Command) {
 
 // defineCompare defines how the workers of a cluster compare the files that they see.
 func (f *storeFlags) defineCompare(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.check, "check-files", false, "compare all bytes of the files that the workers see (default: one block in 16)")
+	cmd.Flags().BoolVar(&f.check, "check-files", false, "compare all bytes of the files that the workers see (default: of files above 4 MiB one block in 16)")
 	cmd.Flags().BoolVar(&f.trust, "trust-files", false, "do not compare the files that the workers see")
 }
 

@@ -143,7 +143,7 @@ type Costs [schemes]float64
 // Into puts the finite costs into m, by the schemes' names.
 func (c *Costs) Into(m map[string]float64) {
 	for s, seconds := range c {
-		if !math.IsInf(seconds, 1) {
+		if seconds < math.Inf(1) {
 			m[Scheme(s).String()] = seconds
 		}
 	}
