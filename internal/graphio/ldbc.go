@@ -166,10 +166,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		return nil, err
 	}
 	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0], vertices.spans[0]}
-	s.IDs = make([]uint64, 0, vertices.n)
-	for _, b := range vertices.batches {
-		s.IDs = append(s.IDs, b.words...)
-	}
+	s.IDs = vertices.ids()
 	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
 		return r.reopened(ctx, g.edges, func(f *file) error { return undeclaredIn(f, tuple, id) })
 	}

@@ -132,7 +132,7 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 
 // readEntries reads the values of a matrix in Market's coordinates, whose entries are edges.
 func readEntries(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
-	h, err := readMTXHeader(lines)
+	h, err := readMTXHeader(lines, &mtxGraph)
 	if err != nil {
 		return err
 	}

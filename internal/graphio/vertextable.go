@@ -114,10 +114,7 @@ func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
 	if err := also.slabs.admission.admit(8*int64(also.n), "the list of its vertices"); err != nil {
 		return err
 	}
-	s.IDs = make([]uint64, 0, also.n)
-	for _, b := range also.batches {
-		s.IDs = append(s.IDs, b.words...)
-	}
+	s.IDs = also.ids()
 	if x != nil {
 		x.translate(s.IDs)
 	}

@@ -134,10 +134,10 @@ func TestWritten(t *testing.T) {
 		{"a.wel", small(3, true, half, arc, loop), "0\t1\t0.5\n2\t2\t1e-07\n", nil},
 		{"a.txt", small(3, true, nil), "", []string{"3 isolated vertices are not written: format snap has only edges"}},
 		{"a.mtx", small(3, false, nil, arc, loop), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n", []string{
-			"ids are written one higher: Matrix Market counts from 1",
+			"ids are written one higher: format mtx counts from 1",
 		}},
 		{"a.mtx", small(3, true, half, arc, loop), "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 3 1e-07\n", []string{
-			"ids are written one higher: Matrix Market counts from 1",
+			"ids are written one higher: format mtx counts from 1",
 		}},
 		{"a.mtx", small(0, true, nil), "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n", nil},
 		{"a.e", small(4, false, nil, arc, loop), "0 1\n2 2\n", nil},
