@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -41,7 +42,7 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if h.weighted {
 		g.columns = 3
 	}
-	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, count: metisRows}
+	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, end: math.MaxInt64, count: metisRows}
 	t, err := r.readPieces(ctx, f, h.from, g, src)
 	if err != nil {
 		return nil, err

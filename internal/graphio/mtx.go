@@ -20,9 +20,9 @@ const lowerTriangle = `those with row >= column alone, each edge once (a file wi
 // mtxKind is a kind of matrix: what the banner may say, and the numbers of the line of sizes.
 type mtxKind struct {
 	banner [4][]string // the words after the first
-	sizes  string    // in words
-	count  int       // of these numbers
-	noun   [2]string // a line of data, and several
+	sizes  string      // in words
+	count  int         // of these numbers
+	noun   [2]string   // a line of data, and several
 }
 
 // The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written by SciPy.

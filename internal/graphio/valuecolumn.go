@@ -90,9 +90,7 @@ func ReadColumn(
 	lines := &lineReader{r: f.content}
 	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
 	switch {
-	case of.Named && format == CSV:
-		err = namedRows(ctx, f, column, each)
-	case of.Named:
+	case of.Named && format != CSV:
 		err = namedLines(ctx, lines, &of, each)
 	case format != "":
 		err = readTableColumn(ctx, f, format, &of, each)
