@@ -209,7 +209,7 @@ func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) err
 	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp); err != nil {
 		return err
 	}
-	p.name(b.Receivers, b.Senders)
+	p.name(p.graph.arena, b.Receivers, b.Senders)
 	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
 		return err
 	}

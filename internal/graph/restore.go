@@ -118,23 +118,14 @@ func (g *Graph) restored(s Shape) *Partition {
 	if p.Out = p.In; g.Directed {
 		p.Out = lists()
 	}
-	own := &Side{Groups: make([]Group, n)}
-	if n == 1 {
-		own.Peers = newPeers(nil, make([][]uint64, 1))
-		b := &Block{Senders: own, Receivers: own, ByReceiver: p.In, BySender: p.Out}
-		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
-		return p
-	}
 	from := side(p.Column)
 	to := from
 	if g.Directed {
 		to = side(p.Column)
 	}
-	p.along = Blocks{
-		Push: &Block{Senders: own, Receivers: to, BySender: p.Out},
-		Pull: &Block{Senders: from, Receivers: own, ByReceiver: p.In},
+	if p.flatBlocks(from, to); n == 1 {
+		p.along.Pull.Senders.Peers = newPeers(nil, make([][]uint64, 1))
 	}
-	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
 	return p
 }
 
