@@ -104,7 +104,7 @@ func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (
 	unbalanced := func(ctx context.Context) error {
 		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
 	}
-	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, undeclared, err := r.packed(ctx, path, t, x, directed)
 	if err != nil {
 		return nil, err
 	}
@@ -112,15 +112,14 @@ func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (
 		return nil, undeclaredIn(f, d, t.spans[0].From, !directed, undeclared, t.undeclaredIn(undeclared, x))
 	}
 	if !r.partial && t.balance != (balance{}) {
-		list.Close()
+		s.Close()
 		return nil, r.unbalanced(ctx, f, d)
 	}
-	s := r.input(path, list, x, directed)
 	s.Account = r.account(f, d.what, t.remarks, s, columns == 3)
 	if !r.partial {
 		return s, nil
 	}
-	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0]}
+	s.Naming = edges.Listed
 	s.Balance, s.Unbalanced = t.balance, unbalanced
 	s.IDs = vertices.ids()
 	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {

@@ -106,12 +106,11 @@ func (r *reader) countedEdges(ctx context.Context, f *file, t *table, h *counted
 		}
 	}
 	x := consecutive(1, int(h.vertices))
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(directed))
-	s.Spans, s.Check, s.CountSkipped = t.spans, check, true
+	s.Check, s.CountSkipped = check, true
 	s.Account = r.account(f, what, h.remarks+t.remarks, s, weighted)
 	return s, nil
 }

@@ -90,11 +90,10 @@ func (r *reader) serializedInput(ctx context.Context, f *file, h *serialized, t 
 		return nil, unbalanced(ctx)
 	}
 	x := consecutive(0, int(h.nodes))
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(h.directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(h.directed))
 	size := h.recordSize()
 	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
 	s.Spans = []edges.Span{{From: h.neighbors() + int64(lo)*size, To: h.neighbors() + int64(hi)*size, Size: f.size()}}
