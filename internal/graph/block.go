@@ -91,17 +91,14 @@ type Layout struct {
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.MakeReversed must
-// have been called.
+// Layout returns the partition's blocks for messages that go in a direction.
 func (p *Partition) Layout(d pregel.Direction) Layout {
 	if !p.graph.Directed || d == pregel.Out {
 		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
 	}
 	lists := p
 	if !p.Grid.Flat() {
-		p.graph.reversing.Lock()
 		lists = p.reversedPart
-		p.graph.reversing.Unlock()
 	}
 	l := Layout{Slots: &lists.slots, Count: lists.Slots}
 	if d == pregel.Both || d == pregel.Either {

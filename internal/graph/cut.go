@@ -7,10 +7,8 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids, by receiver, which its owner holds,
@@ -242,86 +240,6 @@ func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p 
 	return c.cut(ctx, a.lists.Close)
 }
 
-// MakeReversed makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
-// a grid with both sides above 1. Otherwise, and when they are made, it does nothing.
-func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err error) {
-	defer mem.Recover(&err)
-	if !g.Directed || g.Options.Grid.Flat() {
-		return nil
-	}
-	if g.whole != nil {
-		return g.whole.MakeReversed(ctx, team)
-	}
-	g.reversing.Lock()
-	defer g.reversing.Unlock()
-	if g.hasReversed {
-		return nil
-	}
-	if slices.Contains(g.Parts, nil) {
-		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
-	}
-	whole := &Builder{g: g, o: g.Options, team: team, tmp: &mem.Arena{Kind: mem.Loading}}
-	defer whole.tmp.Close()
-	a := whole.reversed(&mem.Arena{Kind: mem.Loading})
-	defer a.lists.Close()
-	a.g.arena = &mem.Arena{Meter: g.arena.Meter, Kind: mem.Graph} // adopted by the graph at the end, so that a stopped call leaves nothing
-	defer func() {
-		if !g.hasReversed {
-			a.g.arena.Close()
-		}
-	}()
-	if err := a.makeReversed(ctx, g); err != nil {
-		return fmt.Errorf("%s: %w", g.Name, err)
-	}
-	g.arena.Adopt(a.g.arena)
-	a.g.arena = g.arena
-	return nil
-}
-
-// makeReversed makes the lists of the reversed arcs from the stored arcs, and their blocks from the lists.
-func (a *Builder) makeReversed(ctx context.Context, g *Graph) error {
-	for _, p := range g.Parts {
-		a.partition(p.Index)
-	}
-	s, err := a.newScatter(false, func(p *Partition, row uint32) int { return int(g.Parts[p.Index].OutDegrees[row]) })
-	if err != nil {
-		return err
-	}
-	defer s.tmp.Close()
-	a.team.For(len(g.Parts), 1, func(worker, i, _ int) { s.stored(ctx, worker, g.Parts[i]) })
-	if ctx.Err() != nil {
-		return fmt.Errorf("dealing the edges to the grid: %w", context.Cause(ctx))
-	}
-	if err := s.Finish(ctx); err != nil {
-		return err
-	}
-	return a.cutReversed(ctx, g, nil)
-}
-
-// stored puts the arcs of a partition's block into the buckets of their senders.
-func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
-	l := &p.along.Push.BySender.Lists
-	arcs := make([]uint64, 0, edges.BlockSize)
-	bitmap.Each(l.Bits, func(slot uint32) {
-		from := p.slots.ID(slot)
-		for lo, hi := l.Row(slot); lo < hi && ctx.Err() == nil; lo += uint32(len(arcs)) {
-			arcs = arcs[:0]
-			for _, to := range l.Adj[lo : lo+min(hi-lo, edges.BlockSize)] {
-				arcs = append(arcs, uint64(from)<<32|uint64(p.slots.ID(to)))
-			}
-			var single []float32
-			var double []float64
-			if l.Weights32 != nil {
-				single = l.Weights32[lo:]
-			}
-			if l.Weights64 != nil {
-				double = l.Weights64[lo:]
-			}
-			s.Arcs(worker, arcs, single, double)
-		}
-	})
-}
-
 // reversed returns the builder of the reversed arcs' blocks, without partitions.
 func (a *Builder) reversed(lists *mem.Arena) *Builder {
 	g := a.g
@@ -350,6 +268,5 @@ func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) 
 		p.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
 		g.Parts[p.Index].reversedPart = p
 	}
-	g.hasReversed = true
 	return nil
 }

@@ -105,13 +105,10 @@ type Graph struct {
 
 	Parts []*Partition
 
-	added       *added // vertices that came after loading, where the maps do not have them
-	whole       *Graph // that this has some partitions of
-	reversing   sync.Mutex
-	hasReversed bool
-	arena       *mem.Arena
-	held        *held // of a graph of changed partitions
-	close       sync.Once
+	added *added // vertices that came after loading, where the maps do not have them
+	arena *mem.Arena
+	held  *held // of a graph of changed partitions
+	close sync.Once
 }
 
 // Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong to a partition of this process.
@@ -232,7 +229,7 @@ type Partition struct {
 	slots  kernel.Slots
 	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
 	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the latter are reversedPart's, which
-	// Graph.MakeReversed makes, and its slots continue these.
+	// of directed graphs alone, and its slots continue these.
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex
@@ -246,7 +243,7 @@ func (g *Graph) WithPartitions(partitions ...int) *Graph {
 		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
 		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
 		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees, added: g.added,
-		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph}, whole: g,
+		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
 	}
 	for _, i := range partitions {
 		s.Parts[i] = g.Parts[i]
