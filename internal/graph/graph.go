@@ -237,20 +237,6 @@ type Partition struct {
 	pieces          pieces        // of a changed partition
 }
 
-// WithPartitions returns the graph with some of its partitions only, such as those of one process. It is valid while g is.
-func (g *Graph) WithPartitions(partitions ...int) *Graph {
-	s := &Graph{
-		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
-		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees, added: g.added,
-		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph},
-	}
-	for _, i := range partitions {
-		s.Parts[i] = g.Parts[i]
-	}
-	return s
-}
-
 // Global returns the id of an owned vertex.
 func (p *Partition) Global(local uint32) pregel.VertexID {
 	return pregel.VertexID(local)*pregel.VertexID(p.Of) + pregel.VertexID(p.Index)

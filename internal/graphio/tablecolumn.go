@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // readTableColumn reads a column of a table.
@@ -43,6 +42,7 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
+	c.last = max(c.last, c.at[2])
 	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
 	return c.eachRecord(ctx, f, from, t.record)
 }
@@ -97,33 +97,22 @@ type tableValues struct {
 // record reads the values of a record that begins in a line.
 func (t *tableValues) record(record []byte, line int) error {
 	c := t.csv
+	var cut cutter
 	var fields [3][]byte
-	var starts [3]int
-	n := 0
-	bad := checkLine(record)
-	if bad == nil && !utf8.Valid(record) {
-		bad = &fault{column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record), expected: "text in UTF-8"}
-	}
-	for cut := (cutter{record: record, delimiter: c.delimiter}); bad == nil && cut.more(); n++ {
-		var field []byte
-		for i, at := range c.at {
-			if at == n {
-				starts[i] = cut.at
-			}
+	bad := c.fields(&cut, record, false, &fields)
+	begins := func(i int) int {
+		if len(cut.scratch) > 0 { // a field may be a copy
+			return c.begins(record, c.at[i])
 		}
-		if field, bad = cut.field(); bad == nil {
-			c.keep(n, field, &fields)
+		at := offsetIn(record, fields[i])
+		if at > 0 && record[at-1] == '"' {
+			at--
 		}
-	}
-	if bad == nil && n != c.columns {
-		bad = &fault{
-			column: c.begins(record, min(n, c.columns)) + 1,
-			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
-		}
+		return at
 	}
 	v := &Value{}
-	_, v.IDAt = c.placeOf(starts[0], record, line)
-	v.Line, v.At = c.placeOf(starts[2], record, line)
+	_, v.IDAt = c.placeOf(begins(0), record, line)
+	v.Line, v.At = c.placeOf(begins(2), record, line)
 	for i := range t.ends {
 		if bad == nil && len(fields[i]) == 0 {
 			bad = &fault{column: c.begins(record, c.at[i]) + 1, found: "nothing in " + c.title(i), expected: "a vertex"}

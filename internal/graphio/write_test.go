@@ -277,7 +277,7 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	for _, n := range []int{0, 1, valueLines - 1, valueLines, 3*valueLines + 5} {
+	for _, n := range []int{0, 1, atOnce - 1, atOnce, 3*atOnce + 5} {
 		for _, workers := range []int{1, 4} {
 			var got, want bytes.Buffer
 			line := func(dst []byte, i int) []byte { return fmt.Appendf(dst, "%d %d", i, i*i) }
@@ -315,7 +315,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestValuesErrors(t *testing.T) {
 	line := func(dst []byte, i int) []byte { return append(dst, 'x') }
-	if err := WriteValues(&full{}, 10*valueLines, team(t, 3), line); err == nil || err.Error() != "disk full" {
+	if err := WriteValues(&full{}, 10*atOnce, team(t, 3), line); err == nil || err.Error() != "disk full" {
 		t.Errorf("error %v", err)
 	}
 	func() {
@@ -324,7 +324,7 @@ func TestValuesErrors(t *testing.T) {
 				t.Error("a panic in a line is lost")
 			}
 		}()
-		_ = WriteValues(&full{}, 2*valueLines, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
+		_ = WriteValues(&full{}, 2*atOnce, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
 	}()
 	for text, want := range map[string]string{
 		"1 2\n3\n":  `v:2:1: found no value in "3", expected "id value"`,
