@@ -164,6 +164,17 @@ func weightsOf(arena *mem.Arena, l, like *kernel.Lists) {
 	}
 }
 
+// arcWeight returns the weight of the arc at a place of lists, 1 if they have none.
+func arcWeight(l *kernel.Lists, at uint32) float64 {
+	switch {
+	case l.Weights32 != nil:
+		return float64(l.Weights32[at])
+	case l.Weights64 != nil:
+		return l.Weights64[at]
+	}
+	return 1
+}
+
 // SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first call that ctx does not
 // end.
 func (p *Partition) SendersView(ctx context.Context, b *Block) (*Adjacency, error) {

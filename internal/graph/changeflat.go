@@ -165,7 +165,7 @@ func (a *changer) least(l *kernel.Lists, s *splices) float64 {
 			k++
 			continue
 		}
-		least = min(least, l.Weight(at))
+		least = min(least, arcWeight(l, at))
 		at++
 	}
 	return least

@@ -73,7 +73,7 @@ func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	lo, hi := l.Row(slot)
 	list := (*buffer)[:0]
 	for i := lo; i < hi; i++ {
-		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: l.Weight(i)})
+		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: arcWeight(&l.Lists, i)})
 	}
 	before := func(a, b end) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.weight, b.weight)) }
 	if !slices.IsSortedFunc(list, before) {

@@ -86,7 +86,7 @@ func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 				if !g.Directed && to < from {
 					continue
 				}
-				f(g.Order[from], g.Order[to], l.Weight(j))
+				f(g.Order[from], g.Order[to], arcWeight(l, j))
 			}
 		})
 	}

@@ -50,17 +50,6 @@ func (l *Lists) Bounds(i uint, rows uint64, rank uint32) (lo, hi uint32) {
 // Words returns where the lists of the 64 vertices of word w begin and end in Adj.
 func (l *Lists) Words(w int) (lo, hi uint32) { return l.Starts[l.Rank[w]], l.Starts[l.Rank[w+1]] }
 
-// Weight returns the weight of the arc at a place of Adj, 1 if there are none.
-func (l *Lists) Weight(at uint32) float64 {
-	switch {
-	case l.Weights32 != nil:
-		return float64(l.Weights32[at])
-	case l.Weights64 != nil:
-		return l.Weights64[at]
-	}
-	return 1
-}
-
 // Slots maps the 32-bit slots of a partition to vertices: first the owned, then, from Ghost on, those of others.
 type Slots struct {
 	First, Stride uint64 // slot s < Ghost is vertex First + s*Stride
