@@ -28,18 +28,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	for k := range peers {
 		peers[k] = make([][][]uint64, len(g.Parts))
 	}
-	each := func(f func(p *Partition) error) error {
-		failed := make([]error, len(g.Parts))
-		a.team.For(len(g.Parts), 1, func(_, i, _ int) {
-			if p := g.Parts[i]; p != nil && ctx.Err() == nil {
-				failed[i] = f(p)
-			}
-		})
-		if ctx.Err() != nil {
-			return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
-		}
-		return firstError(failed)
-	}
+	each := func(f func(p *Partition) error) error { return a.each(ctx, "linking the partitions", f) }
 	err := each(func(p *Partition) error {
 		p.begin(Of(p.Of))
 		peers[sendersSide][p.Index] = p.neighbors(ctx, p.Out, a.tmp)
@@ -51,7 +40,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	if err != nil {
 		return err
 	}
-	ghosts, err := a.exchangeSets(ctx, exchange, g.Parts, sets{
+	ghosts, err := a.exchangeSets(ctx, exchange, sets{
 		sides: sides,
 		line:  func(_ int, p *Partition) []int { return p.Column },
 		of:    func(side int, p *Partition, q int) []uint64 { return peers[side][p.Index][q] },
