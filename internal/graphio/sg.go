@@ -38,7 +38,8 @@ func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
 
 // readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into equal parts, of which each finds in the offsets
 // whose they are.
-func (r *reader) readSerialized(ctx context.Context, f *file, weighted bool) (*edges.RankInput, error) {
+func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput, error) {
+	weighted := r.format == SerializedW
 	h, err := serializedHeader(f, weighted)
 	if err != nil {
 		return nil, err
