@@ -95,7 +95,7 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (*J
 		}
 	}
 	if m.plan != nil {
-		if err := j.preparePhases(ctx); err != nil {
+		if err := j.preparePhases(); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
@@ -104,11 +104,6 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (*J
 	}
 	if g.Directed {
 		j.direction = m.direction
-	}
-	if j.direction != pregel.Out {
-		if err := g.MakeReversed(ctx, o.Team); err != nil {
-			return nil, fmt.Errorf("%s: %w", j.name, err)
-		}
 	}
 	err = j.makeRunners(ctx)
 	if err == nil {
