@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -183,26 +182,14 @@ func places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 
 // countAll adds up how many vertices and arcs the whole graph has.
 func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
-	vertices, arcs := uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs)
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, vertices), arcs)
-	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs))
 	if err != nil {
-		return err
+		return fmt.Errorf("counting vertices and edges: %w", err)
 	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		if len(b) != 16 {
-			return fmt.Errorf("%w: counts of %d bytes from partition %d", errRequests, len(b), q)
-		}
-		vertices += binary.LittleEndian.Uint64(b)
-		arcs += binary.LittleEndian.Uint64(b[8:])
+	c.vertices, c.arcs = 0, 0
+	for _, counts := range came {
+		c.vertices, c.arcs = c.vertices+counts[0], c.arcs+counts[1]
 	}
-	c.vertices, c.arcs = vertices, arcs
 	return nil
 }
 

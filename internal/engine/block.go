@@ -12,7 +12,8 @@ import (
 )
 
 // In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
-// is pulled: messages go to the inbox, as those of a push do, and are folded to their owners first.
+// is pulled: messages go to the inbox, as those of a push do, and are folded to their owners first. Before a change of the graph a
+// pull goes to the inbox in every grid, since the vertices run on the changed graph.
 //
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
@@ -41,7 +42,9 @@ type grids struct {
 // the owned rows are pulled.
 func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
-	r.makeInbox()
+	if !r.list {
+		r.makeInbox()
+	}
 	if err := r.announceFinished(ctx, c); err != nil {
 		return err
 	}
@@ -53,6 +56,12 @@ func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 		p, err := r.expandToPull(ctx, c, i, b)
 		if err != nil {
 			return err
+		}
+		if r.list { // in a flat grid
+			phase := r.timed(&r.report.Times.Traverse)
+			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
+			phase.end()
+			continue
 		}
 		r.pulling = append(r.pulling[:0], p)
 		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
@@ -134,7 +143,7 @@ func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
 
 // announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
 func (r *runner) announceFinished(ctx context.Context, c *bsp.Command) error {
-	if !c.Finished {
+	if !c.Finished || r.part.Grid.Flat() {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()

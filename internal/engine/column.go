@@ -43,31 +43,36 @@ func (r *runner) crossed(c *bsp.Command, i int) bool {
 	return r.back == nil || c.Ways&(1<<i) != 0
 }
 
-// edgeLists gives the program the lists of edges, in a flat grid: by its direction, of which edge columns hold properties, and by
-// either, which the graph has in any case.
-func (r *runner) edgeLists(s *kernel.State) {
-	lists := func(d pregel.Direction) *kernel.EdgeLists {
+// crossedBy returns the lists of edges that messages of a direction cross, in a flat grid. Columns of edges have the properties
+// of one list after the other.
+func (r *runner) crossedBy(d pregel.Direction) []*kernel.EdgeLists {
+	if d == pregel.Out || d == pregel.In {
 		l := r.part.Layout(d)
-		return &kernel.EdgeLists{Lists: l.Blocks[0].Push.BySender.Lists, Slots: *l.Slots, Other: true}
+		return []*kernel.EdgeLists{{Lists: l.Blocks[0].Push.BySender.Lists, Slots: *l.Slots}}
 	}
-	out, in := lists(pregel.Out), lists(pregel.In)
-	if !r.job.graph.Directed {
-		in = out
+	both := append(r.crossedBy(pregel.Out), r.crossedBy(pregel.In)...)
+	both[1].Offset = uint32(len(both[0].Adj))
+	return both
+}
+
+// edgeLists gives the program the lists of edges, in a flat grid: by its direction, and by either, which the graph has in any case.
+func (r *runner) edgeLists(s *kernel.State) {
+	other := func(d pregel.Direction) []*kernel.EdgeLists {
+		lists := r.crossedBy(d)
+		lists[0].Other = true
+		return lists
 	}
-	s.Out, s.In = []*kernel.EdgeLists{out}, []*kernel.EdgeLists{in}
-	crossed := s.Out
-	switch r.job.direction {
-	case pregel.In:
-		crossed = s.In
-	case pregel.Both, pregel.Either:
-		crossed = []*kernel.EdgeLists{out, in}
+	s.Edges = r.crossedBy(r.job.direction)
+	for _, l := range s.Edges {
+		l.Properties = r.properties
 	}
-	offset := 0
-	for _, l := range crossed {
-		l.Offset, l.Properties, l.Other = uint32(offset), r.properties, false
-		offset += len(l.Adj)
-	}
-	if s.Edges = crossed; r.job.direction == pregel.Either {
+	s.Out, s.In = s.Edges[:1], s.Edges[len(s.Edges)-1:]
+	switch {
+	case r.job.direction == pregel.In:
+		s.Out = other(pregel.Out)
+	case r.job.direction == pregel.Out && r.job.graph.Directed:
+		s.In = other(pregel.In)
+	case r.job.direction == pregel.Either:
 		s.Edges = s.Out
 	}
 }

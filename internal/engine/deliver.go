@@ -30,8 +30,6 @@ func (r *runner) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 	switch {
 	case c.Scheme == delivery.Pull && r.part.Grid.Flat() && !c.Change:
 		return r.pullAndCompute(ctx, c)
-	case c.Scheme == delivery.Pull && r.part.Grid.Flat():
-		err = r.pullFlat(ctx, c)
 	case c.Scheme == delivery.Pull:
 		err = r.pullBlocks(ctx, c)
 	case c.Scheme == delivery.RingPull:

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -143,36 +142,6 @@ func (r *runner) allow(t *thread) {
 	}
 }
 
-// pullFlat is the first half of pullAndCompute: what is pulled goes to the inbox, since the graph changes before the vertices run.
-func (r *runner) pullFlat(ctx context.Context, c *bsp.Command) error {
-	r.clearWritten()
-	if !r.list {
-		r.makeInbox()
-	}
-	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
-			continue
-		}
-		p, err := r.expandToPull(ctx, c, i, ways.Pull)
-		if err != nil {
-			return err
-		}
-		phase := r.timed(&r.report.Times.Traverse)
-		if r.list {
-			walked := r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
-			r.threads[0].count.walked += walked
-		} else {
-			r.pulling = append(r.pulling[:0], p)
-			err = r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.pullBlock)
-		}
-		phase.end()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // change carries out what the vertices asked for in the last superstep. It comes between the delivery of messages, which are in the inbox
 // or the lists, and the run of the vertices.
 func (r *runner) change(ctx context.Context) error {
@@ -303,41 +272,34 @@ func (r *runner) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]
 		return r.part.OutArcs(from), nil
 	}
 	arcs := r.part.OutArcs(from)
-	var ids []byte
+	var ids []uint64
 	for id := range from {
-		ids = binary.LittleEndian.AppendUint64(ids, uint64(id))
+		ids = append(ids, uint64(id))
 	}
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = ids
-	}
-	asked, err := r.exchange.All(ctx, data)
+	data := make([][]uint64, r.part.Of)
+	asked, err := r.exchange.Words(ctx, slices.Repeat([][]uint64{ids}, r.part.Of))
 	if err != nil {
 		return nil, err
 	}
-	for q, b := range asked {
-		data[q] = nil
-		if q == r.part.Index || len(b) == 0 {
+	for q, ids := range asked {
+		if q == r.part.Index || len(ids) == 0 {
 			continue
 		}
 		of := map[pregel.VertexID]bool{}
-		for ; len(b) >= 8; b = b[8:] {
-			of[pregel.VertexID(binary.LittleEndian.Uint64(b))] = true
+		for _, id := range ids {
+			of[pregel.VertexID(id)] = true
 		}
 		for _, a := range r.part.OutArcs(of) {
-			data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], uint64(a.From)), uint64(a.To))
+			data[q] = append(data[q], uint64(a.From), uint64(a.To))
 		}
 	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return nil, err
 	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		for ; len(b) >= 16; b = b[16:] {
-			a := graph.Arc{From: pregel.VertexID(binary.LittleEndian.Uint64(b)), To: pregel.VertexID(binary.LittleEndian.Uint64(b[8:]))}
+	for q, ends := range came {
+		for ; len(ends) >= 2; ends = ends[2:] {
+			a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 			if !from[a.From] {
 				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", errRequests, a.From, q)
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // Prefilled is what a property has when a run begins, by partition here: the values of its vertices in order, or of its edges as an EdgeColumn
@@ -79,14 +80,10 @@ type EdgeWay struct {
 
 // edgeWays returns the lists whose edges have properties.
 func (r *runner) edgeWays() []EdgeWay {
-	var s kernel.State
-	r.edgeLists(&s)
+	d := r.job.direction
 	var ways []EdgeWay
-	if !s.Out[0].Other {
-		ways = append(ways, EdgeWay{s.Out[0], false})
-	}
-	if !s.In[0].Other && s.In[0] != s.Out[0] {
-		ways = append(ways, EdgeWay{s.In[0], true})
+	for i, l := range r.crossedBy(d) {
+		ways = append(ways, EdgeWay{l, d == pregel.In || i > 0})
 	}
 	return ways
 }

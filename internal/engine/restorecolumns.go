@@ -69,7 +69,7 @@ func (r *restoring) takeEdges(
 	type run struct{ from, to, n int } // the edges of a vertex, in the part and here
 	var runs []run
 	edges, here := 0, 0 // of the part, and of the partition
-	for i, l := range r.rows(d) {
+	for i, l := range r.crossedBy(d) {
 		here += len(l.Adj)
 		section, ok := p.Section(rowsSection(d, i))
 		if !ok || len(section) != 4*p.Vertices {
@@ -88,7 +88,7 @@ func (r *restoring) takeEdges(
 			if d := degrees[k]; d != hi-lo {
 				err = errors.New("the lists of edges are not as they were")
 			} else if d > 0 {
-				runs = append(runs, run{starts[k], l.offset + int(lo), int(d)})
+				runs = append(runs, run{starts[k], int(l.Offset+lo), int(d)})
 			}
 		})
 		if err != nil {

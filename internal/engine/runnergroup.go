@@ -9,53 +9,39 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// runnerGroup runs the supersteps of a process's partitions: each runner has a goroutine, which takes commands and makes reports.
-// The first runs on the caller's goroutine.
+// runnerGroup runs the supersteps of a process's partitions: each in a goroutine, but for the first, which runs in the caller's.
 type runnerGroup struct {
-	process  *processStats // nil if nothing is recorded
-	first    func(*bsp.Command)
-	commands []chan *bsp.Command // of the others
-	reports  []*bsp.Report
-	done     chan struct{}
-	group    sync.WaitGroup
+	process *processStats // nil if nothing is recorded
+	command *bsp.Command  // being run
+	runs    []func()      // of the partitions: each runs the command on one
+	reports []*bsp.Report
+	others  sync.WaitGroup // partitions but for the first
 }
 
-// start starts the goroutines of the job's partitions. They exchange frames at their endpoints; broken is called when one fails, and
-// must end all waiting there.
+// start readies the job's partitions to exchange frames at their endpoints. broken is called when one fails, and must end all waiting
+// there.
 func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
 	gate := make(chan struct{}, threads)
-	n := len(j.runners)
-	c := &runnerGroup{process: j.beginStats(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
+	c := &runnerGroup{process: j.beginStats()}
 	for i, r := range j.runners {
 		r.exchange.Connect(endpoint(r.part.Index), gate)
-		c.reports[i] = &r.report
-		work := func(command *bsp.Command) {
+		c.reports = append(c.reports, &r.report)
+		c.runs = append(c.runs, func() {
 			gate <- struct{}{}
 			defer func() { // also when the program ends the goroutine
 				<-gate
 				if r.report.Err != nil {
 					broken()
 				}
+				if i > 0 {
+					c.others.Done()
+				}
 			}()
-			r.superstep(ctx, command)
-		}
-		if i == 0 {
-			c.first = work
-			continue
-		}
-		commands := make(chan *bsp.Command, 1)
-		c.commands = append(c.commands, commands)
-		c.group.Go(func() {
-			for command := range commands {
-				func() {
-					defer func() { c.done <- struct{}{} }()
-					work(command)
-				}()
-			}
+			r.superstep(ctx, c.command)
 		})
 	}
 	return c
@@ -63,32 +49,19 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 
 // step runs a superstep on every partition. The reports are in the order of partitions, and valid until the next step.
 func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
-	for _, commands := range c.commands {
-		commands <- command
+	c.command = command
+	c.others.Add(len(c.runs) - 1)
+	for _, run := range c.runs[1:] {
+		go run()
 	}
 	func() {
-		defer c.join() // also when the program ends the goroutine
-		c.first(command)
+		defer c.others.Wait() // also when the program ends the goroutine
+		c.runs[0]()
 	}()
 	if c.process != nil {
 		c.process.addTo(c.reports)
 	}
 	return c.reports
-}
-
-// join waits until all partitions but the first are done.
-func (c *runnerGroup) join() {
-	for range c.commands {
-		<-c.done
-	}
-}
-
-// stop ends the goroutines.
-func (c *runnerGroup) stop() {
-	for _, commands := range c.commands {
-		close(commands)
-	}
-	c.group.Wait()
 }
 
 // runAlone runs a superstep on the only partition.

@@ -94,37 +94,32 @@ func (m *methods) HasState() bool {
 
 // keptTypes are the program's types in words: what goes on from a checkpoint has the same.
 func (m *methods) keptTypes(deterministic bool) []string {
-	describe := func(t reflect.Type, raw bool) string { return pack.Describe(t, raw) }
-	all := []string{
-		"values of type " + describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
-		"messages of type " + describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
-		"direction " + m.direction.String(),
-	}
-	if !m.List {
-		all = append(all, "combiner "+m.Combiner)
-	} else {
-		all = append(all, "all messages")
+	received, kind := "combiner "+m.Combiner, "a run that is not deterministic"
+	if m.List {
+		received = "all messages"
 	}
 	if deterministic {
-		all = append(all, "a deterministic run")
-	} else {
-		all = append(all, "a run that is not deterministic")
+		kind = "a deterministic run"
+	}
+	all := []string{
+		"values of type " + pack.Describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
+		"messages of type " + pack.Describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
+		"direction " + m.direction.String(), received, kind,
 	}
 	if m.HasState() {
 		all = append(all, "a state of its own")
 	}
-	var named []string
 	for _, a := range m.aggregates {
-		named = append(named, fmt.Sprintf("aggregator %s of type %s", a.Name, describe(a.Type, false)))
+		all = append(all, fmt.Sprintf("aggregator %s of type %s", a.Name, pack.Describe(a.Type, false)))
 	}
 	for _, c := range m.properties {
 		of := "vertices"
 		if c.OfEdges {
 			of = "edges"
 		}
-		named = append(named, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, describe(c.Type(), c.Raw())))
+		all = append(all, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, pack.Describe(c.Type(), c.Raw())))
 	}
-	return append(all, named...)
+	return all
 }
 
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
@@ -275,27 +270,8 @@ func (r *runner) saveSends(p *checkpoint.Part) error {
 	return saveColumn(p, sectionSends, messages)
 }
 
-// edgeRows are lists of edges with properties, whose values lie from offset on.
-type edgeRows struct {
-	*kernel.EdgeLists
-	offset int
-}
-
-// rows are the lists of edges that have properties in phases of a direction, one after the other, as pregel.EdgeColumn counts their edges.
-func (r *runner) rows(d pregel.Direction) []edgeRows {
-	s := r.threads[0].State()
-	out, in := s.Out[0], s.In[0]
-	switch d {
-	case pregel.Out:
-		return []edgeRows{{out, 0}}
-	case pregel.In:
-		return []edgeRows{{in, 0}}
-	}
-	return []edgeRows{{out, 0}, {in, len(out.Adj)}}
-}
-
 func (r *runner) saveRows(p *checkpoint.Part, d pregel.Direction) {
-	for i, l := range r.rows(d) {
+	for i, l := range r.crossedBy(d) {
 		degrees := make([]uint32, r.part.Owned)
 		for v := range degrees {
 			lo, hi := l.Row(uint32(v))

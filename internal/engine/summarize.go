@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
@@ -29,7 +28,7 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	var overflow error
 	if !c.Cut && r.job.measuresPaths() {
 		if overflows, overflow, err = r.checkOverflow(ctx); err != nil {
-			return err
+			return fmt.Errorf("checking lengths of paths: %w", err)
 		}
 	}
 	if r.report.Summary = new(trace.Summary); !overflows && r.job.summarizes() {
@@ -122,28 +121,23 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 	}); err != nil {
 		return nil, err
 	}
-	own := sizes(keys[r.part.Index])
-	data := make([][]byte, of)
+	data := make([][]uint64, of)
 	for q, list := range keys {
-		if q != r.part.Index {
-			for _, s := range sizes(list) {
-				data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], s.key), s.count)
-			}
+		for _, s := range sizes(list) {
+			data[q] = append(data[q], s.key, s.count)
 		}
 	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("counting groups: %w", err)
 	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
+	var own []size
+	for q, list := range came {
+		if len(list)%2 != 0 {
+			return nil, fmt.Errorf("counting groups: %d numbers from partition %d", len(list), q)
 		}
-		for ; len(b) >= 16; b = b[16:] {
-			own = append(own, size{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])})
-		}
-		if len(b) != 0 {
-			return nil, fmt.Errorf("counting groups: %d bytes too many from partition %d", len(b), q)
+		for ; len(list) > 0; list = list[2:] {
+			own = append(own, size{list[0], list[1]})
 		}
 	}
 	slices.SortFunc(own, func(a, b size) int { return cmp.Compare(a.key, b.key) })
