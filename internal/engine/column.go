@@ -55,6 +55,14 @@ func (r *runner) crossedBy(d pregel.Direction) []*kernel.EdgeLists {
 	return both
 }
 
+// edgesCrossed is crossedBy, where the grid is flat.
+func (r *runner) edgesCrossed(d pregel.Direction) ([]*kernel.EdgeLists, error) {
+	if !r.part.Grid.Flat() {
+		return nil, noEdges(r.part.Grid)
+	}
+	return r.crossedBy(d), nil
+}
+
 // edgeLists gives the program the lists of edges, in a flat grid: by its direction, and by either, which the graph has in any case.
 func (r *runner) edgeLists(s *kernel.State) {
 	other := func(d pregel.Direction) []*kernel.EdgeLists {

@@ -137,31 +137,6 @@ func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int
 	return tasks, nil
 }
 
-// EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.
-func EncodeRequests(n int) ([]byte, error) {
-	values := &kernel.Vec[[]string]{}
-	c, err := newRequestCodec(values)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]kernel.Request, n)
-	for i := range list {
-		list[i] = kernel.Request{Kind: kernel.RequestKind(i % 4), Of: uint64(i)}
-		if list[i].Kind == kernel.AddVertex {
-			list[i].Value = uint32(len(values.Data))
-			values.Data = append(values.Data, []string{"a", "b"})
-		}
-	}
-	return c.encode(7, list, values)
-}
-
-func DecodeRequests(b []byte) {
-	for _, values := range []kernel.Column{&kernel.Vec[[]string]{}, &kernel.Vec[uint64]{}, &kernel.Vec[struct{}]{}} {
-		c, _ := newRequestCodec(values)
-		c.decode(b, nil, values, func(uint64) bool { return true })
-	}
-}
-
 // Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
 func (j *Job) Tile(size graph.TileSize) {
 	for _, r := range j.runners {

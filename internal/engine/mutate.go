@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine/change"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -15,7 +16,7 @@ import (
 type changing struct {
 	on     bool
 	create bool // a message makes a vertex that was removed anew
-	codec  requestCodec
+	codec  change.Codec
 	absent []uint64 // owned vertices that do not exist; nil if all do
 
 	graphCounts
@@ -42,7 +43,7 @@ func (r *runner) beginChanges() (err error) {
 		return nil
 	}
 	c.on, c.create = true, m.mutations.Mutations().CreateOnMessage
-	c.codec, err = newRequestCodec(r.instance.Values())
+	c.codec, err = change.NewCodec(r.instance.Values())
 	return err
 }
 
@@ -149,26 +150,26 @@ func (r *runner) change(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("changing the graph: %w", err)
 	}
-	inOrder(list)
-	s := resolver{state: r.exists, own: r.instance.Values(), values: values}
-	s.of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
+	change.InOrder(list)
+	s := change.Resolver{Exists: r.exists, Own: r.instance.Values(), Values: values}
+	s.Of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
 	if r.job.methods.Has("Resolve") {
-		s.resolve = r.instance.Resolve
+		s.Resolve = r.instance.Resolve
 	}
-	to := s.run(list)
-	to.remove = slices.DeleteFunc(to.remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
-	gone, err := r.outArcs(ctx, to.gone)
+	to := s.Run(list)
+	to.Remove = slices.DeleteFunc(to.Remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
+	gone, err := r.outArcs(ctx, to.Gone)
 	if err != nil {
 		return fmt.Errorf("changing the graph: %w", err)
 	}
-	to.remove = append(to.remove, gone...)
+	to.Remove = append(to.Remove, gone...)
 	changed, err := r.part.Changed(ctx, graph.Change{
-		N: int(ids), Remove: to.remove, Add: to.add, Places: r.shared.ofEdges(), Team: r.team,
+		N: int(ids), Remove: to.Remove, Add: to.Add, Places: r.shared.columns.OfEdges(), Team: r.team,
 	}, r.exchange.All)
 	if err != nil {
 		return err
 	}
-	return r.become(ctx, changed, ids, to.vertices, values)
+	return r.become(ctx, changed, ids, to.Vertices, values)
 }
 
 // changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages that it sent are dropped.
@@ -205,7 +206,7 @@ func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column
 	var err error
 	for q := range data {
 		if q != r.part.Index {
-			if data[q], err = c.codec.encode(ids, byOwner[q], values); err != nil {
+			if data[q], err = c.codec.Encode(ids, byOwner[q], values); err != nil {
 				return nil, nil, 0, err
 			}
 		}
@@ -222,13 +223,13 @@ func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column
 			continue
 		}
 		var needed uint64
-		if list, needed, err = c.codec.decode(b, list, values, owns); err != nil {
+		if list, needed, err = c.codec.Decode(b, list, values, owns); err != nil {
 			return nil, nil, 0, fmt.Errorf("from partition %d: %w", q, err)
 		}
 		ids = max(ids, needed)
 	}
 	if ids > limit {
-		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", errRequests, ids, limit)
+		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests, ids, limit)
 	}
 	// What nobody adds there is nothing to remove of.
 	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
@@ -301,7 +302,7 @@ func (r *runner) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]
 		for ; len(ends) >= 2; ends = ends[2:] {
 			a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 			if !from[a.From] {
-				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", errRequests, a.From, q)
+				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", change.ErrRequests, a.From, q)
 			}
 			arcs = append(arcs, a)
 		}

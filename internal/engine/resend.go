@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/invariants"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -87,7 +88,7 @@ func (r *runner) checkResend(c *bsp.Command) error {
 			if c.kernel.Traits().Bytes == 0 {
 				continue // presence says everything
 			}
-			data, err := packColumn(c.messages(r.part.Owned))
+			data, err := state.Pack(c.messages(r.part.Owned))
 			if err != nil {
 				return nil, err
 			}

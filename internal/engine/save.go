@@ -12,15 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64 vertices; values lie by rising vertex, as in memory if
-// they hold no pointers, else as packColumn has them.
+// they hold no pointers, else as state.Pack has them. Package state has the sections of columns of the program.
 const (
 	sectionValues   = "values"
 	sectionActive   = "active"   // bits
@@ -31,9 +31,6 @@ const (
 	sectionTo       = "to"       // receivers of messages to single vertices
 	sectionFrom     = "from"     // their senders, where the order counts
 	sectionSends    = "sends"    // these messages
-	sectionRows     = "rows "    // how many edges with properties each vertex has, 4 bytes each; with a direction and which lists of it
-	sectionColumn   = "column "  // and its name: of vertices
-	sectionEdges    = "edges "   // and the direction and its name: of edges
 
 	// Of a program that changes the graph.
 	sectionRequests = "requests" // what the last superstep asked for, as partitions send it to each other
@@ -184,32 +181,22 @@ func (r *runner) saveInto(p *checkpoint.Part) error {
 		p.Add(b.section, slices.Clone(wire.Bytes(b.words[:words])))
 	}
 	for _, s := range r.state() {
-		copied := s.New(nil)
+		copied, n := s.Column, owned
 		switch {
 		case s.sent == nil:
-			copied.Append(s.Part(0, owned))
 		case r.job.methods.Has("Resend"): // they are sent again when a run goes on
 			continue
 		default:
 			copied = s.sent.messages(owned)
+			n = copied.Len()
 		}
-		if err := saveColumn(p, s.section, copied); err != nil {
+		if err := state.Save(p, s.section, copied, n); err != nil {
 			return err
 		}
 	}
 	if err := r.saveSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
 	}
-	return nil
-}
-
-// saveColumn adds a column, which nobody changes any more.
-func saveColumn(p *checkpoint.Part, section string, c kernel.Column) error {
-	data, err := packColumn(c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", section, err)
-	}
-	p.Add(section, data)
 	return nil
 }
 
@@ -227,26 +214,8 @@ func (r *runner) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
-	rows := map[pregel.Direction]bool{}
-	for _, c := range r.shared.columns {
-		section := sectionColumn + c.Name
-		if c.OfEdges {
-			section = fmt.Sprintf("%s%d %s", sectionEdges, c.direction, c.Name)
-			if !rows[c.direction] {
-				rows[c.direction] = true
-				r.saveRows(p, c.direction)
-			}
-		}
-		copied := c.New(nil)
-		copied.Append(c.Column)
-		if err := saveColumn(p, section, copied); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.shared.columns.Save(p, r.edgesCrossed)
 }
-
-func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
 
 // saveSends adds the messages to single vertices that are to be delivered.
 func (r *runner) saveSends(p *checkpoint.Part) error {
@@ -267,18 +236,7 @@ func (r *runner) saveSends(p *checkpoint.Part) error {
 	}
 	p.Add(sectionTo, wire.Bytes(to))
 	p.Add(sectionFrom, wire.Bytes(from))
-	return saveColumn(p, sectionSends, messages)
-}
-
-func (r *runner) saveRows(p *checkpoint.Part, d pregel.Direction) {
-	for i, l := range r.crossedBy(d) {
-		degrees := make([]uint32, r.part.Owned)
-		for v := range degrees {
-			lo, hi := l.Row(uint32(v))
-			degrees[v] = hi - lo
-		}
-		p.Add(rowsSection(d, i), wire.Bytes(degrees))
-	}
+	return state.Save(p, sectionSends, messages, messages.Len())
 }
 
 // print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.

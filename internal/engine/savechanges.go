@@ -17,7 +17,7 @@ func (r *runner) saveChanges(p *checkpoint.Part) error {
 	if len(list) == 0 {
 		return nil
 	}
-	data, err := r.changing.codec.encode(0, list, values)
+	data, err := r.changing.codec.Encode(0, list, values)
 	p.Add(sectionRequests, data)
 	return err
 }
