@@ -124,7 +124,7 @@ func (r *runner) hideAbsent() {
 }
 
 // created notes that vertices of word w run, and returns how many of them did not exist: they do now.
-func (r *runner) created(w int, run uint64) int {
+func (r *partition) created(w int, run uint64) int {
 	a := r.changing.absent
 	if a == nil {
 		return 0

@@ -30,9 +30,9 @@ func (r *runner) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.instance.Forget()
-	r.tiling.fulls, r.tiling.on = 0, false
+	r.tiles.fulls, r.tiles.on = 0, false
 	r.light.forget()
-	clear(r.grids.announced)
+	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}

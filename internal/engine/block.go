@@ -24,23 +24,9 @@ func noEdges(g graph.Grid) error {
 	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
-// grids is the part of a runner that only grids with both sides above 1 use.
-type grids struct {
-	announced []uint64         // finished owned vertices that the processor row has been sent
-	fresh     *bitmap.Frontier // and those to be sent now
-
-	hasIn   []uint64 // owned vertices with in-edges, which may want a message
-	borders []int    // of the parts of the owned vertices in a ring pull, in words
-	open    []uint64 // scratch for an own part; need is the same by slot for another owner's
-	need    []uint64
-	// The rows that searchTask searches, and the word of the first.
-	searched []uint64
-	first    int
-}
-
 // pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
 // the owned rows are pulled.
-func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *puller) pullBlocks(ctx context.Context, c *bsp.Command) error {
 	r.clearWritten()
 	if !r.list {
 		r.makeInbox()
@@ -67,7 +53,7 @@ func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
 			defer r.timed(&r.report.Times.Traverse).end()
-			return r.run(many, chunks, r.tasks.pullBlock)
+			return r.run(many, chunks, r.pullingBlock)
 		}
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
 			return err
@@ -98,7 +84,7 @@ func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // fold sends partial results to their owners, and folds those received into the owned.
-func (r *runner) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *partition) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -106,7 +92,7 @@ func (r *runner) fold(ctx context.Context, c *bsp.Command, b *graph.Block, rever
 	return nil
 }
 
-func (r *runner) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *partition) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, c.Superstep, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
@@ -115,7 +101,7 @@ func (r *runner) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, rev
 }
 
 // pullBlockTask pulls rows into the inbox.
-func (r *runner) pullBlockTask(worker int) {
+func (r *puller) pullBlockTask(worker int) {
 	t, p := r.threads[worker], r.pulling[0]
 	pull := func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
@@ -131,7 +117,7 @@ func (r *runner) pullBlockTask(worker int) {
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
-func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
+func (r *puller) pullInto(t *thread, p *pull, w int, need uint64) int {
 	if r.traits.AnyOne {
 		need &^= r.inbox.Has.Words[w]
 	}
@@ -142,23 +128,22 @@ func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
 }
 
 // announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
-func (r *runner) announceFinished(ctx context.Context, c *bsp.Command) error {
+func (r *puller) announceFinished(ctx context.Context, c *bsp.Command) error {
 	if !c.Finished || r.part.Grid.Flat() {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()
-	g := &r.grids
-	if g.announced == nil {
-		g.announced = mem.Make[uint64](r.arena, r.part.Words())
-		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))
-		g.fresh.All = true
+	if r.announced == nil {
+		r.announced = mem.Make[uint64](r.arena, r.part.Words())
+		r.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))
+		r.fresh.All = true
 	}
-	for w, announced := range g.announced {
-		g.fresh.Words[w] = r.finished[w] &^ announced
-		g.announced[w] = r.finished[w]
+	for w, announced := range r.announced {
+		r.fresh.Words[w] = r.finished[w] &^ announced
+		r.announced[w] = r.finished[w]
 	}
 	for i, ways := range r.layout.Blocks {
-		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, g.fresh, r.finished, c.Superstep, i > 0); err != nil {
+		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished, c.Superstep, i > 0); err != nil {
 			return fmt.Errorf("finished vertices: %w", err)
 		}
 	}

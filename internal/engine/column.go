@@ -31,7 +31,7 @@ type pull struct {
 }
 
 // columnOf returns the column that is delivered through block i of the layout.
-func (r *runner) columnOf(i int) *column {
+func (r *partition) columnOf(i int) *column {
 	if i > 0 && r.back != nil {
 		return r.back
 	}
@@ -39,38 +39,38 @@ func (r *runner) columnOf(i int) *column {
 }
 
 // crossed reports whether messages cross block i of the layout in this superstep.
-func (r *runner) crossed(c *bsp.Command, i int) bool {
+func (r *partition) crossed(c *bsp.Command, i int) bool {
 	return r.back == nil || c.Ways&(1<<i) != 0
 }
 
-// crossedBy returns the lists of edges that messages of a direction cross, in a flat grid. Columns of edges have the properties
-// of one list after the other.
-func (r *runner) crossedBy(d pregel.Direction) []*kernel.EdgeLists {
-	if d == pregel.Out || d == pregel.In {
-		l := r.part.Layout(d)
-		return []*kernel.EdgeLists{{Lists: l.Blocks[0].Push.BySender.Lists, Slots: *l.Slots}}
-	}
-	both := append(r.crossedBy(pregel.Out), r.crossedBy(pregel.In)...)
-	both[1].Offset = uint32(len(both[0].Adj))
-	return both
-}
-
-// edgesCrossed is crossedBy, where the grid is flat.
-func (r *runner) edgesCrossed(d pregel.Direction) ([]*kernel.EdgeLists, error) {
+// edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Columns of edges have the properties of
+// one list after the other.
+func (r *partition) edgesOf(d pregel.Direction) ([]*kernel.EdgeLists, error) {
 	if !r.part.Grid.Flat() {
 		return nil, noEdges(r.part.Grid)
 	}
-	return r.crossedBy(d), nil
+	one := func(d pregel.Direction) *kernel.EdgeLists {
+		l := r.part.Layout(d)
+		return &kernel.EdgeLists{Lists: l.Blocks[0].Push.BySender.Lists, Slots: *l.Slots}
+	}
+	if d == pregel.Out || d == pregel.In {
+		return []*kernel.EdgeLists{one(d)}, nil
+	}
+	both := []*kernel.EdgeLists{one(pregel.Out), one(pregel.In)}
+	both[1].Offset = uint32(len(both[0].Adj))
+	return both, nil
 }
 
-// edgeLists gives the program the lists of edges, in a flat grid: by its direction, and by either, which the graph has in any case.
-func (r *runner) edgeLists(s *kernel.State) {
+// edgeLists gives the program the lists of edges, by its direction, and by either, which the graph has in any case.
+func (r *partition) edgeLists(s *kernel.State) (err error) {
 	other := func(d pregel.Direction) []*kernel.EdgeLists {
-		lists := r.crossedBy(d)
+		lists, _ := r.edgesOf(d) // of a flat grid
 		lists[0].Other = true
 		return lists
 	}
-	s.Edges = r.crossedBy(r.job.direction)
+	if s.Edges, err = r.edgesOf(r.job.direction); err != nil {
+		return err
+	}
 	for _, l := range s.Edges {
 		l.Properties = r.properties
 	}
@@ -83,4 +83,5 @@ func (r *runner) edgeLists(s *kernel.State) {
 	case r.job.direction == pregel.Either:
 		s.Edges = s.Out
 	}
+	return nil
 }

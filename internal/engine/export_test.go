@@ -40,7 +40,7 @@ func (j *Job) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
 // them, for graphs smaller than those for which that pays.
 func (j *Job) ShareWork(edges, round int) {
 	for _, r := range j.runners {
-		r.serialEdges, r.round = edges, round
+		r.serialEdges, r.push.round = edges, round
 	}
 }
 
@@ -90,7 +90,7 @@ func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) d
 // PushTasks returns how many edges each task has in a push by so many threads from these senders, by bitmap, along all their edges: those of the ranges
 // of receivers for hubs, and those of the chunks of the other senders. Without hubs none are pushed apart.
 func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
-	r := j.runners[0]
+	r := &j.runners[0].push
 	r.through = r.layout.Blocks[0].Push
 	a, err := r.part.SendersView(ctx, r.through)
 	if err != nil {
@@ -140,7 +140,8 @@ func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int
 // Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
 func (j *Job) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
-		r.tiling = tiling{size: size, never: size.Senders == 0}
+		r.tiles.forgetTiles()
+		r.tiles.size, r.tiles.never = size, size.Senders == 0
 	}
 }
 
@@ -155,7 +156,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 		if err := r.place(ctx, r.part); err != nil {
 			return false, err
 		}
-		left = left || r.tiling.tiles != nil || r.tiling.of != nil
+		left = left || r.tiles.tiles != nil || r.tiles.of != nil
 		r.exchange.Become(r.part)
 		r.freeLeft()
 		for _, t := range r.threads {
@@ -168,7 +169,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 // ByTiles reports whether the last pull of every partition went by tiles.
 func (j *Job) ByTiles() bool {
 	for _, r := range j.runners {
-		if !r.tiling.on {
+		if !r.tiles.on {
 			return false
 		}
 	}
@@ -178,10 +179,10 @@ func (j *Job) ByTiles() bool {
 // WholeLists has pulls walk whole lists, where they would look at the lightest arcs first.
 func (j *Job) WholeLists() {
 	for _, r := range j.runners {
-		for i := range r.pulls {
-			r.pulls[i].Lightest = nil
+		for i := range r.pull.pulls {
+			r.pull.pulls[i].Lightest = nil
 		}
-		r.light = lightest{}
+		r.light.bounded, r.light.shares = nil, false
 	}
 }
 
@@ -198,7 +199,7 @@ func (j *Job) Shares() bool { return j.runners[0].light.shares }
 // ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
 func (j *Job) ThinEarly() bool {
 	for _, r := range j.runners {
-		if r.light.kernel == nil {
+		if r.light.bounded == nil {
 			return false
 		}
 		r.light.fewArcs, r.light.thinFrom = 1, 1

@@ -48,7 +48,7 @@ type Job struct {
 	// standing is where the partitions stand that go on from a checkpoint, until the run begins.
 	standing *bsp.Standing
 
-	// Of the run, from Begin to End. group is nil if the graph has one partition.
+	// Of the run, from Begin to End.
 	running   context.Context
 	group     *runnerGroup
 	broken    func()

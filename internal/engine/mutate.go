@@ -114,7 +114,7 @@ func (r *runner) closeChanges() {
 }
 
 // label returns the input id of a vertex.
-func (r *runner) label(id pregel.VertexID) uint64 {
+func (r *partition) label(id pregel.VertexID) uint64 {
 	if uint64(id) < uint64(r.job.graph.N) {
 		return r.job.graph.Label(id)
 	}
@@ -189,7 +189,7 @@ func (r *runner) changeAtEnd(ctx context.Context, c *bsp.Command) (err error) {
 }
 
 // requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
-func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
+func (r *partition) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
 	byOwner, ids := make([][]kernel.Request, of), c.ids
 	asked, values := r.asked()
@@ -236,7 +236,7 @@ func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column
 }
 
 // asked returns the requests of the threads, and the values of the vertices that they add.
-func (r *runner) asked() (list []kernel.Request, values kernel.Column) {
+func (r *partition) asked() (list []kernel.Request, values kernel.Column) {
 	values = r.instance.Values().New(nil)
 	for _, t := range r.threads {
 		if t.requests == nil {
@@ -253,19 +253,19 @@ func (r *runner) asked() (list []kernel.Request, values kernel.Column) {
 }
 
 // exists reports whether there is an owned vertex.
-func (r *runner) exists(id uint64) bool {
+func (r *partition) exists(id uint64) bool {
 	local := id / uint64(r.part.Of)
 	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
 }
 
-func (r *runner) isAbsent(local uint32) bool {
+func (r *partition) isAbsent(local uint32) bool {
 	a := r.changing.absent
 	return a != nil && a[local>>6]>>(local&63)&1 != 0
 }
 
 // outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie with other partitions, too, which
 // therefore all call it.
-func (r *runner) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
+func (r *partition) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
 	if r.part.Grid.Flat() {
 		if len(from) == 0 {
 			return nil, nil

@@ -26,7 +26,7 @@ func (j *Job) measuresPaths() bool {
 }
 
 // largest is the largest float of the weights' type, and its name.
-func (r *runner) largest() (largest float64, name string) {
+func (r *summarizer) largest() (largest float64, name string) {
 	if r.job.methods.Methods.Weights == reflect.Float32 {
 		return math.MaxFloat32, "float32"
 	}
@@ -35,7 +35,7 @@ func (r *runner) largest() (largest float64, name string) {
 
 // checkOverflow finds the vertices that a path leads to whose length overflows, and reports in all
 // partitions whether there is one. The one that owns the first of all, by input id, gets a failure.
-func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err error) {
+func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, err error) {
 	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest())) // bits rise with floats that are not negative
 	if err != nil {
 		return false, nil, err
@@ -75,7 +75,7 @@ func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err er
 }
 
 // leastOfAll returns the least of what all partitions have.
-func (r *runner) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
+func (r *summarizer) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
 	came, err := r.exchange.Numbers(ctx, own)
 	for _, numbers := range came {
 		own = min(own, numbers[0])
@@ -84,7 +84,7 @@ func (r *runner) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
 }
 
 // heaviest is the greatest weight of the partition's arcs.
-func (r *runner) heaviest() float64 {
+func (r *summarizer) heaviest() float64 {
 	if r.weighed == r.part {
 		return r.greatest
 	}
@@ -109,7 +109,7 @@ func (r *runner) heaviest() float64 {
 // weight would overflow, and, by partition, the vertices that are not reached.
 //
 //	| 1 bit for each owned vertex, in words | vertex (8) length (8) | ...
-func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
+func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
 	bounded, words := r.kernel.(kernel.Bounded), bitmap.Words(r.part.Owned)
 	own, pairs, values := make([]uint64, words), []uint64(nil), r.instance.Values()
 	if err := r.each("Reached", func(v uint32) {
@@ -140,7 +140,7 @@ func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uin
 }
 
 // overflows reports whether a length is infinite in the weights' type.
-func (r *runner) overflows(length float64) bool {
+func (r *summarizer) overflows(length float64) bool {
 	if r.job.methods.Methods.Weights == reflect.Float32 {
 		length = float64(float32(length))
 	}
@@ -148,7 +148,7 @@ func (r *runner) overflows(length float64) bool {
 }
 
 // overflowing returns the vertices not reached to which an arc of the partition leads that makes a length overflow.
-func (r *runner) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
+func (r *summarizer) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
 	slots, of := r.layout.Slots, uint64(r.part.Of)
 	for _, ways := range r.layout.Blocks {
 		l := &ways.Pull.ByReceiver.Lists

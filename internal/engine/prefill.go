@@ -56,13 +56,17 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 	p := &Prefilled{Property: c, Program: j.name}
 	p.Storage, p.Ways = map[int]kernel.Column{}, map[int][]EdgeWay{}
 	for _, r := range j.runners {
-		if c.OfEdges && !r.part.Grid.Flat() {
-			return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, noEdges(r.part.Grid))
-		}
 		storage := c.Zeros(r.elements(c))
 		p.Storage[r.part.Index] = storage
 		if c.OfEdges {
-			p.Ways[r.part.Index] = r.edgeWays()
+			lists, err := r.edgesOf(j.direction)
+			if err != nil {
+				return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, err)
+			}
+			for i, l := range lists {
+				way := EdgeWay{l, j.direction == pregel.In || i > 0}
+				p.Ways[r.part.Index] = append(p.Ways[r.part.Index], way)
+			}
 		}
 		if r.prefilled == nil {
 			r.prefilled = map[int]kernel.Column{}
@@ -78,18 +82,8 @@ type EdgeWay struct {
 	In bool // of a directed graph: the lists are of those that the arcs go to
 }
 
-// edgeWays returns the lists whose edges have properties.
-func (r *runner) edgeWays() []EdgeWay {
-	d := r.job.direction
-	var ways []EdgeWay
-	for i, l := range r.crossedBy(d) {
-		ways = append(ways, EdgeWay{l, d == pregel.In || i > 0})
-	}
-	return ways
-}
-
 // elements is how many values a property has here.
-func (r *runner) elements(c kernel.Property) int {
+func (r *partition) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {
 		if n = r.outEdges; r.back != nil {

@@ -16,7 +16,7 @@ import (
 // run goes on from it, these vertices send again.
 
 // resend has the vertices that sent to all neighbours in a superstep, by the columns being written, send again into these. Aggregators have no totals meanwhile.
-func (r *runner) resend(superstep int) error {
+func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
 	worker := t.Worker()
 	command, totals, step, phase := r.command, state.Totals, worker.Superstep, worker.Phase
@@ -49,7 +49,7 @@ func (r *runner) resend(superstep int) error {
 	return nil
 }
 
-func (r *runner) resendWord(t *thread, w int) error {
+func (r *saver) resendWord(t *thread, w int) error {
 	want, run := [2]uint64{}, uint64(0)
 	for i, c := range r.columns {
 		want[i] = c.write.Words[w]
@@ -79,7 +79,7 @@ func (r *runner) resendWord(t *thread, w int) error {
 
 // checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs do it in every superstep, and the checks of -tags invariants whenever
 // a checkpoint is taken.
-func (r *runner) checkResend(c *bsp.Command) error {
+func (r *saver) checkResend(c *bsp.Command) error {
 	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends && !(invariants.Enabled && c.Save > 0) {
 		return nil
 	}

@@ -121,15 +121,15 @@ func (r *restoring) take(p *checkpoint.Part) error {
 	if err := state.Check(p, r.changing.ids); err != nil {
 		return err
 	}
-	if err := r.owner().Properties(p, r.edgesCrossed, r.column); err != nil || r.begins {
+	if err := r.owner().Properties(p, r.edgesOf, r.column); err != nil || r.begins {
 		return err
 	}
-	for _, b := range r.bits() {
+	for _, b := range r.saving.bits() {
 		if err := r.owner().Bits(p, b.section, b.words); err != nil {
 			return err
 		}
 	}
-	for _, s := range r.state() {
+	for _, s := range r.saving.state() {
 		var err error
 		if s.sent != nil {
 			var missing bool
@@ -153,7 +153,7 @@ func (r *restoring) take(p *checkpoint.Part) error {
 }
 
 // owner is what the partition takes of the parts of a checkpoint.
-func (r *runner) owner() state.Owner { return state.Owner{Index: r.part.Index, Of: r.part.Of} }
+func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Of: r.part.Of} }
 
 // column finds a column of the program or, in a plan, of any phase, of so many edges.
 func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, edges int) (kernel.Column, error) {
@@ -218,6 +218,6 @@ func (r *restoring) stands(s *bsp.Standing) {
 	s.Vertices = r.changing.vertices
 	s.Add(&bsp.Standing{
 		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
-		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.print(),
+		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.saving.print(),
 	})
 }

@@ -78,13 +78,7 @@ func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}
-	c := &bsp.Command{Superstep: superstep}
-	reports := []*bsp.Report{&j.runners[0].report}
-	if j.group != nil {
-		reports = j.group.step(c)
-	} else {
-		j.runners[0].superstep(ctx, c)
-	}
+	reports := j.group.step(&bsp.Command{Superstep: superstep})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

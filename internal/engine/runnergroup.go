@@ -18,19 +18,27 @@ type runnerGroup struct {
 	others  sync.WaitGroup // partitions but for the first
 }
 
-// start readies the job's partitions to exchange frames at their endpoints. broken is called when one fails, and must end all waiting
-// there.
+// start readies the job's partitions, if there are several to exchange frames at their endpoints. broken is called when one fails,
+// and must end all waiting there.
 func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
 	gate := make(chan struct{}, threads)
-	c := &runnerGroup{process: j.beginStats()}
+	c := &runnerGroup{}
+	if j.options.Trace != nil {
+		c.process = &j.process
+		c.process.begin()
+	}
 	for i, r := range j.runners {
+		run := func() { r.superstep(ctx, c.command) }
+		c.runs, c.reports = append(c.runs, run), append(c.reports, &r.report)
+		if endpoint == nil {
+			continue
+		}
 		r.exchange.Connect(endpoint(r.part.Index), gate)
-		c.reports = append(c.reports, &r.report)
-		c.runs = append(c.runs, func() {
+		c.runs[i] = func() {
 			gate <- struct{}{}
 			defer func() { // also when the program ends the goroutine
 				<-gate
@@ -41,8 +49,8 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 					c.others.Done()
 				}
 			}()
-			r.superstep(ctx, c.command)
-		})
+			run()
+		}
 	}
 	return c
 }
@@ -62,26 +70,6 @@ func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 		c.process.addTo(c.reports)
 	}
 	return c.reports
-}
-
-// runAlone runs a superstep on the only partition.
-func (j *Job) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
-	r := j.runners[0]
-	r.alone[0] = &r.report
-	r.superstep(ctx, c)
-	if j.options.Trace != nil {
-		j.process.addTo(r.alone[:])
-	}
-	return r.alone[:]
-}
-
-// beginStats returns the process's statistics, begun for a new run, or nil if nothing is recorded.
-func (j *Job) beginStats() *processStats {
-	if j.options.Trace == nil {
-		return nil
-	}
-	j.process.begin()
-	return &j.process
 }
 
 // firstError returns the error of the first partition that failed by itself, else of one that stopped because another had failed.

@@ -119,8 +119,15 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	return all
 }
 
+// saver copies the state of a partition for checkpoints.
+type saver struct {
+	*partition
+	printed uint64 // see print, once it was asked for
+	resends bool   // Resend is compared with what was sent, in every superstep
+}
+
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
-func (r *runner) save(c *bsp.Command) {
+func (r *saver) save(c *bsp.Command) {
 	began := time.Now()
 	p := &checkpoint.Part{
 		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
@@ -146,7 +153,7 @@ type stored struct {
 
 // state returns the columns that a superstep changes: of vertices, and of messages to all
 // neighbours.
-func (r *runner) state() []stored {
+func (r *saver) state() []stored {
 	all := []stored{{sectionValues, r.instance.Values(), nil}}
 	for i, c := range r.columns {
 		if k, ok := c.kernel.(kernel.Remembering); ok {
@@ -162,7 +169,7 @@ func (r *runner) state() []stored {
 }
 
 // bits returns the sections of a part that have a bit for each vertex, and where these are here.
-func (r *runner) bits() []storedBits {
+func (r *saver) bits() []storedBits {
 	all := []storedBits{{sectionActive, r.active}, {sectionFinished, r.finished}}
 	for i, c := range r.columns {
 		all = append(all, storedBits{sectionSent + suffixes[i], c.write.Words})
@@ -175,7 +182,7 @@ type storedBits struct {
 	words   []uint64
 }
 
-func (r *runner) saveInto(p *checkpoint.Part) error {
+func (r *saver) saveInto(p *checkpoint.Part) error {
 	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
 	for _, b := range r.bits() {
 		p.Add(b.section, slices.Clone(wire.Bytes(b.words[:words])))
@@ -210,15 +217,15 @@ func (c *column) messages(owned int) kernel.Column {
 }
 
 // saveShared adds what outlives a phase of a plan: the graph and the columns.
-func (r *runner) saveShared(p *checkpoint.Part) error {
+func (r *saver) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
-	return r.shared.columns.Save(p, r.edgesCrossed)
+	return r.shared.columns.Save(p, r.edgesOf)
 }
 
 // saveSends adds the messages to single vertices that are to be delivered.
-func (r *runner) saveSends(p *checkpoint.Part) error {
+func (r *saver) saveSends(p *checkpoint.Part) error {
 	var to, from []uint64
 	messages := r.instance.Messages()
 	of := uint64(r.part.Of)
@@ -240,7 +247,7 @@ func (r *runner) saveSends(p *checkpoint.Part) error {
 }
 
 // print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.
-func (r *runner) print() uint64 {
+func (r *saver) print() uint64 {
 	if p := r.loaded; r.printed == 0 {
 		for v := range uint32(p.Owned) {
 			id := p.Global(v)

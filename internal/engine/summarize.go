@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -18,9 +19,16 @@ func (j *Job) summarizes() bool {
 	return j.options.Summary && (m.Has("Score") || m.Has("Reached") || m.Has("Group"))
 }
 
+// summarizer says what reports tell of the values when a run has ended.
+type summarizer struct {
+	*partition
+	weighed  *graph.Partition // whose greatest weight is greatest
+	greatest float64
+}
+
 // summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
 // are counted by the partition that owns their key.
-func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
+func (r *summarizer) summarize(ctx context.Context, c *bsp.Command) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
 	r.exchange.Begin(c.Superstep)
@@ -43,7 +51,7 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 }
 
 // summarizeValues adds up what the program says of the values.
-func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
+func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
 	m := r.job.methods
 	if m.Has("Score") {
 		if m.scoreName != nil {
@@ -74,7 +82,7 @@ func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err err
 }
 
 // each calls f for each owned vertex that exists. What panics is the program's method.
-func (r *runner) each(method string, f func(v uint32)) error {
+func (r *summarizer) each(method string, f func(v uint32)) error {
 	current := uint32(0)
 	defer func() {
 		if v := recover(); v != nil {
@@ -100,7 +108,7 @@ func (r *runner) each(method string, f func(v uint32)) error {
 type size struct{ key, count uint64 }
 
 // groups counts the groups whose keys the partition owns, of the vertices of all partitions.
-func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
+func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 	of, m := uint64(r.part.Of), r.job.methods
 	keys := make([][]uint64, of)
 	keep := r.job.newStore()
@@ -158,7 +166,7 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 }
 
 // ids is one more than the largest id of a vertex.
-func (r *runner) ids() uint64 { return r.threads[0].State().IDs }
+func (r *partition) ids() uint64 { return r.threads[0].State().IDs }
 
 // sizes counts keys, whose order it changes.
 func sizes(keys []uint64) (list []size) {
