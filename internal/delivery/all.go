@@ -28,7 +28,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	}
 	for _, q := range others {
 		f := &transport.Frame{To: q, Kind: transport.Changes, Encoding: x.round, Presence: data[q]}
-		if err := x.send(f, x.superstep); err != nil {
+		if err := x.send(f); err != nil {
 			return nil, err
 		}
 	}
@@ -53,7 +53,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		}
 	}
 	for missing > 0 {
-		in, err := x.receive(ctx, transport.Changes, others, x.superstep)
+		in, err := x.receive(ctx, transport.Changes, others)
 		switch {
 		case err != nil:
 			return nil, err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
@@ -71,24 +70,24 @@ func (e *early) pays(edges int) bool {
 }
 
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
-func (e *early) sendAhead(c *bsp.Command) error {
+func (e *early) sendAhead() error {
 	choice := e.job.options.Delivery
 	switch {
 	case e.back != nil, e.uncombined() && !e.list, !e.pays(e.report.SenderEdges):
 		return nil
 	case e.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
-	case !byColumns(c.Scheme) && e.report.SenderEdges < e.outEdges/manyEdges:
+	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.outEdges/manyEdges:
 		return nil
 	}
 	defer e.timed(&e.report.Times.Expand).end()
-	return e.sendColumns(c, &delivery.AllRan)
+	return e.sendColumns(&delivery.AllRan)
 }
 
 // sendColumns sends the parts of the next superstep's columns whose senders have all run.
-func (e *early) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
+func (e *early) sendColumns(ran *delivery.Ran) error {
 	for i, ways := range e.layout.Blocks {
-		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, c.Superstep+1, i > 0, ran); err != nil {
+		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i > 0, ran); err != nil {
 			return fmt.Errorf("expand: %w", err)
 		}
 	}
@@ -152,5 +151,5 @@ func (e *early) sendEarly() {
 		return
 	}
 	ran := e.ran(done, e.words)
-	e.looked, e.err = done, e.sendColumns(e.command, &ran)
+	e.looked, e.err = done, e.sendColumns(&ran)
 }

@@ -26,20 +26,20 @@ func noEdges(g graph.Grid) error {
 
 // pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
 // the owned rows are pulled.
-func (r *puller) pullBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *puller) pullBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if !r.list {
 		r.makeInbox()
 	}
-	if err := r.announceFinished(ctx, c); err != nil {
+	if err := r.announceFinished(ctx); err != nil {
 		return err
 	}
 	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+		if !r.crossed(i) {
 			continue
 		}
 		b, reversed := ways.Pull, i > 0
-		p, err := r.expandToPull(ctx, c, i, b)
+		p, err := r.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
 		}
@@ -62,13 +62,13 @@ func (r *puller) pullBlocks(ctx context.Context, c *bsp.Command) error {
 			if err := pull(b.ByReceiver.OwnChunks()); err != nil {
 				return err
 			}
-			if err := r.fold(ctx, c, b, reversed); err != nil {
+			if err := r.fold(ctx, b, reversed); err != nil {
 				return err
 			}
 			continue
 		}
 		fold := r.timed(&r.report.Times.Fold)
-		err = r.exchange.FoldOut(b.Receivers, r.inbox, c.Superstep, reversed)
+		err = r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
 		fold.end()
 		if err != nil {
 			return fmt.Errorf("fold: %w", err)
@@ -76,7 +76,7 @@ func (r *puller) pullBlocks(ctx context.Context, c *bsp.Command) error {
 		if err := pull(b.ByReceiver.OwnChunks()); err != nil {
 			return err
 		}
-		if err := r.foldIn(ctx, c, b, reversed); err != nil {
+		if err := r.foldIn(ctx, b, reversed); err != nil {
 			return err
 		}
 	}
@@ -84,17 +84,17 @@ func (r *puller) pullBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // fold sends partial results to their owners, and folds those received into the owned.
-func (r *partition) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, c.Superstep, reversed); err != nil {
+	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
-func (r *partition) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *partition) foldIn(ctx context.Context, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, c.Superstep, reversed); err != nil {
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
@@ -128,8 +128,8 @@ func (r *puller) pullInto(t *thread, p *pull, w int, need uint64) int {
 }
 
 // announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
-func (r *puller) announceFinished(ctx context.Context, c *bsp.Command) error {
-	if !c.Finished || r.part.Grid.Flat() {
+func (r *puller) announceFinished(ctx context.Context) error {
+	if !r.command.Finished || r.part.Grid.Flat() {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()
@@ -143,7 +143,7 @@ func (r *puller) announceFinished(ctx context.Context, c *bsp.Command) error {
 		r.announced[w] = r.finished[w]
 	}
 	for i, ways := range r.layout.Blocks {
-		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished, c.Superstep, i > 0); err != nil {
+		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished, i > 0); err != nil {
 			return fmt.Errorf("finished vertices: %w", err)
 		}
 	}

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -39,8 +38,8 @@ func (r *partition) columnOf(i int) *column {
 }
 
 // crossed reports whether messages cross block i of the layout in this superstep.
-func (r *partition) crossed(c *bsp.Command, i int) bool {
-	return r.back == nil || c.Ways&(1<<i) != 0
+func (r *partition) crossed(i int) bool {
+	return r.back == nil || r.command.Ways&(1<<i) != 0
 }
 
 // edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Columns of edges have the properties of

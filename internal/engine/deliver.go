@@ -12,7 +12,8 @@ import (
 )
 
 // deliverAndCompute delivers the messages of the last superstep, and runs their receivers and the vertices that are awake.
-func (r *runner) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
+func (r *runner) deliverAndCompute(ctx context.Context) error {
+	c := r.command
 	if c.Superstep == 0 {
 		return r.sweep.start()
 	}
@@ -21,20 +22,20 @@ func (r *runner) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 		c.read, c.write = c.write, c.read
 	}
 	if c.Sends {
-		if err := r.sends(ctx, c); err != nil {
+		if err := r.sends(ctx); err != nil {
 			return err
 		}
 	}
 	var err error
 	switch {
 	case c.Scheme == delivery.Pull && r.part.Grid.Flat() && !c.Change:
-		return r.pull.pullAndCompute(ctx, c)
+		return r.pull.pullAndCompute(ctx)
 	case c.Scheme == delivery.Pull:
-		err = r.pull.pullBlocks(ctx, c)
+		err = r.pull.pullBlocks(ctx)
 	case c.Scheme == delivery.RingPull:
-		err = r.ring.ringBlocks(ctx, c)
+		err = r.ring.ringBlocks(ctx)
 	default:
-		err = r.push.pushBlocks(ctx, c)
+		err = r.push.pushBlocks(ctx)
 	}
 	if err == nil && c.Change {
 		err = r.change(ctx)
@@ -42,18 +43,18 @@ func (r *runner) deliverAndCompute(ctx context.Context, c *bsp.Command) error {
 	if err != nil {
 		return err
 	}
-	return r.sweep.computeInbox(c)
+	return r.sweep.computeInbox()
 }
 
 // sends exchanges the messages to single vertices, into the inbox or the lists.
-func (r *runner) sends(ctx context.Context, c *bsp.Command) error {
+func (r *runner) sends(ctx context.Context) error {
 	defer r.timed(&r.report.Times.Fold).end()
 	r.came = 0
 	var err error
 	if r.threads[0].KeepsSenders() {
-		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking, c.Superstep)
+		err = r.exchange.SendInOrder(ctx, r.outboxes, r.sinking)
 	} else {
-		err = r.exchange.Send(ctx, r.outboxes, r.combine, r.sinking, c.Superstep)
+		err = r.exchange.Send(ctx, r.outboxes, r.combine, r.sinking)
 	}
 	for _, t := range r.threads {
 		t.ResetSends()
@@ -94,9 +95,9 @@ func (r *partition) clearWritten() {
 
 // expand sends a column's frontier to the partitions of the block's processor column, and receives theirs. It reports whether every sender of
 // the block is present.
-func (r *partition) expand(ctx context.Context, c *bsp.Command, from *column, b *graph.Block, reversed bool) (all bool, err error) {
+func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, reversed bool) (all bool, err error) {
 	defer r.timed(&r.report.Times.Expand).end()
-	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, c.Superstep, reversed)
+	full, err := r.exchange.Expand(ctx, b.Senders, from.kernel, from.read, reversed)
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}

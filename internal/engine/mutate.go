@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine/change"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -173,17 +172,17 @@ func (r *runner) change(ctx context.Context) error {
 }
 
 // changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages that it sent are dropped.
-func (r *runner) changeAtEnd(ctx context.Context, c *bsp.Command) (err error) {
+func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
-	r.exchange.Begin(c.Superstep)
+	r.exchange.Begin(r.command.Superstep)
 	for _, t := range r.threads {
 		t.ResetSends()
 	}
 	if err := r.change(ctx); err != nil {
 		return err
 	}
-	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
+	r.report.Account, err = r.exchange.End(ctx)
 	r.freeLeft()
 	return err
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
@@ -30,13 +29,13 @@ type puller struct {
 
 // pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
 // time, and computes the word at once: its messages never leave the cache.
-func (r *puller) pullAndCompute(ctx context.Context, c *bsp.Command) error {
+func (r *puller) pullAndCompute(ctx context.Context) error {
 	r.pulling = r.pulling[:0]
 	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+		if !r.crossed(i) {
 			continue
 		}
-		if _, err := r.expandToPull(ctx, c, i, ways.Pull); err != nil {
+		if _, err := r.expandToPull(ctx, i, ways.Pull); err != nil {
 			return err
 		}
 		r.pulling = append(r.pulling, &r.pulls[i])
@@ -56,11 +55,11 @@ func (r *puller) pullAndCompute(ctx context.Context, c *bsp.Command) error {
 	r.writeAll() // every word of the owned is written below, and expand writes the ghosts'
 	if r.list {
 		r.instance.Sort(r.part.Owned)
-	} else if c.Sends {
+	} else if r.command.Sends {
 		r.makeInbox()
 		defer r.inbox.Has.Clear()
 	}
-	r.setPulls(c.Sends)
+	r.setPulls(r.command.Sends)
 	r.early.beginEarly(many)
 	return errors.Join(r.run(many, r.ownChunks(), r.pullingWords), r.early.err)
 }
@@ -139,9 +138,9 @@ func (r *puller) pullMany(t *thread, lo, hi int) {
 }
 
 // expandToPull expands the column that is pulled through block i, and prepares the pull.
-func (r *puller) expandToPull(ctx context.Context, c *bsp.Command, i int, b *graph.Block) (*pull, error) {
+func (r *puller) expandToPull(ctx context.Context, i int, b *graph.Block) (*pull, error) {
 	p := &r.pulls[i]
-	all, err := r.expand(ctx, c, p.from, b, i > 0)
+	all, err := r.expand(ctx, p.from, b, i > 0)
 	p.Present, p.All = p.from.read.Words, all
 	if err == nil {
 		err = r.light.boundPull(p)

@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -56,20 +55,20 @@ type pusher struct {
 }
 
 // pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
-func (r *pusher) pushBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *pusher) pushBlocks(ctx context.Context) error {
 	r.clearWritten()
-	if c.Scheme == delivery.None {
+	if r.command.Scheme == delivery.None {
 		return nil
 	}
 	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+		if !r.crossed(i) {
 			continue
 		}
 		b := ways.Push
-		if c.Scheme == delivery.Mirrored {
+		if r.command.Scheme == delivery.Mirrored {
 			b = ways.Pull
 		}
-		if err := r.pushBlock(ctx, c, r.columnOf(i), b, i > 0); err != nil {
+		if err := r.pushBlock(ctx, r.columnOf(i), b, i > 0); err != nil {
 			return err
 		}
 	}
@@ -77,8 +76,8 @@ func (r *pusher) pushBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *pusher) pushBlock(ctx context.Context, c *bsp.Command, from *column, b *graph.Block, reversed bool) error {
-	if _, err := r.expand(ctx, c, from, b, reversed); err != nil {
+func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, reversed bool) error {
+	if _, err := r.expand(ctx, from, b, reversed); err != nil {
 		return err
 	}
 	a, err := r.part.SendersView(ctx, b)
@@ -91,7 +90,7 @@ func (r *pusher) pushBlock(ctx context.Context, c *bsp.Command, from *column, b 
 		edges = r.light.pushEdges
 	}
 	if len(b.Senders.Line) > 0 {
-		edges = c.SenderEdges / r.part.Of
+		edges = r.command.SenderEdges / r.part.Of
 	}
 	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
 	phase := r.timed(&r.report.Times.Traverse)
@@ -106,10 +105,10 @@ func (r *pusher) pushBlock(ctx context.Context, c *bsp.Command, from *column, b 
 		return err
 	}
 	if !r.uncombined() {
-		return r.fold(ctx, c, b, reversed)
+		return r.fold(ctx, b, reversed)
 	}
 	defer r.timed(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, c.Superstep, reversed)
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, reversed)
 	r.resetBins()
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)

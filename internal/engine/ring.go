@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -42,25 +41,25 @@ func (g *ringPull) forget() {
 // ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's open vertices are passed from block
 // to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
 // need any one message. The messages found are folded to the owners after the sub-steps.
-func (g *ringPull) ringBlocks(ctx context.Context, c *bsp.Command) error {
+func (g *ringPull) ringBlocks(ctx context.Context) error {
 	g.clearWritten()
 	g.makeInbox()
 	g.makeParts()
 	for i, ways := range g.layout.Blocks {
-		if !g.crossed(c, i) {
+		if !g.crossed(i) {
 			continue
 		}
 		b, reversed := ways.Pull, i > 0
-		p, err := g.expandToPull(ctx, c, i, b)
+		p, err := g.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
 		}
 		p.All = false
 		g.pulling = append(g.pulling[:0], p)
-		if err := g.passParts(ctx, c, b, reversed); err != nil {
+		if err := g.passParts(ctx, b, reversed); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		if err := g.fold(ctx, c, b, reversed); err != nil {
+		if err := g.fold(ctx, b, reversed); err != nil {
 			return err
 		}
 	}
@@ -105,7 +104,7 @@ func (g *ringPull) makeParts() {
 }
 
 // passParts searches all parts of the processor row in this block, and passes them on.
-func (g *ringPull) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool) error {
 	column := g.part.Grid.Column(g.part.Index)
 	t, parts := delivery.Token{Owner: g.part.Index}, g.job.options.subSteps()
 	for k := range parts {
@@ -113,13 +112,13 @@ func (g *ringPull) passParts(ctx context.Context, c *bsp.Command, b *graph.Block
 		if err := g.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := g.exchange.Pass(ctx, g.along(column, k), &t, c.Superstep, reversed); err != nil {
+		if err := g.exchange.Pass(ctx, g.along(column, k), &t, reversed); err != nil {
 			return err
 		}
 	}
 	for range parts * len(b.Receivers.Line) {
 		fold := g.timed(&g.report.Times.Fold)
-		from, err := g.exchange.Take(ctx, b.Receivers, &t, c.Superstep, reversed)
+		from, err := g.exchange.Take(ctx, b.Receivers, &t, reversed)
 		fold.end()
 		if err != nil {
 			return err
@@ -131,7 +130,7 @@ func (g *ringPull) passParts(ctx context.Context, c *bsp.Command, b *graph.Block
 			return err
 		}
 		if next := g.along(column, t.Part); next != t.Owner {
-			if err := g.exchange.Pass(ctx, next, &t, c.Superstep, reversed); err != nil {
+			if err := g.exchange.Pass(ctx, next, &t, reversed); err != nil {
 				return err
 			}
 		}

@@ -136,9 +136,9 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	}
 	switch {
 	case c.Ended && c.Change:
-		return r.changeAtEnd(ctx, c)
+		return r.changeAtEnd(ctx)
 	case c.Ended:
-		return r.summarizing.summarize(ctx, c)
+		return r.summarizing.summarize(ctx)
 	}
 	p := &r.report
 	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
@@ -170,7 +170,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	if r.watcher != nil {
 		r.watcher.Began(r.job.methods.program.Program)
 	}
-	if err := r.deliverAndCompute(ctx, c); err != nil {
+	if err := r.deliverAndCompute(ctx); err != nil {
 		return err
 	}
 	if r.watcher != nil {
@@ -179,7 +179,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		}
 	}
 	waited := r.exchange.Waited
-	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+	if r.report.Account, err = r.exchange.End(ctx); err != nil {
 		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
@@ -187,7 +187,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	if err := r.settle(); err != nil {
 		return err
 	}
-	if err := r.early.sendAhead(c); err != nil {
+	if err := r.early.sendAhead(); err != nil {
 		return err
 	}
 	r.report.Times.Total = time.Since(start).Seconds()

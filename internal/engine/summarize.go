@@ -28,13 +28,13 @@ type summarizer struct {
 
 // summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
 // are counted by the partition that owns their key.
-func (r *summarizer) summarize(ctx context.Context, c *bsp.Command) (err error) {
+func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
-	r.exchange.Begin(c.Superstep)
+	r.exchange.Begin(r.command.Superstep)
 	var overflows bool
 	var overflow error
-	if !c.Cut && r.job.measuresPaths() {
+	if !r.command.Cut && r.job.measuresPaths() {
 		if overflows, overflow, err = r.checkOverflow(ctx); err != nil {
 			return fmt.Errorf("checking lengths of paths: %w", err)
 		}
@@ -44,7 +44,7 @@ func (r *summarizer) summarize(ctx context.Context, c *bsp.Command) (err error) 
 			return err
 		}
 	}
-	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+	if r.report.Account, err = r.exchange.End(ctx); err != nil {
 		return err
 	}
 	return overflow

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 )
 
 // sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been delivered or that are awake.
@@ -125,7 +124,7 @@ func (r *sweep) inboxTask(worker int) {
 }
 
 // computeInbox runs the vertices that have a message in the inbox, or are awake.
-func (r *sweep) computeInbox(c *bsp.Command) error {
+func (r *sweep) computeInbox() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.list {
 		r.instance.Sort(r.part.Owned)
@@ -135,7 +134,7 @@ func (r *sweep) computeInbox(c *bsp.Command) error {
 	r.makeInbox()
 	defer r.inbox.Has.Clear()
 	work := r.report.Active + r.delivered()
-	if c.Sends {
+	if r.command.Sends {
 		work += r.came
 	}
 	return r.run(work > r.serialEdges && r.team.Size() > 1, nil, r.inboxes)
