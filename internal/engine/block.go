@@ -59,24 +59,14 @@ func (r *puller) pullBlocks(ctx context.Context) error {
 			return err
 		}
 		if r.job.options.Serial {
-			if err := pull(b.ByReceiver.OwnChunks()); err != nil {
-				return err
+			err = pull(b.ByReceiver.OwnChunks())
+			if err == nil {
+				err = r.fold(ctx, b, reversed)
 			}
-			if err := r.fold(ctx, b, reversed); err != nil {
-				return err
-			}
-			continue
+		} else {
+			err = r.foldAround(ctx, b, reversed, func() error { return pull(b.ByReceiver.OwnChunks()) })
 		}
-		fold := r.timed(&r.report.Times.Fold)
-		err = r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
-		fold.end()
 		if err != nil {
-			return fmt.Errorf("fold: %w", err)
-		}
-		if err := pull(b.ByReceiver.OwnChunks()); err != nil {
-			return err
-		}
-		if err := r.foldIn(ctx, b, reversed); err != nil {
 			return err
 		}
 	}
@@ -92,7 +82,17 @@ func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) err
 	return nil
 }
 
-func (r *partition) foldIn(ctx context.Context, b *graph.Block, reversed bool) error {
+// foldAround is fold with something to be done while the partial results are under way.
+func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed bool, meanwhile func() error) error {
+	fold := r.timed(&r.report.Times.Fold)
+	err := r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
+	fold.end()
+	if err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	if err := meanwhile(); err != nil {
+		return err
+	}
 	defer r.timed(&r.report.Times.Fold).end()
 	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
