@@ -77,14 +77,14 @@ func (r *sweep) startSources() error {
 func (r *sweep) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
-	words := len(r.active)
-	all := r.report.Active > 0
+	p, active, finished, has := r.partition, r.active, r.finished, r.inbox.Has
+	words, all := len(active), r.report.Active > 0
 	for {
-		top := r.chunks.Take(1)
-		if top<<6 >= words || r.stop.Load() {
+		top := p.chunks.Take(1)
+		if top<<6 >= words || p.stop.Load() {
 			return
 		}
-		summary := r.inbox.Has.Summary(top)
+		summary := has.Summary(top)
 		if all {
 			summary = ^uint64(0)
 		}
@@ -94,9 +94,9 @@ func (r *sweep) inboxTask(worker int) {
 			if w >= words {
 				break
 			}
-			received := r.inbox.Has.Words[w] &^ r.finished[w]
-			if run := received | r.active[w]; run != 0 {
-				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, r.active[w]
+			received := has.Words[w] &^ finished[w]
+			if run := received | active[w]; run != 0 {
+				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, active[w]
 				n++
 			}
 		}
@@ -106,19 +106,19 @@ func (r *sweep) inboxTask(worker int) {
 		ran, back := uint64(0), uint64(0)
 		for k := range n {
 			w := int(b.Words[k])
-			r.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k])
+			p.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k])
 			if b.Sent[k] != 0 {
 				ran |= 1 << (w & 63)
 			}
-			if r.back != nil {
-				if r.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
+			if p.back != nil {
+				if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
 					back |= 1 << (w & 63)
 				}
 			}
 		}
-		r.write.Top[top] = ran
-		if r.back != nil {
-			r.back.write.Top[top] = back
+		p.write.Top[top] = ran
+		if p.back != nil {
+			p.back.write.Top[top] = back
 		}
 	}
 }
