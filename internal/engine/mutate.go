@@ -28,6 +28,15 @@ type changing struct {
 // graphCounts are of the whole graph: ids is the first id that no vertex has had.
 type graphCounts struct{ ids, vertices, arcs uint64 }
 
+// take returns the changed partition, which belongs to the caller from now on, or nil.
+func (c *changing) take() *graph.Changed {
+	changed := c.changed
+	if c.changed = nil; changed != nil {
+		changed.Partition.Absent = c.absent
+	}
+	return changed
+}
+
 // idsAhead is how many ids may be made in a superstep beside as many as there are: who counts wrongly must not fill the memory.
 const idsAhead = 1 << 16
 
@@ -313,8 +322,8 @@ func (r *partition) outArcs(ctx context.Context, from map[pregel.VertexID]bool) 
 func (j *Job) IDs() uint64 { return j.runners[0].changing.ids }
 
 func (j *Job) Exists(id pregel.VertexID) bool {
-	n := uint64(len(j.owners))
-	return !j.owners[uint64(id)%n].isAbsent(uint32(uint64(id) / n))
+	r, local := j.at(id)
+	return !r.isAbsent(local)
 }
 
 // Label returns the input id of a vertex: of one that was added, too.
@@ -337,10 +346,8 @@ func (j *Job) TakeGraph() *graph.Graph {
 		parts = s.take()
 	}
 	for _, r := range j.runners {
-		if c := &r.changing; c.changed != nil {
-			c.changed.Partition.Absent = c.absent
-			parts = append(parts, c.changed)
-			c.changed = nil
+		if changed := r.changing.take(); changed != nil {
+			parts = append(parts, changed)
 		}
 	}
 	if parts == nil {
