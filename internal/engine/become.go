@@ -14,8 +14,8 @@ import (
 )
 
 // become moves the runner to the changed partition.
-func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []change.Vertex, values kernel.Column) error {
-	c, owned := &r.changing, r.part.Owned
+func (r *runner) become(ctx context.Context, to next) error {
+	c, owned, changed := &r.changing, r.part.Owned, to.changed
 	active, finished, inbox := r.active, r.finished, r.inbox
 	words, own := bitmap.Words(owned), r.instance.Values().Part(0, owned)
 	if inbox.Has != nil {
@@ -27,7 +27,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 	}
 	r.leave()
 	r.arena, c.changed = r.job.newArena(), changed
-	c.ids = ids
+	c.ids = to.ids
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
@@ -42,7 +42,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 		r.inbox.Has.Tighten()
 	}
 	r.moveProperties(changed, outBefore)
-	r.setVertices(vertices, values, owned)
+	r.setVertices(to.vertices, to.values, owned)
 	if err := r.countAll(ctx, changed); err != nil {
 		return err
 	}

@@ -24,6 +24,7 @@ type runner struct {
 	early       early
 	saving      saver
 	summarizing summarizer
+	changer     changer
 
 	prefilled map[int]kernel.Column           // what properties have when a run begins
 	combine   delivery.Combiner               // of messages to single vertices on their way; nil if they travel one by one
@@ -35,7 +36,7 @@ type runner struct {
 func (r *runner) assemble() {
 	p := r.partition
 	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
-	r.saving.partition, r.summarizing.partition = p, p
+	r.saving.partition, r.summarizing.partition, r.changer.partition = p, p, p
 	r.sweep.partition, r.sweep.starting, r.sweep.inboxes, r.sweep.lists = p, r.sweep.startTask, r.sweep.inboxTask, r.sweep.listsTask
 	r.tiles.add, r.light.leastTask, r.light.thinTask = r.tiles.addTilesTask, r.light.findLeast, r.light.thinLists
 	r.push = pusher{partition: p, light: &r.light, round: roundEdges}
