@@ -99,6 +99,9 @@ func (j *Job) End() {
 	if j.running == nil {
 		return
 	}
+	if j.group != nil {
+		j.group.stop()
+	}
 	j.stopped()
 	j.unwatched()
 	j.running, j.group = nil, nil

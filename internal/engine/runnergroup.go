@@ -13,9 +13,11 @@ import (
 type runnerGroup struct {
 	process *processStats // nil if nothing is recorded
 	command *bsp.Command  // being run
-	runs    []func()      // of the partitions: each runs the command on one
+	first   func()        // runs it on the first partition
+	wake    []chan bool   // has the others run it
 	reports []*bsp.Report
-	others  sync.WaitGroup // partitions but for the first
+	running sync.WaitGroup // partitions but for the first
+	others  sync.WaitGroup // their goroutines
 }
 
 // start readies the job's partitions, if there are several to exchange frames at their endpoints. broken is called when one fails,
@@ -32,13 +34,13 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 		c.process.begin()
 	}
 	for i, r := range j.runners {
-		run := func() { r.superstep(ctx, c.command) }
-		c.runs, c.reports = append(c.runs, run), append(c.reports, &r.report)
+		c.reports = append(c.reports, &r.report)
 		if endpoint == nil {
+			c.first = func() { r.superstep(ctx, c.command) }
 			continue
 		}
 		r.exchange.Connect(endpoint(r.part.Index), gate)
-		c.runs[i] = func() {
+		run := func() {
 			gate <- struct{}{}
 			defer func() { // also when the program ends the goroutine
 				<-gate
@@ -46,11 +48,22 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 					broken()
 				}
 				if i > 0 {
-					c.others.Done()
+					c.running.Done()
 				}
 			}()
-			run()
+			r.superstep(ctx, c.command)
 		}
+		if i == 0 {
+			c.first = run
+			continue
+		}
+		wake := make(chan bool, 1)
+		c.wake = append(c.wake, wake)
+		c.others.Go(func() {
+			for range wake {
+				run()
+			}
+		})
 	}
 	return c
 }
@@ -58,18 +71,26 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 // step runs a superstep on every partition. The reports are in the order of partitions, and valid until the next step.
 func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 	c.command = command
-	c.others.Add(len(c.runs) - 1)
-	for _, run := range c.runs[1:] {
-		go run()
+	c.running.Add(len(c.wake))
+	for _, wake := range c.wake {
+		wake <- true
 	}
 	func() {
-		defer c.others.Wait() // also when the program ends the goroutine
-		c.runs[0]()
+		defer c.running.Wait() // also when the program ends the goroutine
+		c.first()
 	}()
 	if c.process != nil {
 		c.process.addTo(c.reports)
 	}
 	return c.reports
+}
+
+// stop ends the goroutines.
+func (c *runnerGroup) stop() {
+	for _, wake := range c.wake {
+		close(wake)
+	}
+	c.others.Wait()
 }
 
 // firstError returns the error of the first partition that failed by itself, else of one that stopped because another had failed.
