@@ -94,7 +94,7 @@ func (x *Exchange) Numbers(ctx context.Context, own ...uint64) ([][]uint64, erro
 	came, err := x.Words(ctx, slices.Repeat([][]uint64{own}, x.part.Of))
 	for q, numbers := range came {
 		if len(numbers) != len(own) {
-			return nil, fmt.Errorf("from partition %d: %d numbers, expected %d", q, len(numbers), len(own))
+			return nil, fmt.Errorf("from partition %d: %d numbers of %d", q, len(numbers), len(own))
 		}
 	}
 	return came, err

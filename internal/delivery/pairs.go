@@ -80,7 +80,8 @@ func (x *Exchange) Send(
 		}
 	}
 	own := &x.sends[x.place(p.Index)]
-	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), func(q int) error { return x.sendTo(q, transport.Sends, combine) }, func(in *transport.Frame) error {
+	send := func(q int) error { return x.sendTo(q, transport.Sends, combine) }
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send, func(in *transport.Frame) error {
 		if g.Columns == 1 {
 			to, messages, err := x.pairs(in, p.Owned)
 			if err != nil {
@@ -109,7 +110,8 @@ func (x *Exchange) Send(
 		return err
 	}
 	sink(own.positions, own.messages)
-	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }, func(in *transport.Frame) error {
+	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, func(in *transport.Frame) error {
 		to, messages, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err

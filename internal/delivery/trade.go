@@ -16,7 +16,9 @@ import (
 // MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
 // waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
 // round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
-func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error, take func(in *transport.Frame) error) error {
+func (x *Exchange) trade(
+	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error, take taker,
+) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
 			return err
@@ -42,8 +44,11 @@ func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, f
 	return nil
 }
 
+// taker processes a frame.
+type taker func(in *transport.Frame) error
+
 // taken receives a frame, processes and releases it.
-func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, take func(in *transport.Frame) error) error {
+func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, take taker) error {
 	in, err := x.receive(ctx, kind, line)
 	if err != nil {
 		return err

@@ -11,9 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
-// is pulled: messages go to the inbox, as those of a push do, and are folded to their owners first. Before a change of the graph a
-// pull goes to the inbox in every grid, since the vertices run on the changed graph.
+// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a
+// vertex cannot run as soon as its row is pulled: messages go to the inbox, as those of a push do,
+// and are folded to their owners first. Before a change of the graph a pull goes to the inbox in
+// every grid, since the vertices run on the changed graph.
 //
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
@@ -24,8 +25,8 @@ func noEdges(g graph.Grid) error {
 	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
-// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
-// the owned rows are pulled.
+// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is
+// serial, their results are sent while the owned rows are pulled.
 func (r *puller) pullBlocks(ctx context.Context) error {
 	r.clearWritten()
 	if !r.list {
@@ -127,7 +128,8 @@ func (r *puller) pullInto(t *thread, p *pull, w int, need uint64) int {
 	return t.PullInto(kernel.ColumnPull{Pull: &p.Pull, Way: p.from.way}, w, need)
 }
 
-// announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
+// announceFinished sends the partitions of the processor row the newly finished vertices, so that
+// they no longer pull their rows.
 func (r *puller) announceFinished(ctx context.Context) error {
 	if !r.command.Finished || r.part.Grid.Flat() {
 		return nil

@@ -47,7 +47,8 @@ func (r *changer) decide(ctx context.Context) (to next, err error) {
 	return to, err
 }
 
-// requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
+// requested returns the requests about owned vertices, with the values that they bring, and one
+// more than the largest id of a vertex from now on.
 func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
 	c, of := &r.changing, uint64(r.part.Of)
 	byOwner, ids := make([][]kernel.Request, of), c.ids
@@ -100,8 +101,8 @@ func (r *changer) exists(id uint64) bool {
 	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
 }
 
-// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie with other partitions, too, which
-// therefore all call it.
+// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie
+// with other partitions, too, which therefore all call it.
 func (r *changer) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
 	if r.part.Grid.Flat() {
 		if len(from) == 0 {

@@ -6,12 +6,13 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// column is what a partition's vertices send to all their neighbours: the messages, which the kernel holds, and who sent one.
+// column is what a partition's vertices send to all their neighbours: the messages, which the
+// kernel holds, and who sent one.
 type column struct {
 	kernel kernel.Broadcast
 	way    int // its number in the instance
-	// HB: read marks the senders whose messages this superstep delivers, write those of the vertices that run now.
-	// Both are by source slot; expand fills the ghosts' words.
+	// HB: read marks the senders whose messages this superstep delivers, write those of the
+	// vertices that run now. Both are by source slot; expand fills the ghosts' words.
 	read, write *bitmap.Frontier
 
 	outDegrees []uint32 // how many edges a message crosses
@@ -42,8 +43,8 @@ func (r *partition) crossed(i int) bool {
 	return r.back == nil || r.command.Ways&(1<<i) != 0
 }
 
-// edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Columns of edges have the properties of
-// one list after the other.
+// edgesOf returns the lists of edges that messages of a direction cross, in a flat grid. Columns of
+// edges have the properties of one list after the other.
 func (r *partition) edgesOf(d pregel.Direction) ([]*kernel.EdgeLists, error) {
 	if !r.part.Grid.Flat() {
 		return nil, noEdges(r.part.Grid)
@@ -60,7 +61,8 @@ func (r *partition) edgesOf(d pregel.Direction) ([]*kernel.EdgeLists, error) {
 	return both, nil
 }
 
-// edgeLists gives the program the lists of edges, by its direction, and by either, which the graph has in any case.
+// edgeLists gives the program the lists of edges, by its direction, and by either, which the graph
+// has in any case.
 func (r *partition) edgeLists(s *kernel.State) (err error) {
 	other := func(d pregel.Direction) []*kernel.EdgeLists {
 		lists, _ := r.edgesOf(d) // of a flat grid

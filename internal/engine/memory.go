@@ -44,8 +44,8 @@ func (r *partition) crowded(at pregel.VertexID, err error) error {
 	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at), max(r.outDegrees[local], r.inDegrees[local]), err)
 }
 
-// roomy reports whether there is memory for so many messages that travel one by one, in this process's part of the partitions: they lie in
-// bins, in buffers and in lists.
+// roomy reports whether there is memory for so many messages that travel one by one, in this
+// process's part of the partitions: they lie in bins, in buffers and in lists.
 func (j *Job) roomy(messages int) bool {
 	here := messages / max(len(j.owners), 1) * len(j.runners)
 	return !j.budget().Tight(3 * int64(here) * (4 + int64(j.methods.program.Message.Size())))

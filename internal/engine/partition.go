@@ -13,10 +13,11 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// partition is what the parts of a runner share: a partition of the graph, the states and columns of its vertices, the threads that
-// run them, and the superstep that runs.
+// partition is what the parts of a runner share: a partition of the graph, the states and columns
+// of its vertices, the threads that run them, and the superstep that runs.
 //
-// Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
+// Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in
+// all bitmaps.
 type partition struct {
 	job      *Job
 	loaded   *graph.Partition // as the graph was loaded
@@ -31,7 +32,8 @@ type partition struct {
 	list     bool            // the program is a list program
 	hub      atomic.Uint64   // 1 more than the last vertex with so many messages that they want room, of a list program
 
-	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program of direction Either.
+	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
+	// of direction Either.
 	column
 	back       *column
 	columns    []*column // the one, or both
@@ -75,7 +77,8 @@ func (r *partition) run(many bool, chunks []uint32, task func(worker int)) error
 	return r.failed()
 }
 
-// failed returns why the superstep cannot go on: the program's failure, or that of another partition.
+// failed returns why the superstep cannot go on: the program's failure, or that of another
+// partition.
 func (r *partition) failed() error {
 	if err := r.failure.Load(); err != nil {
 		return err
@@ -89,7 +92,8 @@ func (r *partition) failed() error {
 	return nil
 }
 
-// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those of a pull that looks at few of their edges.
+// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those
+// of a pull that looks at few of their edges.
 func (r *partition) eachRun(f func(lo, hi int) bool) {
 	n := len(r.words) - 1
 	for {
@@ -125,8 +129,9 @@ func (r *partition) uncombined() bool { return r.list || r.job.options.Uncombine
 // unequal says that the vertices of a word differ in degree.
 const unequal = ^uint32(0)
 
-// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and the sum of the
-// degrees. In degree order nearly all words have one degree, so that sums need not read the vertices' degrees.
+// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and
+// the sum of the degrees. In degree order nearly all words have one degree, so that sums need not
+// read the vertices' degrees.
 func equalDegrees(column []uint32) (equal []uint32, sum int) {
 	equal = make([]uint32, len(column)/64)
 	for w := range equal {

@@ -27,8 +27,9 @@ type puller struct {
 	fresh     *bitmap.Frontier // and those to be sent now
 }
 
-// pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex that may want a message, a word at a
-// time, and computes the word at once: its messages never leave the cache.
+// pullAndCompute, in a flat grid, expands the frontier, then walks the in-edges of every vertex
+// that may want a message, a word at a time, and computes the word at once: its messages never
+// leave the cache.
 func (r *puller) pullAndCompute(ctx context.Context) error {
 	r.pulling = r.pulling[:0]
 	for i, ways := range r.layout.Blocks {

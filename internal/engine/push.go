@@ -109,7 +109,9 @@ func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, re
 	}
 	defer r.timed(&r.report.Times.Fold).end()
 	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, reversed)
-	r.resetBins()
+	for _, b := range r.emitted {
+		b.Reset()
+	}
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
@@ -325,14 +327,6 @@ func (r *pusher) pushBelow(t *thread, p *kernel.Push, limit int) {
 			t.count.walked += t.Push(p, r.sending.way, top<<6, words)
 		}
 	}
-}
-
-// eachSenderWord calls f for every word of source slots, below a limit, that has a sender, but for those of hubs that were pushed apart.
-func (r *pusher) eachSenderWord(limit int, f func(w int)) {
-	r.senderWords(r.hubs, limit, func(w int) bool {
-		f(w)
-		return true
-	})
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.

@@ -124,19 +124,17 @@ func (r *restoring) take(p *checkpoint.Part) error {
 	if err := r.owner().Properties(p, r.edgesOf, r.column); err != nil || r.begins {
 		return err
 	}
-	for _, b := range r.saving.bits() {
-		if err := r.owner().Bits(p, b.section, b.words); err != nil {
-			return err
-		}
-	}
 	for _, s := range r.saving.state() {
 		var err error
-		if s.sent != nil {
+		data, _ := p.Section(s.section)
+		switch {
+		case s.Column == nil:
+			err = r.owner().Bits(p, s.section, s.bits)
+		case s.sent != nil:
 			var missing bool
 			missing, err = r.owner().Some(p, sectionSent+suffixes[s.sent.way], s.section, s.Column)
 			r.lacks = r.lacks || missing
-		} else {
-			data, _ := p.Section(s.section)
+		default:
 			err = r.owner().Vertices(p, data, s.Column)
 		}
 		if err != nil {

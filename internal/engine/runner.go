@@ -12,7 +12,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// runner runs the supersteps of one partition in a job. Each of its parts has an idea and a small state of its own.
+// runner runs the supersteps of one partition in a job. Each of its parts has an idea and a small
+// state of its own.
 type runner struct {
 	*partition
 	sweep       sweep
@@ -32,16 +33,20 @@ type runner struct {
 	instead   func(ctx context.Context) error // of the superstep that is commanded next, or nil
 }
 
-// assemble makes the parts. The loops that the team runs are bound once: a closure for each superstep would be garbage.
+// assemble makes the parts. The loops that the team runs are bound once: a closure for each
+// superstep would be garbage.
 func (r *runner) assemble() {
 	p := r.partition
 	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
 	r.saving.partition, r.summarizing.partition, r.changer.partition = p, p, p
-	r.sweep.partition, r.sweep.starting, r.sweep.inboxes, r.sweep.lists = p, r.sweep.startTask, r.sweep.inboxTask, r.sweep.listsTask
-	r.tiles.add, r.light.leastTask, r.light.thinTask = r.tiles.addTilesTask, r.light.findLeast, r.light.thinLists
+	s := &r.sweep
+	s.partition, s.starting, s.inboxes, s.lists = p, s.startTask, s.inboxTask, s.listsTask
+	r.tiles.add = r.tiles.addTilesTask
+	r.light.leastTask, r.light.thinTask = r.light.findLeast, r.light.thinLists
 	r.push = pusher{partition: p, light: &r.light, round: roundEdges}
-	r.push.ranging, r.push.claiming, r.push.emitting, r.push.foldingBins = r.push.rangedTask, r.push.claimTask, r.push.emitTask, r.push.foldTask
-	r.pull = puller{partition: p, sweep: &r.sweep, tiles: &r.tiles, light: &r.light, early: &r.early}
+	u := &r.push
+	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask, u.foldTask
+	r.pull = puller{partition: p, sweep: s, tiles: &r.tiles, light: &r.light, early: &r.early}
 	r.pull.pullingWords, r.pull.pullingBlock = r.pull.pullTask, r.pull.pullBlockTask
 	r.ring.puller, r.ring.searching = &r.pull, r.ring.searchTask
 }
@@ -69,7 +74,8 @@ type counts struct {
 
 func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
 	r := &runner{partition: &partition{
-		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(), shared: new(sharedPart), serialEdges: serialEdges,
+		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
+		shared: new(sharedPart), serialEdges: serialEdges,
 	}}
 	r.assemble()
 	if s := j.options.Shared; s != nil {
@@ -107,7 +113,8 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	return r, nil
 }
 
-// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the program.
+// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the
+// program.
 func (r *runner) superstep(ctx context.Context, c *bsp.Command) {
 	returned := false
 	defer func() {

@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// runnerGroup runs the supersteps of a process's partitions: each in a goroutine, but for the first, which runs in the caller's.
+// runnerGroup runs the supersteps of a process's partitions: each in a goroutine, but for the
+// first, which runs in the caller's.
 type runnerGroup struct {
 	process *processStats // nil if nothing is recorded
 	command *bsp.Command  // being run
@@ -20,8 +21,8 @@ type runnerGroup struct {
 	others  sync.WaitGroup // their goroutines
 }
 
-// start readies the job's partitions, if there are several to exchange frames at their endpoints. broken is called when one fails,
-// and must end all waiting there.
+// start readies the job's partitions, if there are several to exchange frames at their endpoints.
+// broken is called when one fails, and must end all waiting there.
 func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
@@ -68,7 +69,8 @@ func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.
 	return c
 }
 
-// step runs a superstep on every partition. The reports are in the order of partitions, and valid until the next step.
+// step runs a superstep on every partition. The reports are in the order of partitions, and valid
+// until the next step.
 func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 	c.command = command
 	c.running.Add(len(c.wake))
@@ -93,7 +95,8 @@ func (c *runnerGroup) stop() {
 	c.others.Wait()
 }
 
-// firstError returns the error of the first partition that failed by itself, else of one that stopped because another had failed.
+// firstError returns the error of the first partition that failed by itself, else of one that
+// stopped because another had failed.
 func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {

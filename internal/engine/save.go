@@ -144,52 +144,44 @@ func (r *saver) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
-// stored is a column of a partition's state, and the section that a part of a checkpoint has it in.
+// stored is a column of a partition's state, or bits of its vertices, and the section that a part of a
+// checkpoint has it in.
 type stored struct {
 	section string
 	kernel.Column
+	bits []uint64
 	sent *column // of messages to all neighbours: whose senders have one
 }
 
-// state returns the columns that a superstep changes: of vertices, and of messages to all
-// neighbours.
+// state returns what a superstep changes: of vertices, and of messages to all neighbours.
 func (r *saver) state() []stored {
-	all := []stored{{sectionValues, r.instance.Values(), nil}}
+	all := []stored{
+		{section: sectionActive, bits: r.active},
+		{section: sectionFinished, bits: r.finished},
+		{section: sectionValues, Column: r.instance.Values()},
+	}
 	for i, c := range r.columns {
+		all = append(all, stored{section: sectionSent + suffixes[i], bits: c.write.Words})
 		if k, ok := c.kernel.(kernel.Remembering); ok {
 			if best := k.Best(); best != nil {
-				all = append(all, stored{sectionBest + suffixes[i], best, nil})
+				all = append(all, stored{section: sectionBest + suffixes[i], Column: best})
 			}
 		}
 		if c.kernel.Traits().Bytes > 0 {
-			all = append(all, stored{sectionMessages + suffixes[i], c.kernel.Next(), c})
+			all = append(all, stored{section: sectionMessages + suffixes[i], Column: c.kernel.Next(), sent: c})
 		}
 	}
 	return all
-}
-
-// bits returns the sections of a part that have a bit for each vertex, and where these are here.
-func (r *saver) bits() []storedBits {
-	all := []storedBits{{sectionActive, r.active}, {sectionFinished, r.finished}}
-	for i, c := range r.columns {
-		all = append(all, storedBits{sectionSent + suffixes[i], c.write.Words})
-	}
-	return all
-}
-
-type storedBits struct {
-	section string
-	words   []uint64
 }
 
 func (r *saver) saveInto(p *checkpoint.Part) error {
 	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
-	for _, b := range r.bits() {
-		p.Add(b.section, slices.Clone(wire.Bytes(b.words[:words])))
-	}
 	for _, s := range r.state() {
 		copied, n := s.Column, owned
 		switch {
+		case s.Column == nil:
+			p.Add(s.section, slices.Clone(wire.Bytes(s.bits[:words])))
+			continue
 		case s.sent == nil:
 		case r.job.methods.Has("Resend"): // they are sent again when a run goes on
 			continue

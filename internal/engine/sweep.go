@@ -8,13 +8,15 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 )
 
-// sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been delivered or that are awake.
+// sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been
+// delivered or that are awake.
 type sweep struct {
 	*partition
 	starting, inboxes, lists func(worker int) // startTask, inboxTask and listsTask
 }
 
-// start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources alone.
+// start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources
+// alone.
 func (r *sweep) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
 	if r.job.methods.Has("Initial") {
@@ -149,8 +151,8 @@ func (r *sweep) listsTask(worker int) {
 	})
 }
 
-// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came one by one, and,
-// in a pull, those of the in-neighbours.
+// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came
+// one by one, and, in a pull, those of the in-neighbours.
 func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 	t.BeginLists()
 	for w := lo; w < hi; w++ {
@@ -165,8 +167,8 @@ func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
 	t.EndLists()
 }
 
-// tellComputing takes the program's part of a pull, in which gathering lists and running the program go by turns, from the time of
-// traversing.
+// tellComputing takes the program's part of a pull, in which gathering lists and running the
+// program go by turns, from the time of traversing.
 func (r *sweep) tellComputing() {
 	var gathering, running float64
 	for _, t := range r.threads {

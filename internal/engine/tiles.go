@@ -6,18 +6,22 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a sender anywhere in the column, and for branches at the ends of
-// lists. So such a pull goes by tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum for each receiver, and the vertices
-// compute when all ranges are through. A sum that is ordered is the same, for ranges are in the order of the lists.
+// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a
+// sender anywhere in the column, and for branches at the ends of lists. So such a pull goes by
+// tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum
+// for each receiver, and the vertices compute when all ranges are through. A sum that is ordered is
+// the same, for ranges are in the order of the lists.
 
 const (
 	// tiledArcs is the number of arcs from which tiles pay for the memory that they want.
 	tiledArcs = 1 << 20
-	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they save in 3 to 8.
+	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they
+	// save in 3 to 8.
 	tiledPulls = 10
 )
 
-// tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. lab/results.md has what other sizes took.
+// tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. lab/results.md has
+// what other sizes took.
 var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4}
 
 // tiling is the state of pulls by tiles.
@@ -34,7 +38,8 @@ type tiling struct {
 	found []uint64 // the receivers, in this superstep's pull by tiles
 }
 
-// pullTiles adds up the messages of a pull by tiles, where that is faster, and says so by s.on: then no list is left to be pulled.
+// pullTiles adds up the messages of a pull by tiles, where that is faster, and says so by s.on:
+// then no list is left to be pulled.
 func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) error {
 	s.on = false
 	if len(pulling) != 1 || !pulling[0].All || s.list || s.command.Sends || s.changing.on {
@@ -61,7 +66,8 @@ func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) erro
 	return nil
 }
 
-// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are some.
+// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are
+// some.
 func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	if s.of == a || s.never {
 		return s.tiles != nil, nil
@@ -103,7 +109,8 @@ func (s *tiling) forgetTiles() {
 	s.instance.MakeSums(nil)
 }
 
-// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
+// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has
+// supersteps left, or, if it does not say so, as there were.
 func (s *tiling) manyPulls() bool {
 	if most := s.job.methods.maxSupersteps; most > 0 {
 		return most-s.command.Superstep >= tiledPulls

@@ -13,7 +13,10 @@ func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	if edges <= r.serialEdges { // few words have a sender
 		t := r.threads[0]
 		r.binsOf(t)
-		r.eachSenderWord(len(r.pushing.Bits), func(w int) { t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1) })
+		r.senderWords(r.hubs, len(r.pushing.Bits), func(w int) bool {
+			t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1)
+			return true
+		})
 		return r.failed()
 	}
 	round := r.round
@@ -56,10 +59,4 @@ func (r *pusher) allBins() []kernel.Pairs {
 		}
 	}
 	return r.emitted
-}
-
-func (r *pusher) resetBins() {
-	for _, b := range r.allBins() {
-		b.Reset()
-	}
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Places returns, for each arc that edge columns of a direction hold properties of, where it was before the change; nil if no arc has moved.
+// Places returns, for each arc that edge columns of a direction hold properties of, where it was
+// before the change; nil if no arc has moved.
 func Places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 {
 	out, in := changed.OutFrom, changed.InFrom
 	switch {

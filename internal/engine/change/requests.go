@@ -1,5 +1,6 @@
-// Package change decides what the requests of vertices come to that change the graph (docs/design/mutation.md): which arcs and
-// vertices go, and which are added. Package engine exchanges the requests, and moves its columns to the changed partition.
+// Package change decides what the requests of vertices come to that change the graph
+// (docs/design/mutation.md): which arcs and vertices go, and which are added. Package engine
+// exchanges the requests, and moves its columns to the changed partition.
 package change
 
 import (
@@ -21,7 +22,8 @@ const requestBytes = 1 + 4*8
 //
 //	| ids so far (8) | how many (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values of the vertices to be added, in order |
 //
-// Ids so far is one more than the largest id that the sender's requests need. Values without pointers lie there as in memory.
+// Ids so far is one more than the largest id that the sender's requests need. Values without
+// pointers lie there as in memory.
 type Codec struct{ values pack.Values }
 
 // NewCodec makes the codec of requests with values of a column's type.
@@ -30,7 +32,8 @@ func NewCodec(values kernel.Column) (c Codec, err error) {
 	return c, err
 }
 
-// Encode encodes requests, and the values of those that add vertices; ids is one more than the largest id that they need.
+// Encode encodes requests, and the values of those that add vertices; ids is one more than the
+// largest id that they need.
 func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) ([]byte, error) {
 	b := make([]byte, 0, 16+requestBytes*len(list))
 	b = binary.LittleEndian.AppendUint64(b, ids)
@@ -57,7 +60,8 @@ func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) (
 // ErrRequests is what is wrong with bytes that are no requests.
 var ErrRequests = errors.New("requests that make no sense")
 
-// Decode appends the requests in b to list, each about a vertex that owns accepts, and returns it with the ids that the sender needs.
+// Decode appends the requests in b to list, each about a vertex that owns accepts, and returns it
+// with the ids that the sender needs.
 func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
 	if len(b) < 16 {
 		return nil, 0, fmt.Errorf("%w: %d bytes", ErrRequests, len(b))
@@ -99,7 +103,8 @@ func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, own
 	return list, ids, nil
 }
 
-// InOrder sorts requests by the vertex they are about, and those about one by who asked; those of one vertex stay in the order of its calls.
+// InOrder sorts requests by the vertex they are about, and those about one by who asked; those of
+// one vertex stay in the order of its calls.
 func InOrder(list []kernel.Request) {
 	slices.SortStableFunc(list, func(a, b kernel.Request) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
 }

@@ -16,7 +16,9 @@ import (
 
 // The sections of a part that have columns of a program (docs/design/checkpoints.md).
 const (
-	sectionRows   = "rows "   // how many edges with properties each vertex has, 4 bytes each; with a direction and which lists of it
+	// How many edges with properties each vertex has, 4 bytes each; with a direction and which
+	// lists.
+	sectionRows   = "rows "
 	sectionColumn = "column " // and its name: of vertices
 	sectionEdges  = "edges "  // and the direction and its name: of edges
 )
@@ -30,7 +32,8 @@ type Column struct {
 // Columns are the property columns of a partition: of a program or, in a plan, of all phases.
 type Columns []*Column
 
-// Lists returns the lists of edges that messages of a direction cross: a column of edges has the values of one after the other.
+// Lists returns the lists of edges that messages of a direction cross: a column of edges has the
+// values of one after the other.
 type Lists func(d pregel.Direction) ([]*kernel.EdgeLists, error)
 
 // Get returns a column of n elements, made at first use.
@@ -112,7 +115,9 @@ func Save(p *checkpoint.Part, section string, c kernel.Column, n int) error {
 	return nil
 }
 
-func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
+func rowsSection(d pregel.Direction, i int) string {
+	return fmt.Sprintf("%s%d %d", sectionRows, d, i)
+}
 
 func saveRows(p *checkpoint.Part, d pregel.Direction, lists Lists) error {
 	crossed, err := lists(d)
@@ -127,10 +132,11 @@ func saveRows(p *checkpoint.Part, d pregel.Direction, lists Lists) error {
 	return err
 }
 
-// Properties takes the values of a program's columns from a part. find finds a column by its name, of n elements if it is of edges.
-func (o Owner) Properties(
-	p *checkpoint.Part, lists Lists, find func(name string, ofEdges bool, d pregel.Direction, n int) (kernel.Column, error),
-) error {
+// Find finds a column by its name, of n elements if it is of edges.
+type Find func(name string, ofEdges bool, d pregel.Direction, n int) (kernel.Column, error)
+
+// Properties takes the values of a program's columns from a part.
+func (o Owner) Properties(p *checkpoint.Part, lists Lists, find Find) error {
 	for _, s := range p.Sections {
 		name, ofVertices := strings.CutPrefix(s.Name, sectionColumn)
 		edges, ofEdges := strings.CutPrefix(s.Name, sectionEdges)
@@ -148,9 +154,7 @@ func (o Owner) Properties(
 			if d < 0 {
 				return fmt.Errorf("%w: section %.80q", Err, s.Name)
 			}
-			err = o.edges(p, s.Data, pregel.Direction(d), lists, func(n int) (kernel.Column, error) {
-				return find(name, true, pregel.Direction(d), n)
-			})
+			err = o.edges(p, s.Data, name, pregel.Direction(d), lists, find)
 		}
 		if err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
@@ -159,9 +163,9 @@ func (o Owner) Properties(
 	return nil
 }
 
-// edges copies the values of a column of edges, from a section's data, to the column that find finds of so many.
+// edges copies the values of a column of edges from a section's data.
 func (o Owner) edges(
-	p *checkpoint.Part, data []byte, d pregel.Direction, lists Lists, find func(n int) (kernel.Column, error),
+	p *checkpoint.Part, data []byte, name string, d pregel.Direction, lists Lists, find Find,
 ) error {
 	crossed, err := lists(d)
 	if err != nil {
@@ -174,7 +178,7 @@ func (o Owner) edges(
 		here += len(l.Adj)
 		section, ok := p.Section(rowsSection(d, i))
 		if !ok || len(section) != 4*p.Vertices {
-			return fmt.Errorf("%w: %d bytes for the degrees of %d vertices", Err, len(section), p.Vertices)
+			return fmt.Errorf("%w: %d bytes of degrees of %d vertices", Err, len(section), p.Vertices)
 		}
 		degrees := wire.Slice[uint32](section)
 		starts := make([]int, len(degrees))
@@ -194,7 +198,7 @@ func (o Owner) edges(
 			return err
 		}
 	}
-	to, err := find(here)
+	to, err := find(name, true, d, here)
 	if err != nil {
 		return err
 	}

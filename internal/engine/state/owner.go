@@ -9,7 +9,8 @@ import (
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
-// Owner is a partition that takes from the parts of a checkpoint what is of its vertices: one of so many.
+// Owner is a partition that takes from the parts of a checkpoint what is of its vertices: one of so
+// many.
 type Owner struct{ Index, Of int }
 
 // Wants reports whether vertices of one of so many parts may be the partition's.
@@ -44,8 +45,11 @@ func (o Owner) Vertices(p *checkpoint.Part, data []byte, to kernel.Column) error
 	return nil
 }
 
-// Some is Vertices where only those of some bits have a value. Without data it takes none, and reports whether any are missing.
-func (o Owner) Some(p *checkpoint.Part, bits, section string, to kernel.Column) (missing bool, err error) {
+// Some is Vertices where only those of some bits have a value. Without data it takes none, and
+// reports whether any are missing.
+func (o Owner) Some(
+	p *checkpoint.Part, bits, section string, to kernel.Column,
+) (missing bool, err error) {
 	set, err := bitsOf(p, bits)
 	if err != nil {
 		return false, err
@@ -83,20 +87,21 @@ func (o Owner) Bits(p *checkpoint.Part, section string, to []uint64) error {
 
 func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
 	data, ok := p.Section(section)
-	if words := bitmap.Words(p.Vertices); !ok || len(data) != 8*words {
-		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", Err, section, len(data), 8*words)
+	if n := 8 * bitmap.Words(p.Vertices); !ok || len(data) != n {
+		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", Err, section, len(data), n)
 	}
 	set := wire.Slice[uint64](data)
 	if last := p.Vertices & 63; last != 0 && set[len(set)-1]&^bitmap.Low(last) != 0 {
-		return nil, fmt.Errorf("%w: section %s has bits beyond %d vertices", Err, section, p.Vertices)
+		return nil, fmt.Errorf("%w: section %s has bits beyond its vertices", Err, section)
 	}
 	return set, nil
 }
 
 // Check refuses a part that has not the vertices that it owns of so many ids.
 func Check(p *checkpoint.Part, ids uint64) error {
-	if owned := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(owned, 0) {
-		return fmt.Errorf("%w: %d vertices of partition %d of %d, expected %d", Err, p.Vertices, p.Partition, p.Of, owned)
+	if n := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(n, 0) {
+		const text = "%w: %d vertices of partition %d of %d, expected %d"
+		return fmt.Errorf(text, Err, p.Vertices, p.Partition, p.Of, n)
 	}
 	return nil
 }

@@ -1,5 +1,6 @@
-// Package state saves and restores columns of a partition: of its vertices, of its edges, and bits of its vertices. It knows the
-// parts of a checkpoint, which may be of another number of partitions; package engine names the sections.
+// Package state saves and restores columns of a partition: of its vertices, of its edges, and bits
+// of its vertices. It knows the parts of a checkpoint, which may be of another number of
+// partitions; package engine names the sections.
 package state
 
 import (
@@ -12,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a block may hold.
+// packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a
+// block may hold.
 const packedAtOnce = 4096
 
 // Err is what is wrong with a part that does not hold what it says.
