@@ -179,9 +179,7 @@ func (j *Job) shareGraph() {
 		c := &r.changing
 		switch p := s.base(r.part.Index); {
 		case c.changed != nil:
-			c.changed.Partition.Absent = c.absent
-			s.replace(r.part.Index, c.changed, c.graphCounts, c.create)
-			c.changed = nil
+			s.replace(r.part.Index, c.take(), c.graphCounts, c.create)
 		case c.create && p != nil: // messages may have made vertices, and nothing else has changed
 			p.changed.Partition.Absent, p.recount = c.absent, true
 			s.generation++
