@@ -9,13 +9,12 @@ import (
 
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -157,16 +156,12 @@ func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error
 }
 
 // spec is a program as a cluster is told of it.
-func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
+func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	label := func(id pregel.VertexID) (uint64, bool) {
 		if uint64(id) >= uint64(r.g.N) {
 			return 0, false
 		}
 		return r.g.Label(id), true
-	}
-	var when *control.KeepWhen
-	if to.Checkpoints != (checkpoint.Policy{}) {
-		when = jobspec.KeepWhen(to.Checkpoints)
 	}
 	var refused error
 	for _, e := range r.conn.programs {
@@ -174,12 +169,9 @@ func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
 		case err != nil:
 			refused = fmt.Errorf("cluster: %w", err)
 		case ok:
-			return &control.JobSpec{
-				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(), KeepWhen: when,
-				Values: to.Values, Options: &control.RunOptions{
-					Delivery: to.Delivery, Deterministic: to.Deterministic, MaxSupersteps: uint32(to.MaxSupersteps),
-					SuperstepTimeout: int64(to.SuperstepTimeout), Trace: to.Trace != nil, Seed: to.Seed,
-				},
+			return &job.Spec{
+				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(),
+				Values: to.Values, Options: to.Options, KeepWhen: to.KeepWhen,
 			}, nil
 		}
 	}
@@ -191,14 +183,14 @@ func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
 }
 
 // addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what is sent for it now.
-func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []backend.Input) error {
-	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*control.ColumnData{}
+func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.Input) error {
+	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*job.ColumnData{}
 	for _, in := range all {
 		if in.Job != "" {
 			spec.Inputs[in.Column.Name] = in.Job
 			continue
 		}
-		data := &control.ColumnData{Values: in.Type, Load: r.load}
+		data := &job.ColumnData{Values: in.Type, Load: r.load}
 		write, file, at := in.Write, "", graphio.Column{}
 		var err error
 		if write == nil {
@@ -206,7 +198,7 @@ func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []bac
 				return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
 			}
 			at.Named = r.named && !in.Column.OfEdges
-			data = &control.ColumnData{File: file, Named: at.Named}
+			data = &job.ColumnData{File: file, Named: at.Named}
 			write = func(ctx context.Context, w io.Writer) error {
 				if _, err := fill.CopyLines(ctx, w, &in.Column, file, at); err != nil {
 					return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
@@ -232,10 +224,10 @@ type watched struct {
 
 // sink gets the records: the file, too, if there is one.
 func (w *watched) sink() trace.Sink {
-	if w.job.Trace == nil {
+	if w.job.File == nil {
 		return w.job.Record
 	}
-	w.out.w = w.job.Trace
+	w.out.w = w.job.File
 	return trace.Both{Writer: trace.NewWriter(&w.out), To: w.job.Record}
 }
 

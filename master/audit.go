@@ -135,7 +135,7 @@ type Audited struct{ *Server }
 func (a Audited) Submit(ctx context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
 	j, found, err := a.Server.Submit(ctx, r)
 	if !found {
-		a.audit.add(ctx, entry{What: "submit", Job: j.GetId(), Graph: r.GetSpec().Origin(), Program: r.GetSpec().GetProgram()}, err)
+		a.audit.add(ctx, entry{What: "submit", Job: j.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, err)
 	}
 	return j, found, err
 }
@@ -166,7 +166,7 @@ func (a Audited) DrainWorker(ctx context.Context, r *connect.Request[control.Dra
 // LoadGraph is Server.LoadGraph.
 func (a Audited) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
 	answer, err := a.Server.LoadGraph(ctx, r)
-	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.GetSource().GetInput()}, err)
+	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()}, err)
 	return answer, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // session returns the session of the worker a placement names, if it is still that incarnation.
@@ -177,7 +178,7 @@ func (e *workerError) Error() string {
 func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
 	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
-		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
+		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements,
 		Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}, func(int, *control.Report) {})
 	s.awaitExit(ctx, err)
@@ -230,7 +231,7 @@ func unmet(err error) bool {
 
 // meetAndLoad has a team meet and load its shares, and returns their answers in the team's order.
 func (s *Server) meetAndLoad(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) ([]*control.Report, error) {
-	what := "load " + l.Source.Input
+	what := "load " + l.Source().Input
 	if err := s.meet(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
 		return nil, err
 	}
@@ -259,7 +260,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 		share := a.GetLoad()
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
 			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				l.Source.Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+				l.Source().Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

@@ -33,7 +33,7 @@ type database struct {
 // Names and bounds of the database.
 const (
 	databaseFile   = "state.db"
-	databaseFormat = 1
+	databaseFormat = 2
 	openTimeout    = time.Second
 )
 

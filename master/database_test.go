@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // readDatabase returns the records of a database, as lines.
@@ -146,7 +147,7 @@ func TestDatabaseThatIsEmptyOrCut(t *testing.T) {
 
 // TestDatabaseOfAnother: one of a later version, or of something else, is refused.
 func TestDatabaseOfAnother(t *testing.T) {
-	for want, bucket := range map[string]string{"found format \"2\", this master knows 1": "meta", "it is no state of a master, or damaged": "others"} {
+	for want, bucket := range map[string]string{"found format \"3\", this master knows 2": "meta", "it is no state of a master, or damaged": "others"} {
 		dir := t.TempDir()
 		db, err := bbolt.Open(filepath.Join(dir, databaseFile), 0o600, nil)
 		if err != nil {
@@ -157,7 +158,7 @@ func TestDatabaseOfAnother(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			return b.Put(formatKey, []byte("2"))
+			return b.Put(formatKey, []byte("3"))
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -187,7 +188,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	submit := func(key string) (*control.Job, error) {
-		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}}))
+		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 		if err != nil {
 			return nil, err
 		}

@@ -68,11 +68,11 @@ func (c *cluster) unmet(now time.Duration) bool {
 func (c *cluster) adopt(w *worker, o *control.Offer) {
 	l, r := o.GetLoad(), o.GetReport()
 	n := uint64(len(l.GetPlacements()))
-	if !control.ValidName(l.GetGraph()) || l.GetSource() == nil || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
+	if !control.ValidName(l.GetGraph()) || l.Source().Input == "" || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
 		return
 	}
 	g := &graph{
-		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
+		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
 		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted, Named: r.Named},
 	}
 	for i, p := range l.Placements {

@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -77,13 +78,17 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 
 func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
 	x.drop(t, "") // of an attempt before
-	generator, err := jobspec.Generator(g.Spec)
+	spec, err := jobspec.Read[jobspec.Graph500](g.SpecJson)
+	if err != nil {
+		return nil, err
+	}
+	generator, err := resolve.Generator(spec)
 	if err != nil {
 		return nil, err
 	}
 	b := &benchmark{epoch: t.epoch, placements: g.Placements, threads: x.threads()}
 	b.Refs = mem.NewRefs(b.free)
-	if err := x.take(ctx, t, b, generator, g); err != nil {
+	if err := x.take(ctx, t, b, generator, spec, g); err != nil {
 		b.Close()
 		return nil, err
 	}
@@ -96,7 +101,7 @@ func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*
 }
 
 // take takes part in a run, with the other workers.
-func (x *executor) take(ctx context.Context, t task, b *benchmark, generator generate.Kronecker, g *control.Generate) (err error) {
+func (x *executor) take(ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate) (err error) {
 	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.placements, nil); err != nil {
 		return err
 	}
@@ -105,7 +110,7 @@ func (x *executor) take(ctx context.Context, t task, b *benchmark, generator gen
 		return err
 	}
 	b.rank = graph500.NewRank(b.group, 0, graph500.Config{
-		Generator: generator, Roots: int(g.Spec.GetRoots()), SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
+		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
 		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: b.places.layout.Owner,
 		Team: b.threads, Progress: t.progress,
 	})
@@ -143,7 +148,11 @@ func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.
 		return &control.BenchmarkReport{}, j.restart()
 	}
 	remove(x, x.jobs, t.job)
-	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, s.Options, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs}, attempt{}, false)
+	run, err := jobspec.Read[jobspec.Options](s.OptionsJson)
+	if err != nil {
+		return nil, err
+	}
+	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, *run, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs}, attempt{}, false)
 	if err != nil {
 		return nil, err
 	}

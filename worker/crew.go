@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -282,7 +282,7 @@ func (c *crew) flush() error {
 	}
 	news := c.news
 	c.news, c.size = nil, 0
-	news.Outcome = jobspec.Outcome(c.outcome)
+	news.Outcome = resolve.Outcome(c.outcome)
 	return c.tell(&control.Report{Body: &control.Report_Drive{Drive: news}})
 }
 

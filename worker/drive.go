@@ -11,7 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -54,7 +54,7 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 	}
 	c := j.crew
 	c.ctx, c.task, c.tell = ctx, t, tell
-	c.driver.Follow(jobspec.OutcomeOf(d.Before))
+	c.driver.Follow(resolve.OutcomeOf(d.Before))
 	if err := c.gather(ctx); err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 		return nil, err
 	}
 	if err == nil {
-		return &control.DriveReport{Outcome: jobspec.Outcome(c.driver.Outcome()), End: end}, c.dismiss(ctx)
+		return &control.DriveReport{Outcome: resolve.Outcome(c.driver.Outcome()), End: end}, c.dismiss(ctx)
 	}
 	var step *stepError
 	if errors.As(err, &step) || ctx.Err() != nil {
@@ -81,7 +81,7 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 
 // newCrew makes the driver of a job's runs; reported are the facts of each worker.
 func (j *job) newCrew(d *control.Drive) (*crew, error) {
-	o, err := jobspec.Options(j.options)
+	o, err := resolve.Options(j.options)
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ const maxFinal = 1 << 20
 // the master asks for all of them as they travel between processes.
 func (c *crew) end(totalled bool) (*control.RunEnd, error) {
 	aggregates, totals, texts := c.driver.Aggregates(), c.driver.Totals(), c.driver.Final()
-	e := &control.RunEnd{Own: jobspec.Outcome(c.driver.Own()), Seconds: c.driver.Took().Seconds()}
+	e := &control.RunEnd{Own: resolve.Outcome(c.driver.Own()), Seconds: c.driver.Took().Seconds()}
 	if totalled {
 		var err error
 		if e.Totals, err = aggregates.Encode(nil, totals); err != nil {

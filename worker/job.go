@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -28,7 +29,7 @@ type job struct {
 	epoch      uint32
 	worker     string // its name
 	of         engine.Program
-	options    *control.RunOptions
+	options    jobspec.Options
 	placements []*control.Placement
 	graph      *localGraph // held until the job is freed
 	threads    *parallel.Team
@@ -77,15 +78,21 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	if err != nil {
 		return nil, err
 	}
-	program, err := known.New(p.Parameters, jobspec.Finder(p.Vertices))
+	run, err := jobspec.Read[jobspec.Options](p.OptionsJson)
+	if err != nil {
+		return nil, err
+	}
+	program, err := known.New(p.Parameters, resolve.Finder(p.Vertices))
 	if err != nil {
 		return nil, err
 	}
 	if a.kept == nil {
-		a.kept = x.newKept(p.Keep)
+		if a.kept, err = x.newKept(p.Keep); err != nil {
+			return nil, err
+		}
 	}
 	if a.decides == nil {
-		o, err := jobspec.Options(p.Options)
+		o, err := resolve.Options(*run)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +122,7 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 		}
 		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
 	}
-	j, err := x.begin(ctx, t, name, program, p.Options, p.Placements, g, a, p.Phase == 0)
+	j, err := x.begin(ctx, t, name, program, *run, p.Placements, g, a, p.Phase == 0)
 	if err == nil {
 		j.phase = p.Phase > 0
 	}
@@ -124,10 +131,10 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 
 // begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
 func (x *executor) begin(
-	ctx context.Context, t task, name string, program engine.Program, run *control.RunOptions, placements []*control.Placement, g *localGraph,
+	ctx context.Context, t task, name string, program engine.Program, run jobspec.Options, placements []*control.Placement, g *localGraph,
 	a attempt, summary bool,
 ) (_ *job, err error) {
-	o, err := jobspec.Options(run)
+	o, err := resolve.Options(run)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +156,7 @@ func (x *executor) begin(
 	o.Decides = a.decides
 	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
-	if run.GetTrace() {
+	if run.Trace {
 		o.Trace = measuring{}
 	}
 	if a.kept != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	objects "github.com/superstep-go/superstep/internal/store"
 )
 
@@ -20,6 +20,7 @@ import (
 // does: parts of a checkpoint that was taken in one phase may be stored when the next one runs.
 type kept struct {
 	keep   *control.Keep
+	when   checkpoint.Policy
 	store  objects.Store
 	writer *checkpoint.Writer
 	closed sync.Once
@@ -34,13 +35,17 @@ type kept struct {
 }
 
 // newKept returns nil if an attempt keeps no checkpoints. A place that is away costs checkpoints, and not the run.
-func (x *executor) newKept(k *control.Keep) *kept {
+func (x *executor) newKept(k *control.Keep) (*kept, error) {
 	if k == nil {
-		return nil
+		return nil, nil
 	}
-	to := &kept{keep: k, store: objects.Later(k.Place, x.options.Stores), began: k.Began.AsTime()}
+	when, err := jobspec.Read[checkpoint.Policy](k.WhenJson)
+	if err != nil {
+		return nil, err
+	}
+	to := &kept{keep: k, when: *when, store: objects.Later(k.Place, x.options.Stores), began: k.Began.AsTime()}
 	to.writer = checkpoint.NewWriter(to.store, k.Run)
-	return to
+	return to, nil
 }
 
 // close is idempotent, and k may be nil.
@@ -77,7 +82,7 @@ func (k *kept) keeperOf(c *crew) *checkpoint.Keeper {
 	k.crew = c
 	if k.keeper == nil {
 		share := int64(c.graph.N) * checkpoint.BytesOfVertex / int64(max(len(c.layout.Workers), 1))
-		k.keeper = checkpoint.NewKeeper(k.store, jobspec.Policy(k.keep.When), share,
+		k.keeper = checkpoint.NewKeeper(k.store, k.when, share,
 			func(text string) { k.driving().log("warning: " + text) }, func(e checkpoint.Event) { k.driving().checkpointed(e) })
 	}
 	return k.keeper

@@ -44,14 +44,14 @@ var rooms = []room{
 	}},
 	{"engine", 11927, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
-		"internal/resultlines",
+		"internal/resultlines", "internal/job",
 	}},
 	{"algorithms", 5595, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2781, []string{"internal/graph500", "internal/graphalytics"}},
 	{"cluster", 8344, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace", "internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership", "internal/objects",
-		"internal/jobspec",
+		"internal/job/resolve",
 	}},
 	{"daemons", 13621, []string{"master", "worker"}},
 	{"users", 13174, []string{

@@ -10,11 +10,11 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -72,8 +72,8 @@ func (j job) parameters() map[string]string {
 	return all
 }
 
-func (j job) spec() *control.JobSpec {
-	return &control.JobSpec{Program: j.program, Parameters: j.parameters(), Source: &control.GraphSource{Input: j.input}, KeepResult: true}
+func (j job) spec() *jobspec.Spec {
+	return &jobspec.Spec{Program: j.program, Parameters: j.parameters(), Source: &jobspec.Source{Input: j.input}, KeepResult: true}
 }
 
 var results = struct {
