@@ -16,7 +16,7 @@ import (
 type Prune struct{ K int }
 
 func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Prune) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (p Prune) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	if v.OutDegree() < p.K {

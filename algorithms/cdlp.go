@@ -24,7 +24,7 @@ type CDLP struct {
 }
 
 // Validate refuses a number of iterations that is none.
-func (p CDLP) Validate() error {
+func (p CDLP) Validate(*pregel.GraphInfo) error {
 	if p.Iterations < 0 {
 		return fmt.Errorf("iterations is %d, want 1 or more", p.Iterations)
 	}
@@ -33,20 +33,21 @@ func (p CDLP) Validate() error {
 
 var relabelled = pregel.SumOf[int64]("relabelled")
 
-// Aggregators are the number of vertices that took another label in the last iteration.
-func (CDLP) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{relabelled} }
+func (p CDLP) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Labels go along edges and against them.
+		Direction: pregel.Both,
+		// One before the first iteration, and one for each.
+		MaxSupersteps: mostSupersteps(p.Iterations, 1, 1),
+		InputIDs:      true,
+		// The number of vertices that took another label in the last iteration.
+		Aggregators: []pregel.Aggregate{relabelled},
+	}
+}
 
-// Direction is both: labels go along edges and against them.
-func (CDLP) Direction() pregel.Direction { return pregel.Both }
-
-// InputIDs says that labels are input ids.
-func (CDLP) InputIDs() {}
-
-// Group is the label, by which communities are counted.
-func (CDLP) Group(label uint64) uint64 { return label }
-
-// MaxSupersteps is one before the first iteration, and one for each.
-func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.Iterations, 1, 1) }
+func (CDLP) Report() pregel.Report[uint64] {
+	return pregel.Report[uint64]{Number: func(label uint64) uint64 { return label }}
+}
 
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {

@@ -37,7 +37,7 @@ var measured = pregel.NewVertexColumn[distances]("distances").Private()
 func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples) }
 
 // Validate refuses a number of samples that is none.
-func (p Closeness) Validate() error { return p.origins().check() }
+func (p Closeness) Validate(*pregel.GraphInfo) error { return p.origins().check() }
 
 // Plan is the choice of the sources, and a search for each 64.
 func (p Closeness) Plan() pregel.Plan {
@@ -47,23 +47,24 @@ func (p Closeness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 
-// Converges: without messages no value changes any more.
-func (Closeness) Converges() {}
-
-// Aggregators say whether the values are estimates.
-func (Closeness) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{estimated} }
+func (Closeness) Traits() pregel.Traits {
+	return pregel.Traits{
+		Converges: true,
+		// Aggregators say whether the values are estimates.
+		Aggregators: []pregel.Aggregate{estimated},
+		Columns:     []pregel.Column{measured},
+	}
+}
 
 // Coordinate says so, too.
 func (p Closeness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-// Columns are the sums.
-func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
-
-// Score ranks vertices by closeness, of which reports name the first.
-func (Closeness) Score(n Nearness) float64 { return n.Closeness }
-
-// ScoreName is for reports.
-func (Closeness) ScoreName() string { return "closeness" }
+func (Closeness) Report() pregel.Report[Nearness] {
+	return pregel.Report[Nearness]{
+		Score:     func(n Nearness) float64 { return n.Closeness },
+		ScoreName: "closeness",
+	}
+}
 
 // Compute makes the centralities of the sums.
 func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
@@ -82,8 +83,12 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
-func (manySearches) Columns() []pregel.Column          { return []pregel.Column{search, measured} }
-func (manySearches) Aggregators() []pregel.Aggregate   { return []pregel.Aggregate{left} }
+func (manySearches) Traits() pregel.Traits {
+	return pregel.Traits{
+		Aggregators: []pregel.Aggregate{left},
+		Columns:     []pregel.Column{search, measured},
+	}
+}
 
 func (manySearches) Init(v *pregel.Vertex[uint64, uint64]) {
 	i := search.Of(v) - 1

@@ -32,19 +32,21 @@ func meanDegree(name string) pregel.Aggregator[float64] {
 	return pregel.SumOf[float64](name)
 }
 
-// Aggregators are the least, the greatest and the mean of each.
-func (Degrees) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal}
+func (Degrees) Traits() pregel.Traits {
+	return pregel.Traits{
+		// The degree of a vertex is then the total.
+		Direction: pregel.Both,
+		// The least, the greatest and the mean of each.
+		Aggregators: []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal},
+	}
 }
 
-// Score is the number of all edges.
-func (Degrees) Score(d Degree) float64 { return float64(d.Total) }
-
-// ScoreName is for reports.
-func (Degrees) ScoreName() string { return "degree" }
-
-// Direction is both, by which the degree of a vertex is the total.
-func (Degrees) Direction() pregel.Direction { return pregel.Both }
+func (Degrees) Report() pregel.Report[Degree] {
+	return pregel.Report[Degree]{
+		Score:     func(d Degree) float64 { return float64(d.Total) },
+		ScoreName: "degree",
+	}
+}
 
 // Compute counts the edges.
 func (Degrees) Compute(v *pregel.Vertex[Degree, struct{}], _ []struct{}) {

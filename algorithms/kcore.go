@@ -28,7 +28,7 @@ type KCore struct {
 }
 
 // Validate refuses a core that is none.
-func (p KCore) Validate() error {
+func (p KCore) Validate(*pregel.GraphInfo) error {
 	switch {
 	case p.K < 0:
 		return fmt.Errorf("k is %d, want 0 or more", p.K)
@@ -48,24 +48,25 @@ var (
 // Combiner counts the neighbours that leave.
 func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-// Score is the core number, or the number of neighbours in the core.
-func (KCore) Score(x int64) float64 { return float64(x) }
-
-// ScoreName is for reports.
-func (KCore) ScoreName() string { return "core number" }
-
-// Direction is both: neighbours are those of either direction.
-func (KCore) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (KCore) Converges() {}
-
-// Aggregators are the degeneracy, which is the greatest core number; or with K the number of vertices in the core.
-func (p KCore) Aggregators() []pregel.Aggregate {
-	if p.K > 0 {
-		return []pregel.Aggregate{peeled, leastLeft, inCore}
+func (KCore) Report() pregel.Report[int64] {
+	return pregel.Report[int64]{
+		Score:     func(x int64) float64 { return float64(x) },
+		ScoreName: "core number",
 	}
-	return []pregel.Aggregate{peeled, leastLeft, degeneracy}
+}
+
+func (p KCore) Traits() pregel.Traits {
+	// The degeneracy, which is the greatest core number; or with K the number of vertices in the core.
+	found := degeneracy
+	if p.K > 0 {
+		found = inCore
+	}
+	return pregel.Traits{
+		// Neighbours are those of either direction.
+		Direction:   pregel.Both,
+		Converges:   true,
+		Aggregators: []pregel.Aggregate{peeled, leastLeft, found},
+	}
 }
 
 // Coordinate sets the level, as the phase.

@@ -15,17 +15,21 @@ type LCC struct{}
 
 var meanLCC = pregel.SumOf[float64]("mean")
 
-// Aggregators are the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
-func (LCC) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{meanLCC} }
+func (LCC) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Neighbours are those of either direction.
+		Direction: pregel.Both,
+		// The mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
+		Aggregators: []pregel.Aggregate{meanLCC},
+	}
+}
 
-// Score is the coefficient.
-func (LCC) Score(x float64) float64 { return x }
-
-// ScoreName is for reports.
-func (LCC) ScoreName() string { return "clustering coefficient" }
-
-// Direction is both: neighbours are those of either direction.
-func (LCC) Direction() pregel.Direction { return pregel.Both }
+func (LCC) Report() pregel.Report[float64] {
+	return pregel.Report[float64]{
+		Score:     func(x float64) float64 { return x },
+		ScoreName: "clustering coefficient",
+	}
+}
 
 // Compute sends lists of neighbours, counts the edges between those in common, and divides the counts by the numbers of pairs.
 func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {

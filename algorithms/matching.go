@@ -21,14 +21,15 @@ type Matching struct{}
 // matched is the number of pairs.
 var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
 
-// Direction is both: neighbours are those of either direction.
-func (Matching) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (Matching) Converges() {}
-
-// Aggregators are the number of pairs.
-func (Matching) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{matched} }
+func (Matching) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Neighbours are those of either direction.
+		Direction: pregel.Both,
+		Converges: true,
+		// The number of pairs.
+		Aggregators: []pregel.Aggregate{matched},
+	}
+}
 
 // Init tells the neighbours that the vertex is free.
 func (Matching) Init(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.ID()) }

@@ -24,14 +24,15 @@ var members = pregel.SumOf[int64]("members").Persistent()
 // Combiner keeps the least hash.
 func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
-// Direction is both: neighbours are those of either direction.
-func (MIS) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (MIS) Converges() {}
-
-// Aggregators are the size of the set.
-func (MIS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{members} }
+func (MIS) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Neighbours are those of either direction.
+		Direction: pregel.Both,
+		Converges: true,
+		// The size of the set.
+		Aggregators: []pregel.Aggregate{members},
+	}
+}
 
 // Init tells the neighbours the vertex's place in the order.
 func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }

@@ -84,11 +84,13 @@ func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 // Combiner is there for form: there are no messages.
 func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Columns are the numbers of searches.
-func (origins) Columns() []pregel.Column { return []pregel.Column{search} }
-
-// Aggregators are the least hashes of each partition.
-func (origins) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{leastHashes} }
+func (origins) Traits() pregel.Traits {
+	return pregel.Traits{
+		// The least hashes of each partition.
+		Aggregators: []pregel.Aggregate{leastHashes},
+		Columns:     []pregel.Column{search},
+	}
+}
 
 // Coordinate keeps of the partitions' least hashes the least.
 func (o origins) Coordinate(c *pregel.Coordinator) {

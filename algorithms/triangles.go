@@ -13,17 +13,22 @@ type Triangles struct{}
 
 var triangles = pregel.SumOf[int64]("triangles").Persistent()
 
-// Aggregators are the number of triangles of the graph.
-func (Triangles) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{triangles} }
+func (Triangles) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Direction is both: the direction of edges does not matter.
+		Direction: pregel.Both,
+		// The number of triangles of the graph.
+		Aggregators: []pregel.Aggregate{triangles},
+	}
+}
 
-// Score is the number of triangles.
-func (Triangles) Score(x int64) float64 { return float64(x) }
-
-// ScoreName is for reports.
-func (Triangles) ScoreName() string { return "triangles" }
-
-// Direction is both: the direction of edges does not matter.
-func (Triangles) Direction() pregel.Direction { return pregel.Both }
+func (Triangles) Report() pregel.Report[int64] {
+	return pregel.Report[int64]{
+		// Score is the number of triangles.
+		Score:     func(x int64) float64 { return float64(x) },
+		ScoreName: "triangles",
+	}
+}
 
 // Compute sends lists of neighbours, counts what they have in common, and adds up the counts.
 func (Triangles) Compute(v *pregel.Vertex[int64, corners], lists []corners) {

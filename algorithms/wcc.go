@@ -22,24 +22,25 @@ var inGiant = pregel.NewVertexColumn[bool]("giant").Private()
 // Plan is the search.
 func (WCC) Plan() pregel.Plan { return plan.Phase(wccSearch{}) }
 
-// Columns has what the search found.
-func (WCC) Columns() []pregel.Column { return []pregel.Column{inGiant} }
+func (WCC) Traits() pregel.Traits {
+	return pregel.Traits{
+		// Direction is both: weak components ignore the direction of edges.
+		Direction: pregel.Both,
+		// Monotone says that an id which is no less changes nothing.
+		Monotone:  true,
+		Converges: true,
+		// Columns has what the search found.
+		Columns: []pregel.Column{inGiant},
+	}
+}
 
 // Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end at the first
 // neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Direction is both: weak components ignore the direction of edges.
-func (WCC) Direction() pregel.Direction { return pregel.Both }
-
-// Monotone says that an id which is no less changes nothing.
-func (WCC) Monotone() {}
-
-// Converges: without messages no value changes any more.
-func (WCC) Converges() {}
-
-// Group is a vertex's component, of which reports name the largest.
-func (WCC) Group(component ID) ID { return component }
+func (WCC) Report() pregel.Report[ID] {
+	return pregel.Report[ID]{Group: func(component ID) ID { return component }}
+}
 
 // Init makes every vertex a component that is not in that of vertex 0.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
@@ -102,8 +103,9 @@ func (WCC) Resend(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.Value()) }
 type wccSearch struct{}
 
 func (wccSearch) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
-func (wccSearch) Direction() pregel.Direction   { return pregel.Both }
-func (wccSearch) Columns() []pregel.Column      { return []pregel.Column{inGiant} }
+func (wccSearch) Traits() pregel.Traits {
+	return pregel.Traits{Direction: pregel.Both, Columns: []pregel.Column{inGiant}}
+}
 
 // Init begins at vertex 0, if there is one: changes of the graph may have removed it.
 func (p wccSearch) Init(v *pregel.Vertex[struct{}, ID]) {

@@ -21,7 +21,7 @@
 // and limits count the supersteps of all phases; a phase and its errors count its own. If the limit
 // ends the run in a phase, the values are those at the beginning.
 //
-// A phase may change the graph (see pregel.Mutations). Later phases, and the program, run on the
+// A phase may change the graph (see pregel.Traits). Later phases, and the program, run on the
 // changed graph, and the result has it. Columns follow: an added vertex has zero in all of them,
 // and an edge keeps its properties. The next run begins with the loaded graph.
 //

@@ -14,7 +14,7 @@ type Number interface {
 
 // Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex and Coordinate read in
 // the next. A regular one starts each superstep at its identity; a persistent one goes on from its last value. Make one
-// per aggregate, as a package variable, and list it in the program's Aggregators.
+// per aggregate, as a package variable, and list it in the program's Traits.
 type Aggregator[T any] struct{ *aggregator[T] }
 
 type aggregator[T any] struct {
@@ -116,10 +116,10 @@ func (a Aggregator[T]) cell(cells []kernel.Cell) *kernel.TypedCell[T] {
 			return c
 		}
 	}
-	panic("aggregator " + a.name + " is not listed by the program's Aggregators method")
+	panic("aggregator " + a.name + " is not listed by the program's Traits")
 }
 
-// Aggregate is an aggregator of any type, as Aggregators lists them.
+// Aggregate is an aggregator of any type, as Traits lists them.
 type Aggregate interface{ aggregate() kernel.Aggregate }
 
 func (a Aggregator[T]) aggregate() kernel.Aggregate {

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Column is a property column of any type, as Columns lists them.
+// Column is a property column of any type, as Traits lists them.
 type Column interface{ column() kernel.Property }
 
 var columns atomic.Int32
@@ -21,7 +21,7 @@ type handle struct {
 func newHandle(name string) handle { return handle{name: name, number: int(columns.Add(1)) - 1} }
 
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
+// list it in the program's Traits. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
 type VertexColumn[T any] struct{ handle }
 
 // NewVertexColumn makes the handle of a property of vertices.
@@ -63,7 +63,7 @@ type AnyBlock interface {
 func (c VertexColumn[T]) of(w *Worker) []T {
 	col, ok := lookup[T](w.state.Properties, c.number)
 	if !ok {
-		panic("vertex column " + c.name + " is not listed by the program's Columns method")
+		panic("vertex column " + c.name + " is not listed by the program's Traits")
 	}
 	return col
 }
@@ -71,7 +71,7 @@ func (c VertexColumn[T]) of(w *Worker) []T {
 func (c VertexColumn[T]) column() kernel.Property { return property[T](c.handle, false) }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
-// Make one per property, as a package variable, and list it in the program's Columns. It is zero when the run begins, unless
+// Make one per property, as a package variable, and list it in the program's Traits. It is zero when the run begins, unless
 // superstep.Options.Columns says otherwise.
 type EdgeColumn[T any] struct{ handle }
 
@@ -109,7 +109,7 @@ func (c handle) fault(e Edge) string {
 	case e.lists.Other:
 		return ": it holds edges by the program's Direction, and this one is of the other"
 	}
-	return " is not listed by the program's Columns method"
+	return " is not listed by the program's Traits"
 }
 
 func (c EdgeColumn[T]) column() kernel.Property { return property[T](c.handle, true) }

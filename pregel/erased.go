@@ -17,7 +17,7 @@ type Erased struct {
 	Wrap func(program any) Erased
 	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
 	Complete bool
-	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner.
+	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and Report.
 	Inspect func() *Methods
 }
 
@@ -52,8 +52,9 @@ type Methods struct {
 	NoCombiner bool
 	Combiner   string
 	Weights    reflect.Kind
-	// ByNumber says that Group names groups by numbers rather than by vertices.
-	ByNumber bool
+	// Score, Reached, Group and Number say which functions the program's Report has.
+	Score, Reached, Group, Number bool
+	ScoreName                     string
 	// Instance makes the state of a partition.
 	Instance func() Instance
 }
@@ -70,16 +71,13 @@ type methods[V, M any] struct {
 	initBlock interface{ InitBlock(b *Block[V, M]) }
 	block     interface{ ComputeBlock(b *Block[V, M]) }
 	resend    interface{ Resend(v *Vertex[V, M]) }
-	initial   interface{ Initial() V }
+	start     interface{ Start() (V, []VertexID) }
 	resolve   interface {
 		Resolve(r Resolution[V]) (V, bool)
 	}
-	score    interface{ Score(v V) float64 }
-	reached  interface{ Reached(v V) bool }
-	byVertex interface{ Group(v V) VertexID }
-	byNumber interface{ Group(v V) uint64 }
-	output   interface{ Output(dst []byte, v V) []byte }
-	naming   interface {
+	report Report[V]
+	output interface{ Output(dst []byte, v V) []byte }
+	naming interface {
 		OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
 	}
 }
@@ -95,13 +93,15 @@ func inspect[V, M any](p Program[V, M]) *Methods {
 	all.find("InitBlock", value, &m.initBlock)
 	all.find("ComputeBlock", value, &m.block)
 	all.find("Resend", value, &m.resend)
-	all.find("Initial", value, &m.initial)
+	all.find("Start", value, &m.start)
 	all.find("Resolve", value, &m.resolve)
-	all.find("Score", value, &m.score)
-	all.find("Reached", value, &m.reached)
-	all.find("Group", value, &m.byNumber)
-	all.ByNumber = m.byNumber != nil
-	all.find("Group", value, &m.byVertex)
+	var reporting interface{ Report() Report[V] }
+	all.find("Report", value, &reporting)
+	if reporting != nil {
+		m.report = reporting.Report()
+		all.Score, all.ScoreName, all.Reached = m.report.Score != nil, m.report.ScoreName, m.report.Reached != nil
+		all.Group, all.Number = m.report.Group != nil, m.report.Number != nil
+	}
 	all.find("Output", value, &m.output)
 	all.find("OutputLabels", value, &m.naming)
 	var combining interface{ Combiner() Combiner[M] }

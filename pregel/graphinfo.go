@@ -1,6 +1,6 @@
 package pregel
 
-// GraphInfo is what a program's ValidateGraph gets to know of the graph.
+// GraphInfo is what a program's Validate gets to know of the graph.
 type GraphInfo struct {
 	// NumVertices and NumEdges are those of the graph: its arcs as stored, where an undirected edge is two and an undirected loop one.
 	NumVertices, NumEdges uint64

@@ -9,14 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Mutations says how a program changes the graph (Malewicz 2010, 3.4): a program with the method Mutations, which returns it, may add and
-// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes, also those that the last
-// superstep asked for, however the run ends.
-type Mutations struct {
-	// CreateOnMessage has a message to a vertex that was removed make it anew, with the zero value. Otherwise the message is dropped.
-	CreateOnMessage bool
-}
-
 // Resolution is what was asked about one vertex in a superstep, for a program's method Resolve, which returns the vertex's value and
 // whether it exists from now on. Without the method a removal comes before an addition, an addition of a vertex that exists has no
 // effect, and of several values the first is taken.
@@ -138,7 +130,7 @@ func (v *cursor) NextID() VertexID {
 func (v *cursor) request(method string, r kernel.Request) *changes {
 	c := v.w.changes
 	if c == nil {
-		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
+		panic(method + ": a program that changes the graph has the trait Mutates")
 	}
 	if id := VertexID(max(r.Of, r.To)); uint64(id) >= c.Limit {
 		if r.Kind == kernel.RemoveVertex || r.Kind == kernel.RemoveEdge {

@@ -62,9 +62,10 @@ func flag(b bool) uint64 {
 	return 0
 }
 
-func (p chaos[M]) Combiner() pregel.Combiner[M]  { return p.combiner }
-func (p chaos[M]) Direction() pregel.Direction   { return p.direction }
-func (chaos[M]) Aggregators() []pregel.Aggregate { return chaosAggregators }
+func (p chaos[M]) Combiner() pregel.Combiner[M] { return p.combiner }
+func (p chaos[M]) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.direction, Aggregators: chaosAggregators}
+}
 
 var chaosAggregators = []pregel.Aggregate{chaosCount, chaosLeast, chaosSum, chaosAny}
 
@@ -158,8 +159,7 @@ type (
 
 func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
 
-func (chaosSources[M]) Initial() uint64              { return 99 }
-func (p chaosSources[M]) Sources() []pregel.VertexID { return []pregel.VertexID{0, 0} }
+func (p chaosSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
 
 // sight is what a vertex sees, and deeds what it does, where it does what a block can do.
 type (
@@ -250,8 +250,9 @@ func (p chaosInitBlock[M]) InitBlock(b *pregel.Block[uint64, M]) {
 	p.decideBlock(b, func(int) uint64 { return 17 })
 }
 
-func (p chaosList[M]) Direction() pregel.Direction      { return p.p.direction }
-func (chaosList[M]) Aggregators() []pregel.Aggregate    { return chaosAggregators }
+func (p chaosList[M]) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.p.direction, Aggregators: chaosAggregators}
+}
 func (p chaosList[M]) Coordinate(c *pregel.Coordinator) { p.p.Coordinate(c) }
 func (p chaosList[M]) Compute(v *pregel.Vertex[uint64, M], messages []M) {
 	seen := uint64(len(messages))

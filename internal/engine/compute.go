@@ -54,7 +54,7 @@ func (r *runner) drainBack(t *thread, w int, sent uint64) {
 // start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources alone.
 func (r *runner) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
-	if r.job.methods.Has("Initial") {
+	if r.job.methods.Has("Start") {
 		return r.startSources()
 	}
 	r.writeAll()
@@ -86,7 +86,7 @@ func (r *runner) startWord(t *thread, w int, run uint64) {
 func (r *runner) startSources() error {
 	t := r.threads[0]
 	words := map[int]uint64{}
-	for _, id := range r.job.methods.sources.Sources() {
+	for _, id := range r.instance.Sources() {
 		if uint64(id) >= r.changing.ids {
 			return r.job.noSource(id)
 		}

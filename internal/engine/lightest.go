@@ -65,7 +65,7 @@ func (l *lightest) emptyBins() {
 func (r *runner) bindLightest(ctx context.Context) error {
 	r.light = lightest{}
 	bounded, ok := r.kernel.(kernel.Bounded)
-	if !ok || !r.job.methods.monotone || !r.job.methods.nonNegative || r.changing.on || len(r.pulls) != 1 || r.job.direction != pregel.Out {
+	if !ok || !r.job.methods.traits.Monotone || !r.job.methods.traits.NonNegative || r.changing.on || len(r.pulls) != 1 || r.job.direction != pregel.Out {
 		return nil
 	}
 	lists, err := r.part.Lightest(ctx, r.team, func(bytes int64) bool { return !r.job.budget().Tight(bytes) })
@@ -75,7 +75,7 @@ func (r *runner) bindLightest(ctx context.Context) error {
 	r.pulls[0].Lightest = lists
 	r.light = lightest{
 		kernel: bounded, rows: len(lists.Starts) - 1, at: -1, least: make([]float64, r.team.Size()), fewArcs: fewArcs, thinFrom: thinFrom,
-		shares: r.job.methods.asynchronous && !r.job.options.Deterministic && r.part.Of == 1,
+		shares: r.job.methods.traits.Asynchronous && !r.job.options.Deterministic && r.part.Of == 1,
 	}
 	return nil
 }

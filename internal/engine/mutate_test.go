@@ -29,7 +29,7 @@ import (
 type changer struct {
 	rounds    int
 	direction pregel.Direction
-	mutations pregel.Mutations
+	create    bool // CreateOnMessage
 	spread    bool // no vertex has all its edges
 	once      bool // it sends once to all neighbours
 	messages  pregel.Combiner[uint64]
@@ -38,9 +38,11 @@ type changer struct {
 type cursor = *pregel.Vertex[uint64, uint64]
 
 func (c changer) Combiner() pregel.Combiner[uint64] { return c.messages }
-func (c changer) Direction() pregel.Direction       { return c.direction }
-func (c changer) Mutations() pregel.Mutations       { return c.mutations }
-func (changer) Columns() []pregel.Column            { return []pregel.Column{changerAge} }
+func (c changer) Traits() pregel.Traits {
+	return pregel.Traits{
+		Direction: c.direction, Mutates: true, CreateOnMessage: c.create, Columns: []pregel.Column{changerAge},
+	}
+}
 
 var changerAge = pregel.NewVertexColumn[uint64]("age")
 
@@ -152,9 +154,7 @@ func (chooser) Resolve(r pregel.Resolution[uint64]) (uint64, bool) {
 // lister is a changer that gets every message.
 type lister struct{ c changer }
 
-func (l lister) Direction() pregel.Direction { return l.c.direction }
-func (l lister) Mutations() pregel.Mutations { return l.c.mutations }
-func (lister) Columns() []pregel.Column      { return changer{}.Columns() }
+func (l lister) Traits() pregel.Traits { return l.c.Traits() }
 
 func (l lister) Compute(v cursor, messages []uint64) {
 	sum := uint64(0)
@@ -192,7 +192,7 @@ func mutateAsToy(t *testing.T, seed uint64) {
 	}
 	c := changer{
 		rounds: 1 + rng.IntN(6), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
-		mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0},
+		create: rng.IntN(2) == 0,
 	}
 	ways := settings()
 	if c.spread = rng.IntN(3) == 0; c.spread {
@@ -344,7 +344,7 @@ type razer struct {
 	end func(c *pregel.Coordinator)
 }
 
-func (razer) Columns() []pregel.Column { return nil }
+func (razer) Traits() pregel.Traits { return pregel.Traits{Mutates: true} }
 
 func (r razer) Coordinate(c *pregel.Coordinator) {
 	if r.end != nil && c.Superstep == 1 {
@@ -400,7 +400,11 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 // have none.
 type marked struct{ changer }
 
-func (marked) Columns() []pregel.Column { return []pregel.Column{changerMark} }
+func (m marked) Traits() pregel.Traits {
+	t := m.changer.Traits()
+	t.Columns = []pregel.Column{changerMark}
+	return t
+}
 
 var changerMark = pregel.NewEdgeColumn[uint64]("mark")
 
@@ -480,7 +484,7 @@ func FuzzRequests(f *testing.F) {
 func TestMutationRefuses(t *testing.T) {
 	w := on(t, "0>1:1 1>2:1")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.AddEdge(0, 1) }}), 1,
-		"AddEdge: a program that changes the graph has the method Mutations() pregel.Mutations")
+		"AddEdge: a program that changes the graph has the trait Mutates")
 	far := changer{messages: combiners.Sum[uint64]()}
 	for what, ask := range map[string]func(v cursor){
 		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542": func(v cursor) { v.AddVertex(65542, 0) },

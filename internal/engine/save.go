@@ -98,7 +98,7 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	all := []string{
 		"values of type " + describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
 		"messages of type " + describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
-		"direction " + m.direction.String(),
+		"direction " + m.traits.Direction.String(),
 	}
 	if !m.List {
 		all = append(all, "combiner "+m.Combiner)

@@ -16,7 +16,7 @@ import (
 // summarizes reports whether reports say more of the job's values than its aggregators.
 func (j *Job) summarizes() bool {
 	m := j.methods
-	return j.options.Summary && (m.Has("Score") || m.Has("Reached") || m.Has("Group"))
+	return j.options.Summary && (m.Score || m.Reached || m.Group || m.Number)
 }
 
 // summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
@@ -46,10 +46,8 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 // summarizeValues adds up what the program says of the values.
 func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
 	m := r.job.methods
-	if m.Has("Score") {
-		if m.scoreName != nil {
-			s.TopBy = m.scoreName.ScoreName()
-		}
+	if m.Score {
+		s.TopBy = m.ScoreName
 		if err := r.each("Score", func(v uint32) {
 			if score := r.instance.Score(v); s.Wants(score) {
 				s.AddScore(trace.Scored{Vertex: r.label(r.part.Global(v)), Score: score})
@@ -58,7 +56,7 @@ func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err err
 			return err
 		}
 	}
-	if m.Has("Reached") {
+	if m.Reached {
 		s.Reached = new(int)
 		if err := r.each("Reached", func(v uint32) {
 			if r.instance.Reached(v) {
@@ -68,7 +66,7 @@ func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err err
 			return err
 		}
 	}
-	if m.Has("Group") {
+	if m.Group || m.Number {
 		s.Groups, err = r.groups(ctx)
 	}
 	return err
@@ -111,7 +109,7 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 		switch {
 		case !ok:
 			return
-		case !m.ByNumber && key >= r.ids():
+		case m.Group && key >= r.ids():
 			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d", pregel.VertexID(key), int64(r.ids())-1))
 		}
 		list := &keys[key%of]
@@ -155,7 +153,7 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 		}
 		own = own[n:]
 		one := trace.Group{Group: key, Size: int(count)}
-		if !m.ByNumber {
+		if m.Group {
 			one.Group = r.label(pregel.VertexID(key))
 		}
 		g.Add(one)

@@ -107,7 +107,7 @@ func (r *runner) forgetTiles() {
 
 // manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
 func (r *runner) manyPulls() bool {
-	if most := r.job.methods.maxSupersteps; most > 0 {
+	if most := r.job.methods.traits.MaxSupersteps; most > 0 {
 		return most-r.command.Superstep >= tiledPulls
 	}
 	return r.tiling.fulls > tiledPulls

@@ -63,7 +63,7 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 // naming adds a vertex, and has every other one name it.
 type naming struct{}
 
-func (naming) Mutations() pregel.Mutations { return pregel.Mutations{} }
+func (naming) Traits() pregel.Traits { return pregel.Traits{Mutates: true} }
 
 func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 	if v.VoteToHalt(); v.Superstep() > 0 {

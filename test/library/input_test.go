@@ -32,8 +32,8 @@ type reading struct {
 }
 
 func (reader) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (reader) Columns() []pregel.Column {
-	return []pregel.Column{rankBefore, wordsBefore, sumBefore, edgeSums}
+func (reader) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{rankBefore, wordsBefore, sumBefore, edgeSums}}
 }
 
 func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
@@ -49,7 +49,8 @@ func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Columns() []pregel.Column         { return []pregel.Column{sumBefore} }
+func (summing) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{sumBefore}} }
+
 func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.Set(sumBefore.Of(v) + int64(v.Label()))
 	v.VoteToHalt()
@@ -61,7 +62,10 @@ type parents struct{}
 var parentBefore = pregel.NewVertexColumn[pregel.VertexID]("parent")
 
 func (parents) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (parents) Columns() []pregel.Column         { return []pregel.Column{parentBefore} }
+func (parents) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{parentBefore}}
+}
+
 func (parents) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ int64) {
 	v.Set(parentBefore.Of(v))
 	v.VoteToHalt()
@@ -187,7 +191,7 @@ func TestInputRefuses(t *testing.T) {
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
 		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that neither superstep.From nor superstep.FromFile has made")
-		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its method Columns lists no column "sum"`)
+		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its Traits lists no column "sum"`)
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))), "column sum: the program lists another of that name")
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums), superstep.From(sumBefore, sums))), "superstep: Options.Columns: column sum is given twice")
 		for _, none := range []*superstep.Result[int64]{nil, {}} {

@@ -15,7 +15,7 @@ type neighboring struct {
 	most      int // of them; 0 is all
 }
 
-func (p neighboring) Direction() pregel.Direction { return p.direction }
+func (p neighboring) Traits() pregel.Traits { return pregel.Traits{Direction: p.direction} }
 
 func (p neighboring) Compute(v *pregel.Vertex[[]pregel.VertexID, string], _ []string) {
 	var all []pregel.VertexID

@@ -158,7 +158,7 @@ type wrong struct {
 
 func (wrong) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-func (p wrong) Validate() error {
+func (p wrong) Validate(*pregel.GraphInfo) error {
 	if p.how == "validate" {
 		return errors.New("it makes no sense")
 	}

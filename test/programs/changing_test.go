@@ -21,7 +21,7 @@ type Prune struct {
 }
 
 func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Prune) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.Set(int64(v.OutDegree()))
@@ -37,7 +37,7 @@ func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 type Shadow struct{}
 
 func (Shadow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Shadow) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Shadow) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	v.VoteToHalt()
@@ -177,7 +177,8 @@ type Degrees struct{}
 var before = pregel.NewVertexColumn[int64]("before")
 
 func (Degrees) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Degrees) Columns() []pregel.Column        { return []pregel.Column{before} }
+func (Degrees) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{before}} }
+
 func (Degrees) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.Set(before.Of(v))
 	v.VoteToHalt()

@@ -50,8 +50,9 @@ func (a candidate) compare(b candidate) int {
 
 var jumped = pregel.AnyOf("jumped")
 
-func (Contract) Mutations() pregel.Mutations     { return pregel.Mutations{} }
-func (Contract) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{jumped} }
+func (Contract) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Aggregators: []pregel.Aggregate{jumped}}
+}
 
 func (Contract) Coordinate(c *pregel.Coordinator) {
 	switch {

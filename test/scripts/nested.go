@@ -61,9 +61,13 @@ type Leads struct{}
 
 var leader = pregel.NewVertexColumn[pregel.VertexID]("leader")
 
-func (Leads) Columns() []pregel.Column                { return []pregel.Column{leader} }
-func (Leads) Combiner() pregel.Combiner[bool]         { return combiners.Or() }
-func (Leads) Group(l pregel.VertexID) pregel.VertexID { return l }
+func (Leads) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{leader}} }
+func (Leads) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (Leads) Report() pregel.Report[pregel.VertexID] {
+	return pregel.Report[pregel.VertexID]{
+		Group: func(l pregel.VertexID) pregel.VertexID { return l },
+	}
+}
 
 func (Leads) Compute(v *pregel.Vertex[pregel.VertexID, bool], _ bool) {
 	v.Set(leader.Of(v))

@@ -26,8 +26,9 @@ func (ages) Plan() pregel.Plan {
 }
 
 func (age) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (age) Columns() []pregel.Column         { return []pregel.Column{seen} }
-func (age) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+func (age) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Columns: []pregel.Column{seen}}
+}
 
 func (age) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 	v.Set((v.Value()*31 + sum + seen.Of(v) + int64(v.OutDegree()) + int64(v.NumEdges())) % 1_000_003)
