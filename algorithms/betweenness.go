@@ -45,24 +45,16 @@ func (p Betweenness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-func (Betweenness) Traits() pregel.Traits {
-	return pregel.Traits{
-		Converges: true,
-		// Aggregators say whether the values are estimates.
-		Aggregators: []pregel.Aggregate{estimated},
-		Columns:     []pregel.Column{centrality},
-	}
+// Traits are the program's facts. Aggregators: whether the values are estimates.
+func (Betweenness) Traits() traits {
+	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{centrality}}
 }
 
 // Coordinate says so, too.
 func (p Betweenness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-func (Betweenness) Report() pregel.Report[float64] {
-	return pregel.Report[float64]{
-		Score:     func(x float64) float64 { return x },
-		ScoreName: "betweenness",
-	}
-}
+// Report is what reports show of the values.
+func (Betweenness) Report() pregel.Report[float64] { return scored[float64]("betweenness") }
 
 // Compute scales the sum by the number of pairs.
 func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
@@ -77,9 +69,7 @@ func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 type countPaths struct{}
 
 func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (countPaths) Traits() pregel.Traits {
-	return pregel.Traits{Columns: []pregel.Column{search, depth, paths}}
-}
+func (countPaths) Traits() traits                     { return traits{Columns: columns{search, depth, paths}} }
 
 func (p countPaths) Init(v *pregel.Vertex[struct{}, float64]) {
 	depth.Set(v, -1)
@@ -103,11 +93,10 @@ func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 type addDependencies struct{}
 
 func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (addDependencies) Traits() pregel.Traits {
-	return pregel.Traits{
-		Direction:   pregel.In,
-		Aggregators: []pregel.Aggregate{deepest, left, uncounted},
-		Columns:     []pregel.Column{search, depth, paths, centrality},
+func (addDependencies) Traits() traits {
+	return traits{
+		Direction: pregel.In, Aggregators: aggregates{deepest, left, uncounted},
+		Columns: columns{search, depth, paths, centrality},
 	}
 }
 

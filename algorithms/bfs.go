@@ -19,13 +19,15 @@ type BFS struct {
 // Combiner keeps any one sender: a vertex needs one parent.
 func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
 
-func (BFS) Traits() pregel.Traits { return pregel.Traits{Converges: true} }
+// Traits are the program's facts.
+func (BFS) Traits() pregel.Traits { return traits{Converges: true} }
 
 // Start returns the parent of vertices not reached, and where the search starts.
 func (p BFS) Start() (ID, []ID) { return pregel.None, []ID{p.Source} }
 
+// Report is what reports show of the values.
 func (BFS) Report() pregel.Report[ID] {
-	return pregel.Report[ID]{Reached: func(parent ID) bool { return parent != pregel.None }}
+	return report[ID]{Reached: func(parent ID) bool { return parent != pregel.None }}
 }
 
 // Init makes Source its own parent.
@@ -54,13 +56,15 @@ type BFSLevels struct {
 // Combiner keeps any one message: all messages of a superstep are equal.
 func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
 
-func (BFSLevels) Traits() pregel.Traits { return pregel.Traits{Converges: true} }
+// Traits are the program's facts.
+func (BFSLevels) Traits() traits { return traits{Converges: true} }
 
 // Start returns the level of vertices not reached, and where the search starts.
 func (p BFSLevels) Start() (int64, []ID) { return math.MaxInt64, []ID{p.Source} }
 
+// Report is what reports show of the values.
 func (BFSLevels) Report() pregel.Report[int64] {
-	return pregel.Report[int64]{Reached: func(level int64) bool { return level != math.MaxInt64 }}
+	return report[int64]{Reached: func(level int64) bool { return level != math.MaxInt64 }}
 }
 
 // Init gives Source level 0.

@@ -33,20 +33,19 @@ func (p CDLP) Validate(*pregel.GraphInfo) error {
 
 var relabelled = pregel.SumOf[int64]("relabelled")
 
+// Traits are the program's facts. Direction: labels go along edges and against them. MaxSupersteps:
+// one before the first iteration, and one for each. Aggregators: the number of vertices that took
+// another label in the last iteration.
 func (p CDLP) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Labels go along edges and against them.
-		Direction: pregel.Both,
-		// One before the first iteration, and one for each.
-		MaxSupersteps: mostSupersteps(p.Iterations, 1, 1),
-		InputIDs:      true,
-		// The number of vertices that took another label in the last iteration.
-		Aggregators: []pregel.Aggregate{relabelled},
+	return traits{
+		Direction: pregel.Both, MaxSupersteps: mostSupersteps(p.Iterations, 1, 1), InputIDs: true,
+		Aggregators: aggregates{relabelled},
 	}
 }
 
+// Report is what reports show of the values.
 func (CDLP) Report() pregel.Report[uint64] {
-	return pregel.Report[uint64]{Number: func(label uint64) uint64 { return label }}
+	return report[uint64]{Number: func(label uint64) uint64 { return label }}
 }
 
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.

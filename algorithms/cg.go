@@ -85,12 +85,12 @@ func (p CG) Validate(g *pregel.GraphInfo) error {
 // Combiner multiplies by the entry of the matrix that a message crosses, and adds.
 func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
 
+// Traits are the program's facts. Aggregators: the relative residual and the number of iterations,
+// and what it takes to know them. Columns: the right-hand side, and the vectors.
 func (CG) Traits() pregel.Traits {
-	return pregel.Traits{
-		// The relative residual and the number of iterations, and what it takes to know them.
-		Aggregators: []pregel.Aggregate{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps},
-		// The right-hand side, and the vectors.
-		Columns: []pregel.Column{CGRightSide, cgRows},
+	return traits{
+		Aggregators: aggregates{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps},
+		Columns:     columns{CGRightSide, cgRows},
 	}
 }
 

@@ -47,23 +47,17 @@ func (p Closeness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 
-func (Closeness) Traits() pregel.Traits {
-	return pregel.Traits{
-		Converges: true,
-		// Aggregators say whether the values are estimates.
-		Aggregators: []pregel.Aggregate{estimated},
-		Columns:     []pregel.Column{measured},
-	}
+// Traits are the program's facts. Aggregators: whether the values are estimates.
+func (Closeness) Traits() traits {
+	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{measured}}
 }
 
 // Coordinate says so, too.
 func (p Closeness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
+// Report is what reports show of the values.
 func (Closeness) Report() pregel.Report[Nearness] {
-	return pregel.Report[Nearness]{
-		Score:     func(n Nearness) float64 { return n.Closeness },
-		ScoreName: "closeness",
-	}
+	return scoredBy("closeness", func(n Nearness) float64 { return n.Closeness })
 }
 
 // Compute makes the centralities of the sums.
@@ -83,11 +77,8 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
-func (manySearches) Traits() pregel.Traits {
-	return pregel.Traits{
-		Aggregators: []pregel.Aggregate{left},
-		Columns:     []pregel.Column{search, measured},
-	}
+func (manySearches) Traits() traits {
+	return traits{Aggregators: aggregates{left}, Columns: columns{search, measured}}
 }
 
 func (manySearches) Init(v *pregel.Vertex[uint64, uint64]) {

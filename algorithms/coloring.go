@@ -23,20 +23,18 @@ var (
 	taken   = pregel.NewVertexColumn[[]uint64]("taken").Private() // by neighbours: bit c of the set is color c
 )
 
-func (Coloring) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Neighbours are those of either direction.
-		Direction: pregel.Both,
-		Converges: true,
-		// The number of colors.
-		Aggregators: []pregel.Aggregate{colors},
-		// What a vertex knows before it has a color.
-		Columns: []pregel.Column{waiting, taken},
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the number of colors. Columns: what a vertex knows before it has a color.
+func (Coloring) Traits() traits {
+	return traits{
+		Direction: pregel.Both, Converges: true, Aggregators: aggregates{colors},
+		Columns: columns{waiting, taken},
 	}
 }
 
+// Report is what reports show of the values.
 func (Coloring) Report() pregel.Report[int64] {
-	return pregel.Report[int64]{Number: func(color int64) uint64 { return uint64(color) }}
+	return report[int64]{Number: func(color int64) uint64 { return uint64(color) }}
 }
 
 // place is where a vertex is in the order, greater for those before: the logarithm of its degree, above a hash of 58 bits, in which

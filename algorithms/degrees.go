@@ -32,20 +32,18 @@ func meanDegree(name string) pregel.Aggregator[float64] {
 	return pregel.SumOf[float64](name)
 }
 
-func (Degrees) Traits() pregel.Traits {
-	return pregel.Traits{
-		// The degree of a vertex is then the total.
-		Direction: pregel.Both,
-		// The least, the greatest and the mean of each.
-		Aggregators: []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal},
+// Traits are the program's facts. Direction: the degree of a vertex is then the total. Aggregators:
+// the least, the greatest and the mean of each.
+func (Degrees) Traits() traits {
+	return traits{
+		Direction:   pregel.Both,
+		Aggregators: aggregates{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal},
 	}
 }
 
+// Report is what reports show of the values.
 func (Degrees) Report() pregel.Report[Degree] {
-	return pregel.Report[Degree]{
-		Score:     func(d Degree) float64 { return float64(d.Total) },
-		ScoreName: "degree",
-	}
+	return scoredBy("degree", func(d Degree) float64 { return float64(d.Total) })
 }
 
 // Compute counts the edges.

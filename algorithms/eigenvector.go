@@ -35,23 +35,19 @@ func (p Eigenvector) Validate(*pregel.GraphInfo) error {
 // Combiner adds the scores of the in-neighbours.
 func (Eigenvector) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
+// Traits are the program's facts. MaxSupersteps: one before the first iteration, one for each, and
+// the one that divides the last scores. Aggregators: the eigenvalue, the change of the last
+// iteration, and what it takes to know them. Columns: the scores that are not yet divided by their
+// length.
 func (p Eigenvector) Traits() pregel.Traits {
-	return pregel.Traits{
-		// One before the first iteration, one for each, and the one that divides the last scores.
+	return traits{
 		MaxSupersteps: mostSupersteps(p.Iterations, 1, 2),
-		// The eigenvalue, the change of the last iteration, and what it takes to know them.
-		Aggregators: []pregel.Aggregate{squares, moves, step, eigenvalue},
-		// The scores that are not yet divided by their length.
-		Columns: []pregel.Column{raw},
+		Aggregators:   aggregates{squares, moves, step, eigenvalue}, Columns: columns{raw},
 	}
 }
 
-func (Eigenvector) Report() pregel.Report[float64] {
-	return pregel.Report[float64]{
-		Score:     func(x float64) float64 { return x },
-		ScoreName: "eigenvector centrality",
-	}
-}
+// Report is what reports show of the values.
+func (Eigenvector) Report() pregel.Report[float64] { return scored[float64]("eigenvector centrality") }
 
 // Init makes all vertices alike.
 func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {

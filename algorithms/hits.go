@@ -34,24 +34,20 @@ func (p HITS) Validate(*pregel.GraphInfo) error {
 // Combiner adds the scores of the neighbours.
 func (HITS) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
+// Traits are the program's facts. Direction: authorities come along the edges, hubs against them.
+// MaxSupersteps: one before the first iteration, two for each, and the one that divides the hubs.
+// Aggregators: the change of the last iteration, and what it takes to know it. Columns: the scores
+// that are not yet divided by their length.
 func (p HITS) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Authorities come along the edges, hubs against them.
-		Direction: pregel.Either,
-		// One before the first iteration, two for each, and the one that divides the hubs.
-		MaxSupersteps: mostSupersteps(p.Iterations, 2, 2),
-		// The change of the last iteration, and what it takes to know it.
-		Aggregators: []pregel.Aggregate{squares, moves, step},
-		// The scores that are not yet divided by their length.
-		Columns: []pregel.Column{raw},
+	return traits{
+		Direction: pregel.Either, MaxSupersteps: mostSupersteps(p.Iterations, 2, 2),
+		Aggregators: aggregates{squares, moves, step}, Columns: columns{raw},
 	}
 }
 
+// Report is what reports show of the values.
 func (HITS) Report() pregel.Report[Standing] {
-	return pregel.Report[Standing]{
-		Score:     func(s Standing) float64 { return s.Authority },
-		ScoreName: "authority",
-	}
+	return scoredBy("authority", func(s Standing) float64 { return s.Authority })
 }
 
 // Init makes all vertices hubs alike.

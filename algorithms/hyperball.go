@@ -34,21 +34,15 @@ var pairs = pregel.SumOf[float64]("pairs").Persistent()
 // Combiner is the union.
 func (HyperBall) Combiner() pregel.Combiner[Counter] { return combiners.Func(Counter{}, union) }
 
-func (HyperBall) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Counters go to those from whom a vertex is reached.
-		Direction: pregel.In,
-		Converges: true,
-		// The estimated number of pairs that are joined by a path.
-		Aggregators: []pregel.Aggregate{pairs},
-	}
+// Traits are the program's facts. Direction: counters go to those from whom a vertex is reached.
+// Aggregators: the estimated number of pairs that are joined by a path.
+func (HyperBall) Traits() traits {
+	return traits{Direction: pregel.In, Converges: true, Aggregators: aggregates{pairs}}
 }
 
+// Report is what reports show of the values.
 func (HyperBall) Report() pregel.Report[Ball] {
-	return pregel.Report[Ball]{
-		Score:     func(b Ball) float64 { return b.Harmonic },
-		ScoreName: "harmonic centrality",
-	}
+	return scoredBy("harmonic centrality", func(b Ball) float64 { return b.Harmonic })
 }
 
 // Output writes the two estimates.

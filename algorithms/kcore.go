@@ -48,24 +48,18 @@ var (
 // Combiner counts the neighbours that leave.
 func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-func (KCore) Report() pregel.Report[int64] {
-	return pregel.Report[int64]{
-		Score:     func(x int64) float64 { return float64(x) },
-		ScoreName: "core number",
-	}
-}
+// Report is what reports show of the values.
+func (KCore) Report() pregel.Report[int64] { return scored[int64]("core number") }
 
+// Traits are the program's facts. Direction: neighbours are those of either direction.
 func (p KCore) Traits() pregel.Traits {
 	// The degeneracy, which is the greatest core number; or with K the number of vertices in the core.
 	found := degeneracy
 	if p.K > 0 {
 		found = inCore
 	}
-	return pregel.Traits{
-		// Neighbours are those of either direction.
-		Direction:   pregel.Both,
-		Converges:   true,
-		Aggregators: []pregel.Aggregate{peeled, leastLeft, found},
+	return traits{
+		Direction: pregel.Both, Converges: true, Aggregators: aggregates{peeled, leastLeft, found},
 	}
 }
 

@@ -15,21 +15,14 @@ type LCC struct{}
 
 var meanLCC = pregel.SumOf[float64]("mean")
 
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
 func (LCC) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Neighbours are those of either direction.
-		Direction: pregel.Both,
-		// The mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
-		Aggregators: []pregel.Aggregate{meanLCC},
-	}
+	return traits{Direction: pregel.Both, Aggregators: aggregates{meanLCC}}
 }
 
-func (LCC) Report() pregel.Report[float64] {
-	return pregel.Report[float64]{
-		Score:     func(x float64) float64 { return x },
-		ScoreName: "clustering coefficient",
-	}
-}
+// Report is what reports show of the values.
+func (LCC) Report() pregel.Report[float64] { return scored[float64]("clustering coefficient") }
 
 // Compute sends lists of neighbours, counts the edges between those in common, and divides the counts by the numbers of pairs.
 func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {

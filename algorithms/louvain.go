@@ -90,13 +90,12 @@ func (p Louvain) Validate(g *pregel.GraphInfo) error {
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
-func (Louvain) Traits() pregel.Traits {
-	return pregel.Traits{
-		NonNegative: true,
-		Converges:   true,
-		// The modularity and its parts.
-		Aggregators: []pregel.Aggregate{modularity, totalWeight, insideWeight, squareTotals},
-		Columns:     []pregel.Column{louvainParent, louvainInside, louvainWeight},
+// Traits are the program's facts. Aggregators: the modularity and its parts.
+func (Louvain) Traits() traits {
+	return traits{
+		NonNegative: true, Converges: true,
+		Aggregators: aggregates{modularity, totalWeight, insideWeight, squareTotals},
+		Columns:     columns{louvainParent, louvainInside, louvainWeight},
 	}
 }
 
@@ -121,9 +120,8 @@ func (p Louvain) Plan() pregel.Plan {
 // Combiner is that of no messages.
 func (Louvain) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-func (Louvain) Report() pregel.Report[ID] {
-	return pregel.Report[ID]{Group: func(community ID) ID { return community }}
-}
+// Report is what reports show of the values.
+func (Louvain) Report() pregel.Report[ID] { return byRepresentative }
 
 // Coordinate computes the modularity when all communities have given their sums.
 func (Louvain) Coordinate(c *pregel.Coordinator) {
@@ -158,10 +156,8 @@ type louvainBegin struct{}
 
 func (louvainBegin) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-func (louvainBegin) Traits() pregel.Traits {
-	return pregel.Traits{
-		Columns: []pregel.Column{louvainInside, louvainCommunity, louvainArcs, louvainWeight},
-	}
+func (louvainBegin) Traits() traits {
+	return traits{Columns: columns{louvainInside, louvainCommunity, louvainArcs, louvainWeight}}
 }
 
 func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
@@ -196,10 +192,10 @@ func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 type louvainRestore struct{}
 
 func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
-func (louvainRestore) Traits() pregel.Traits {
-	return pregel.Traits{
+func (louvainRestore) Traits() traits {
+	return traits{
 		Mutates: true,
-		Columns: []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight},
+		Columns: columns{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight},
 	}
 }
 
@@ -247,10 +243,10 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 // vertex is a community again, for the next search, or has the best that was found.
 type louvainJudge struct{}
 
-func (louvainJudge) Traits() pregel.Traits {
-	return pregel.Traits{
-		Aggregators: []pregel.Aggregate{modularity, totalWeight, insideWeight, squareTotals, searches},
-		Columns:     []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight},
+func (louvainJudge) Traits() traits {
+	return traits{
+		Aggregators: aggregates{modularity, totalWeight, insideWeight, squareTotals, searches},
+		Columns:     columns{louvainInside, louvainCommunity, louvainBest, louvainWeight},
 	}
 }
 
@@ -323,9 +319,7 @@ func sortedSum(xs []float64) (sum float64) {
 // of a vertex is an ancestor; messages are who asks for it, and the answers.
 type louvainFind struct{}
 
-func (louvainFind) Traits() pregel.Traits {
-	return pregel.Traits{Columns: []pregel.Column{louvainParent}}
-}
+func (louvainFind) Traits() traits { return traits{Columns: columns{louvainParent}} }
 
 func (louvainFind) Compute(v *pregel.Vertex[ID, ID], messages []ID) {
 	v.VoteToHalt()

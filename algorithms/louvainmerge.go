@@ -14,8 +14,8 @@ type louvainSplit struct{}
 // louvainPart is the community of a vertex, and the least id that is known of its part.
 type louvainPart struct{ From, Community, Least ID }
 
-func (louvainSplit) Traits() pregel.Traits {
-	return pregel.Traits{Columns: []pregel.Column{louvainCommunity, louvainWeight}}
+func (louvainSplit) Traits() traits {
+	return traits{Columns: columns{louvainCommunity, louvainWeight}}
 }
 
 func (louvainSplit) Compute(v *pregel.Vertex[louvainPart, louvainPart], news []louvainPart) {
@@ -60,11 +60,10 @@ type louvainMerge struct{}
 // louvainMerged is how many vertices are merged into others.
 var louvainMerged = pregel.SumOf[int64]("merged").Persistent().Unreported()
 
-func (louvainMerge) Traits() pregel.Traits {
-	return pregel.Traits{
-		Mutates:     true,
-		Aggregators: []pregel.Aggregate{louvainMerged},
-		Columns:     []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainWeight},
+func (louvainMerge) Traits() traits {
+	return traits{
+		Mutates: true, Aggregators: aggregates{louvainMerged},
+		Columns: columns{louvainParent, louvainInside, louvainCommunity, louvainWeight},
 	}
 }
 

@@ -61,10 +61,10 @@ const (
 // leastSquare is of a total weight with which products of degrees, which are far less, keep their digits.
 const leastSquare = 1e-270
 
-func (louvainMove) Traits() pregel.Traits {
-	return pregel.Traits{
-		Aggregators: []pregel.Aggregate{totalWeight, louvainMoved, louvainAsked, louvainAlone},
-		Columns:     []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight},
+func (louvainMove) Traits() traits {
+	return traits{
+		Aggregators: aggregates{totalWeight, louvainMoved, louvainAsked, louvainAlone},
+		Columns:     columns{louvainInside, louvainCommunity, louvainBest, louvainWeight},
 	}
 }
 

@@ -21,14 +21,10 @@ type Matching struct{}
 // matched is the number of pairs.
 var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
 
-func (Matching) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Neighbours are those of either direction.
-		Direction: pregel.Both,
-		Converges: true,
-		// The number of pairs.
-		Aggregators: []pregel.Aggregate{matched},
-	}
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the number of pairs.
+func (Matching) Traits() traits {
+	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{matched}}
 }
 
 // Init tells the neighbours that the vertex is free.

@@ -24,14 +24,10 @@ var members = pregel.SumOf[int64]("members").Persistent()
 // Combiner keeps the least hash.
 func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the size of the set.
 func (MIS) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Neighbours are those of either direction.
-		Direction: pregel.Both,
-		Converges: true,
-		// The size of the set.
-		Aggregators: []pregel.Aggregate{members},
-	}
+	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{members}}
 }
 
 // Init tells the neighbours the vertex's place in the order.

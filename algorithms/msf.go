@@ -72,17 +72,17 @@ func (MSF) Plan() pregel.Plan {
 // Combiner is that of no messages.
 func (MSF) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
+// Traits are the program's facts. Aggregators: the weight of the forest and the number of trees.
 func (MSF) Traits() pregel.Traits {
-	return pregel.Traits{
-		Converges: true,
-		// The weight of the forest and the number of trees.
-		Aggregators: []pregel.Aggregate{treeWeight, treeCount},
-		Columns:     []pregel.Column{msfRoot, msfEdges},
+	return traits{
+		Converges: true, Aggregators: aggregates{treeWeight, treeCount},
+		Columns: columns{msfRoot, msfEdges},
 	}
 }
 
+// Report is what reports show of the values.
 func (MSF) Report() pregel.Report[Branch] {
-	return pregel.Report[Branch]{Group: func(b Branch) ID { return b.Tree }}
+	return report[Branch]{Group: func(b Branch) ID { return b.Tree }}
 }
 
 // OutputLabels appends the tree, and each edge of the forest as other:weight.
@@ -114,7 +114,7 @@ func (MSF) Compute(v *pregel.Vertex[Branch, bool], _ bool) {
 type msfBegin struct{}
 
 func (msfBegin) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (msfBegin) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{msfRoot}} }
+func (msfBegin) Traits() traits                  { return traits{Columns: columns{msfRoot}} }
 
 func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	msfRoot.Set(v, v.ID())
@@ -125,9 +125,7 @@ func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 // need not know, but for the last time. Messages are who asks, in odd supersteps, and the answers.
 type msfJump struct{ all bool }
 
-func (msfJump) Traits() pregel.Traits {
-	return pregel.Traits{Columns: []pregel.Column{msfRoot, msfInner}}
-}
+func (msfJump) Traits() traits { return traits{Columns: columns{msfRoot, msfInner}} }
 
 func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.VoteToHalt()
@@ -153,7 +151,7 @@ func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 // the root, which answers.
 type msfName struct{}
 
-func (msfName) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{msfRoot}} }
+func (msfName) Traits() traits { return traits{Columns: columns{msfRoot}} }
 
 func (msfName) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.VoteToHalt()

@@ -24,11 +24,8 @@ func (m msfMessage) compare(n msfMessage) int {
 	return cmp.Or(cmp.Compare(m.Weight, n.Weight), cmp.Compare(m.Low, n.Low), cmp.Compare(m.High, n.High))
 }
 
-func (msfGrow) Traits() pregel.Traits {
-	return pregel.Traits{
-		Aggregators: []pregel.Aggregate{msfGrown},
-		Columns:     []pregel.Column{msfRoot, msfInner, msfEdges},
-	}
+func (msfGrow) Traits() traits {
+	return traits{Aggregators: aggregates{msfGrown}, Columns: columns{msfRoot, msfInner, msfEdges}}
 }
 
 func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfMessage) {

@@ -84,12 +84,8 @@ func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 // Combiner is there for form: there are no messages.
 func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-func (origins) Traits() pregel.Traits {
-	return pregel.Traits{
-		// The least hashes of each partition.
-		Aggregators: []pregel.Aggregate{leastHashes},
-		Columns:     []pregel.Column{search},
-	}
+func (origins) Traits() traits {
+	return traits{Aggregators: aggregates{leastHashes}, Columns: columns{search}}
 }
 
 // Coordinate keeps of the partitions' least hashes the least.

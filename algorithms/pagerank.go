@@ -48,25 +48,18 @@ var (
 // Combiner adds the shares of in-neighbours.
 func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
+// Traits are the program's facts. MaxSupersteps: one before the first iteration, and one for each.
 func (p PageRank) Traits() pregel.Traits {
 	// The rank of vertices without out-edges and the L1 change of an iteration.
-	aggregators := []pregel.Aggregate{dangling, change}
+	aggregators := aggregates{dangling, change}
 	if len(p.Sources) > 0 {
 		aggregators = append(aggregators, sorted)
 	}
-	return pregel.Traits{
-		// One before the first iteration, and one for each.
-		MaxSupersteps: mostSupersteps(p.Iterations, 1, 1),
-		Aggregators:   aggregators,
-	}
+	return traits{MaxSupersteps: mostSupersteps(p.Iterations, 1, 1), Aggregators: aggregators}
 }
 
-func (PageRank) Report() pregel.Report[float64] {
-	return pregel.Report[float64]{
-		Score:     func(rank float64) float64 { return rank },
-		ScoreName: "rank",
-	}
-}
+// Report is what reports show of the values.
+func (PageRank) Report() pregel.Report[float64] { return scored[float64]("rank") }
 
 // Init gives every vertex that the surfer may start at the same rank.
 func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {

@@ -32,16 +32,14 @@ func (SCC) Plan() pregel.Plan {
 		plan.Phase(sccTrim{}), plan.Phase(sccForward{}), plan.Phase(sccBackward{}))
 }
 
-func (SCC) Traits() pregel.Traits {
-	return pregel.Traits{Converges: true, Columns: []pregel.Column{componentOf}}
-}
+// Traits are the program's facts.
+func (SCC) Traits() pregel.Traits { return traits{Converges: true, Columns: columns{componentOf}} }
 
 // Combiner is that of no messages.
 func (SCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-func (SCC) Report() pregel.Report[ID] {
-	return pregel.Report[ID]{Group: func(component ID) ID { return component }}
-}
+// Report is what reports show of the values.
+func (SCC) Report() pregel.Report[ID] { return byRepresentative }
 
 // Compute takes the result of the phases.
 func (SCC) Compute(v *pregel.Vertex[ID, ID], _ ID) {
@@ -59,8 +57,8 @@ const (
 )
 
 func (sccTrim) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (sccTrim) Traits() pregel.Traits {
-	return pregel.Traits{Direction: pregel.Either, Columns: []pregel.Column{componentOf}}
+func (sccTrim) Traits() traits {
+	return traits{Direction: pregel.Either, Columns: columns{componentOf}}
 }
 
 func (p sccTrim) Compute(v *pregel.Vertex[uint64, uint64], neighbours uint64) {
@@ -93,8 +91,8 @@ func (sccTrim) tell(v *pregel.Vertex[uint64, uint64]) {
 type sccForward struct{}
 
 func (sccForward) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
-func (sccForward) Traits() pregel.Traits {
-	return pregel.Traits{Monotone: true, Columns: []pregel.Column{componentOf, colourOf}}
+func (sccForward) Traits() traits {
+	return traits{Monotone: true, Columns: columns{componentOf, colourOf}}
 }
 
 func (p sccForward) Init(v *pregel.Vertex[ID, ID]) {
@@ -119,11 +117,10 @@ func (sccForward) Compute(v *pregel.Vertex[ID, ID], least ID) {
 type sccBackward struct{}
 
 func (sccBackward) Combiner() pregel.Combiner[ID] { return combiners.Max[ID]() }
-func (sccBackward) Traits() pregel.Traits {
-	return pregel.Traits{
-		Direction:   pregel.In,
-		Aggregators: []pregel.Aggregate{stillOpen},
-		Columns:     []pregel.Column{componentOf, colourOf},
+func (sccBackward) Traits() traits {
+	return traits{
+		Direction: pregel.In, Aggregators: aggregates{stillOpen},
+		Columns: columns{componentOf, colourOf},
 	}
 }
 

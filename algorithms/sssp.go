@@ -23,26 +23,15 @@ type SSSP[W combiners.Weight] struct {
 // Combiner adds the weight of the edge that a message crosses, and keeps the least sum.
 func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 
-func (SSSP[W]) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Monotone says that a distance which is no shorter changes nothing.
-		Monotone:    true,
-		NonNegative: true,
-		// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
-		Asynchronous: true,
-		Converges:    true,
-		// The window's.
-		Aggregators: waveAggregators,
-	}
-}
+// Traits are the program's facts.
+func (SSSP[W]) Traits() pregel.Traits { return waveTraits }
 
 // Start returns the distance of vertices not reached, and where paths start.
 func (p SSSP[W]) Start() (W, []ID) { return W(math.Inf(1)), []ID{p.Source} }
 
+// Report is what reports show of the values.
 func (SSSP[W]) Report() pregel.Report[W] {
-	return pregel.Report[W]{
-		Reached: func(distance W) bool { return !math.IsInf(float64(distance), 1) },
-	}
+	return report[W]{Reached: func(distance W) bool { return !math.IsInf(float64(distance), 1) }}
 }
 
 // Coordinate moves the window on.
@@ -123,28 +112,17 @@ type SSSPTree[W combiners.Weight] struct {
 // Combiner keeps the least distance and who sent it.
 func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlusSender[W]() }
 
-func (SSSPTree[W]) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Monotone says that a distance which is no shorter changes nothing.
-		Monotone:    true,
-		NonNegative: true,
-		// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
-		Asynchronous: true,
-		Converges:    true,
-		// The window's.
-		Aggregators: waveAggregators,
-	}
-}
+// Traits are the program's facts.
+func (SSSPTree[W]) Traits() pregel.Traits { return waveTraits }
 
 // Start returns the value of vertices not reached, and where paths start.
 func (p SSSPTree[W]) Start() (Hop[W], []ID) {
 	return Hop[W]{Dist: W(math.Inf(1)), From: pregel.None}, []ID{p.Source}
 }
 
+// Report is what reports show of the values.
 func (SSSPTree[W]) Report() pregel.Report[Hop[W]] {
-	return pregel.Report[Hop[W]]{
-		Reached: func(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) },
-	}
+	return report[Hop[W]]{Reached: func(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) }}
 }
 
 // Coordinate moves the window on.

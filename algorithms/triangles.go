@@ -13,22 +13,14 @@ type Triangles struct{}
 
 var triangles = pregel.SumOf[int64]("triangles").Persistent()
 
-func (Triangles) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Direction is both: the direction of edges does not matter.
-		Direction: pregel.Both,
-		// The number of triangles of the graph.
-		Aggregators: []pregel.Aggregate{triangles},
-	}
+// Traits are the program's facts. Direction: the direction of edges does not
+// matter. Aggregators: the number of triangles of the graph.
+func (Triangles) Traits() traits {
+	return traits{Direction: pregel.Both, Aggregators: aggregates{triangles}}
 }
 
-func (Triangles) Report() pregel.Report[int64] {
-	return pregel.Report[int64]{
-		// Score is the number of triangles.
-		Score:     func(x int64) float64 { return float64(x) },
-		ScoreName: "triangles",
-	}
-}
+// Report is what reports show of the values. Score: score is the number of triangles.
+func (Triangles) Report() pregel.Report[int64] { return scored[int64]("triangles") }
 
 // Compute sends lists of neighbours, counts what they have in common, and adds up the counts.
 func (Triangles) Compute(v *pregel.Vertex[int64, corners], lists []corners) {

@@ -137,9 +137,9 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 // How often node2vec chooses anew is not known.
 func (p Walks) Traits() pregel.Traits {
 	if p.secondOrder() {
-		return pregel.Traits{}
+		return traits{}
 	}
-	return pregel.Traits{MaxSupersteps: mostSupersteps(p.Length, 1, 2)}
+	return traits{MaxSupersteps: mostSupersteps(p.Length, 1, 2)}
 }
 
 // bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.

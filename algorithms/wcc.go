@@ -22,15 +22,12 @@ var inGiant = pregel.NewVertexColumn[bool]("giant").Private()
 // Plan is the search.
 func (WCC) Plan() pregel.Plan { return plan.Phase(wccSearch{}) }
 
+// Traits are the program's facts. Direction: weak components ignore the
+// direction of edges. Monotone: an id which is no less changes nothing. Columns:
+// what the search found.
 func (WCC) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Direction is both: weak components ignore the direction of edges.
-		Direction: pregel.Both,
-		// Monotone says that an id which is no less changes nothing.
-		Monotone:  true,
-		Converges: true,
-		// Columns has what the search found.
-		Columns: []pregel.Column{inGiant},
+	return traits{
+		Direction: pregel.Both, Monotone: true, Converges: true, Columns: columns{inGiant},
 	}
 }
 
@@ -38,9 +35,8 @@ func (WCC) Traits() pregel.Traits {
 // neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-func (WCC) Report() pregel.Report[ID] {
-	return pregel.Report[ID]{Group: func(component ID) ID { return component }}
-}
+// Report is what reports show of the values.
+func (WCC) Report() pregel.Report[ID] { return byRepresentative }
 
 // Init makes every vertex a component that is not in that of vertex 0.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
@@ -103,8 +99,8 @@ func (WCC) Resend(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.Value()) }
 type wccSearch struct{}
 
 func (wccSearch) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
-func (wccSearch) Traits() pregel.Traits {
-	return pregel.Traits{Direction: pregel.Both, Columns: []pregel.Column{inGiant}}
+func (wccSearch) Traits() traits {
+	return traits{Direction: pregel.Both, Columns: columns{inGiant}}
 }
 
 // Init begins at vertex 0, if there is one: changes of the graph may have removed it.

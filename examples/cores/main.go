@@ -39,13 +39,11 @@ func (p Cores) Validate(*pregel.GraphInfo) error {
 // Combiner counts the neighbours that left.
 func (Cores) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
+// Traits are the program's facts. Direction: direction: who points at a vertex is as much a
+// neighbour as whom it points at. Aggregators: what vertices add up, for all and the coordinator to
+// read in the next superstep.
 func (Cores) Traits() pregel.Traits {
-	return pregel.Traits{
-		// Direction: who points at a vertex is as much a neighbour as whom it points at.
-		Direction: pregel.Both,
-		// What vertices add up, for all and the coordinator to read in the next superstep.
-		Aggregators: []pregel.Aggregate{left},
-	}
+	return pregel.Traits{Direction: pregel.Both, Aggregators: []pregel.Aggregate{left}}
 }
 
 // Init runs on every vertex, once.

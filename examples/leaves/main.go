@@ -20,9 +20,10 @@ type Leaves struct{}
 // Combiner: how many neighbours have been removed does not matter.
 func (Leaves) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
+// Traits are the program's facts.
 func (Leaves) Traits() pregel.Traits {
 	return pregel.Traits{
-				Mutates: true,
+		Mutates: true,
 	}
 }
 

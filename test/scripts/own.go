@@ -153,9 +153,7 @@ func (Ages) Traits() pregel.Traits {
 	return pregel.Traits{Mutates: true, Columns: []pregel.Column{aged}}
 }
 
-func (ageOf) Traits() pregel.Traits {
-	return pregel.Traits{Mutates: true, Columns: []pregel.Column{aged}}
-}
+func (ageOf) Traits() pregel.Traits { return Ages{}.Traits() }
 
 func (p Ages) Compute(v *vertex, sum int64) { Churn(p).Compute(v, sum+aged.Of(v)) }
 
