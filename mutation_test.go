@@ -21,7 +21,7 @@ func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: tr
 func (p Prune) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	if v.OutDegree() < p.K {
 		v.SendToAllNeighbors(true) // to wake them: they have an edge less then
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }

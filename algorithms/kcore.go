@@ -132,7 +132,7 @@ func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 }
 
 // leave counts vertices that leave at a level, and returns their value.
-func (p KCore) leave(s pregel.Scope, level, n int) int64 {
+func (p KCore) leave(s pregel.Context, level, n int) int64 {
 	peeled.Add(s, int64(n))
 	if p.K > 0 {
 		inCore.Add(s, -int64(n))

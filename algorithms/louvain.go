@@ -145,7 +145,7 @@ func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 }
 
 // addCommunity gives a community's weight inside and its sum of degrees to the aggregators that quality takes.
-func addCommunity(s pregel.Scope, inside, total float64) {
+func addCommunity(s pregel.Context, inside, total float64) {
 	insideWeight.Add(s, inside)
 	squareTotals.Add(s, total*total)
 	totalWeight.Add(s, total)
@@ -212,7 +212,7 @@ func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	case 1:
 		for _, a := range arcs[1:] {
 			if a.To > v.ID() {
-				v.AddEdge(a.To, a.Weight)
+				v.Change().AddEdge(v.ID(), a.To, a.Weight)
 			}
 		}
 	default:
@@ -235,7 +235,7 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 		}
 	}
 	for _, to := range slices.Compact(ends) {
-		v.RemoveEdge(to)
+		v.Change().RemoveEdge(v.ID(), to)
 	}
 }
 

@@ -121,7 +121,7 @@ func (louvainMerge) join(v *pregel.Vertex[struct{}, louvainNews], news []louvain
 			return
 		}
 		if v.ID() < leader {
-			v.AddEdge(leader, sum)
+			v.Change().AddEdge(v.ID(), leader, sum)
 		}
 		v.Send(v.ID(), louvainNews{Community: leader, Weight: sum})
 	})

@@ -335,7 +335,7 @@ func (reviving) Traits() pregel.Traits {
 
 func (removing) Compute(v *pregel.Vertex[int, int], _ int) {
 	if v.ID() == 3 {
-		v.RemoveVertex(3)
+		v.Change().RemoveVertex(3)
 	}
 	v.VoteToHalt()
 }

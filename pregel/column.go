@@ -29,12 +29,6 @@ func NewVertexColumn[T any](name string) VertexColumn[T] {
 	return VertexColumn[T]{newHandle(name)}
 }
 
-// At is any *Vertex.
-type At interface {
-	worker() *Worker
-	local() uint32
-}
-
 // Private returns the handle of the same property as one that is the program's own, no input: superstep.Options.Columns and --column
 // refuse to say what it begins with.
 func (c VertexColumn[T]) Private() VertexColumn[T] {
@@ -42,22 +36,23 @@ func (c VertexColumn[T]) Private() VertexColumn[T] {
 	return c
 }
 
-// Of returns the property of v.
-func (c VertexColumn[T]) Of(v At) T { return c.of(v.worker())[v.local()] }
-
-// Set replaces the property of v.
-func (c VertexColumn[T]) Set(v At, x T) { c.of(v.worker())[v.local()] = x }
-
-// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
-func (c VertexColumn[T]) Slice(b AnyBlock) []T {
-	w, first := b.place()
-	all := c.of(w)
-	return all[first:min(int(first)+64, len(all))]
+// Of returns the property of a vertex.
+func (c VertexColumn[T]) Of(v Context) T {
+	w, local := v.context()
+	return c.of(w)[local]
 }
 
-// AnyBlock is any *Block.
-type AnyBlock interface {
-	place() (w *Worker, first uint32)
+// Set replaces the property of a vertex.
+func (c VertexColumn[T]) Set(v Context, x T) {
+	w, local := v.context()
+	c.of(w)[local] = x
+}
+
+// Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
+func (c VertexColumn[T]) Slice(b Context) []T {
+	w, _ := b.context()
+	all := c.of(w)
+	return all[w.base:min(int(w.base)+64, len(all))]
 }
 
 func (c VertexColumn[T]) of(w *Worker) []T {

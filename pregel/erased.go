@@ -144,19 +144,22 @@ func (Engine) Property(c Column) kernel.Property { return c.column() }
 // Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their
 // numbers. log, if not nil, takes its lines.
 func (Engine) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func(line string)) *Coordinator {
-	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals, log: log}
+	return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: totalsOf(totals), log: log}
 }
 
+// End returns how Coordinate ended the run, if it did, for the engine to read and to reset.
+func (Engine) End(c *Coordinator) *kernel.End { return &c.end }
+
 // Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
-func (Engine) Totals(totals []kernel.Cell) Totals { return final(totals) }
+func (Engine) Totals(totals []kernel.Cell) Context {
+	w := totalsOf(totals)
+	return &w
+}
+
+func totalsOf(cells []kernel.Cell) Worker { return Worker{state: kernel.State{Totals: cells}} }
 
 // NewPlan makes the plan that the engine knows as steps.
 func (Engine) NewPlan(steps any) Plan { return Plan{steps} }
 
 // Steps returns what the engine knows the plan as; nil for an empty one.
 func (Engine) Steps(p Plan) any { return p.steps }
-
-// final is the Totals of a run that is over.
-type final []kernel.Cell
-
-func (f final) totals() []kernel.Cell { return f }

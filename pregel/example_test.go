@@ -43,7 +43,7 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 // A program with a combiner and an aggregator, and its run.
 func Example() {
 	ctx := context.Background()
-	g, err := superstep.Generate(ctx, "path:vertices=5")
+	g, err := superstep.Load(ctx, "path:vertices=5")
 	if err != nil {
 		fmt.Println(err)
 		return

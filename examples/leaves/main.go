@@ -32,7 +32,7 @@ func (Leaves) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	v.Set(v.OutDegree())
 	if v.OutDegree() < 2 {
 		v.SendToAllNeighbors(true)
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }

@@ -50,18 +50,18 @@ func (u unseen) Compute(v cursor, m uint64) {
 		return
 	}
 	rng := v.Rand()
-	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.Change().NextID()))) }
 	switch rng.IntN(6) {
 	case 0:
 		if rng.IntN(6) == 0 {
-			v.RemoveVertex(id())
+			v.Change().RemoveVertex(id())
 		}
 	case 1:
-		v.AddVertex(id(), m)
+		v.Change().AddVertex(id(), m)
 	case 2:
-		v.AddEdgeBetween(id(), v.NextID(), 1)
+		v.Change().AddEdge(id(), v.Change().NextID(), 1)
 	case 3:
-		v.RemoveEdgeBetween(v.ID(), id())
+		v.Change().RemoveEdge(v.ID(), id())
 	}
 	v.Send(id(), m)
 }
@@ -309,7 +309,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := changer{rounds: 3, messages: combiners.Sum[uint64]()}
 		stops := asking{c, func(v cursor) {
-			if v.AddEdge(0, 1); v.Superstep() == 3 {
+			if v.Change().AddEdge(v.ID(), 0, 1); v.Superstep() == 3 {
 				cancel()
 			}
 		}}
@@ -347,7 +347,7 @@ type (
 
 func (lightening) Compute(v cursor, _ uint64) {
 	if v.ID() == 0 {
-		v.AddEdge(1, -1)
+		v.Change().AddEdge(v.ID(), 1, -1)
 	}
 	v.VoteToHalt()
 }

@@ -254,7 +254,7 @@ func (t *toy[V, M]) run() {
 	for s := 0; ; s++ {
 		t.lane.Worker().Superstep = s
 		t.coordinate(s)
-		if t.coordinator.Halted {
+		if t.engine.End(t.coordinator).Converged {
 			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return

@@ -42,23 +42,23 @@ func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	}
 	v.SendToAllNeighbors(v.Value() % 1000)
 	rng := v.Rand()
-	some := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	some := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.Change().NextID()))) }
 	switch rng.IntN(9) {
 	case 0:
-		v.AddEdge(some(), float64(rng.IntN(5)))
+		v.Change().AddEdge(v.ID(), some(), float64(rng.IntN(5)))
 	case 1:
-		v.RemoveEdge(some())
+		v.Change().RemoveEdge(v.ID(), some())
 	case 2:
-		v.AddEdgeBetween(some(), some(), 1)
-		v.RemoveEdgeBetween(some(), some())
+		v.Change().AddEdge(some(), some(), 1)
+		v.Change().RemoveEdge(some(), some())
 	case 3:
-		v.RemoveVertex(some())
-		v.AddVertex(v.NextID()+pregel.VertexID(rng.IntN(4)), v.Value())
+		v.Change().RemoveVertex(some())
+		v.Change().AddVertex(v.Change().NextID()+pregel.VertexID(rng.IntN(4)), v.Value())
 	case 4:
-		v.AddVertex(some(), 5)
+		v.Change().AddVertex(some(), 5)
 		v.Send(some(), 9)
 	case 5:
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 }
 

@@ -69,8 +69,8 @@ func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 	if v.VoteToHalt(); v.Superstep() > 0 {
 		return
 	}
-	if v.Set(v.NextID()); v.ID() == 0 {
-		v.AddVertex(v.NextID(), v.NextID())
+	if v.Set(v.Change().NextID()); v.ID() == 0 {
+		v.Change().AddVertex(v.Change().NextID(), v.Change().NextID())
 	}
 }
 

@@ -49,7 +49,7 @@ func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{sumBefore}} }
+func (summing) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{sumBefore}} }
 
 func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.Set(sumBefore.Of(v) + int64(v.Label()))
@@ -141,7 +141,7 @@ func TestInputOfAnotherGraph(t *testing.T) {
 	remote, err := conn.Load(t.Context(), "star:vertices=50")
 	remote = open(t, remote, err)
 	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}} {
-		big, err := superstep.Generate(t.Context(), "path:vertices=50", options)
+		big, err := superstep.Load(t.Context(), "path:vertices=50", options)
 		big = open(t, big, err)
 		for label, sum := range must(t, big, summing{}, superstep.From(sumBefore, must(t, small, summing{}))).All() {
 			want := int64(label)
@@ -229,7 +229,7 @@ func TestInputRefuses(t *testing.T) {
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, far, summing{})))), "the result is not of a run on this connection's cluster")
-	closed, err := superstep.Generate(t.Context(), "path:vertices=9")
+	closed, err := superstep.Load(t.Context(), "path:vertices=9")
 	if err != nil {
 		t.Fatal(err)
 	}

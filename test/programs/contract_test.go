@@ -109,15 +109,15 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 		edges := slices.Collect(v.Edges())
 		if x.Root == v.ID() {
 			for _, e := range edges {
-				v.RemoveEdge(e.To)
+				v.Change().RemoveEdge(v.ID(), e.To)
 			}
 		} else {
 			v.Send(x.Root, note{Tree: x.Tree})
-			v.RemoveVertex(v.ID())
+			v.Change().RemoveVertex(v.ID())
 		}
 		for _, e := range edges { // either end knows both roots
 			if v.ID() < e.To && roots[e.To] != x.Root {
-				v.AddEdgeBetween(x.Root, roots[e.To], e.Weight)
+				v.Change().AddEdge(x.Root, roots[e.To], e.Weight)
 			}
 		}
 	}

@@ -76,7 +76,7 @@ func (Prune) Traits() pregel.Traits            { return pregel.Traits{Mutates: t
 func (p Prune) Compute(v *vertex, _ int64) {
 	if v.OutDegree() < p.K {
 		v.SendToAllNeighbors(1)
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }
@@ -107,15 +107,15 @@ func (p Churn) Compute(v *vertex, sum int64) {
 		return
 	}
 	slow(v, p.While)
-	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.NextID()))) }
+	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.Change().NextID()))) }
 	switch v.Rand().IntN(200) {
 	case 0:
-		v.AddEdge(id(), 1)
+		v.Change().AddEdge(v.ID(), id(), 1)
 	case 1:
-		v.RemoveEdgeBetween(id(), id())
+		v.Change().RemoveEdge(id(), id())
 	case 2:
 		if v.ID() == 0 {
-			v.AddVertex(v.NextID(), 7)
+			v.Change().AddVertex(v.Change().NextID(), 7)
 		}
 	}
 	v.SendToAllNeighbors(v.Value())

@@ -38,14 +38,16 @@ func (age) Compute(v *pregel.Vertex[int64, int64], sum int64) {
 		return
 	}
 	v.SendToAllNeighbors(v.Value())
-	some := func() pregel.VertexID { return pregel.VertexID(uint64(v.Value()+int64(v.ID())*7) % uint64(v.NextID())) }
+	some := func() pregel.VertexID {
+		return pregel.VertexID(uint64(v.Value()+int64(v.ID())*7) % uint64(v.Change().NextID()))
+	}
 	switch v.Value() % 20 {
 	case 0:
-		v.AddEdge(some(), 1)
+		v.Change().AddEdge(v.ID(), some(), 1)
 	case 1:
-		v.RemoveEdge(some())
+		v.Change().RemoveEdge(v.ID(), some())
 	case 2:
-		v.RemoveVertex(some())
+		v.Change().RemoveVertex(some())
 	}
 }
 
