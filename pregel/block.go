@@ -49,7 +49,8 @@ type Block[V, M any] struct {
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
 
-func (b *Block[V, M]) context() (*Worker, uint32) { return b.Worker, noVertex }
+func (b *Block[V, M]) worker() *Worker { return b.Worker }
+func (b *Block[V, M]) local() uint32   { return noVertex }
 
 // Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {

@@ -37,20 +37,14 @@ func (c VertexColumn[T]) Private() VertexColumn[T] {
 }
 
 // Of returns the property of a vertex.
-func (c VertexColumn[T]) Of(v Context) T {
-	w, local := v.context()
-	return c.of(w)[local]
-}
+func (c VertexColumn[T]) Of(v Context) T { return c.of(v.worker())[v.local()] }
 
 // Set replaces the property of a vertex.
-func (c VertexColumn[T]) Set(v Context, x T) {
-	w, local := v.context()
-	c.of(w)[local] = x
-}
+func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.worker())[v.local()] = x }
 
 // Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
 func (c VertexColumn[T]) Slice(b Context) []T {
-	w, _ := b.context()
+	w := b.worker()
 	all := c.of(w)
 	return all[w.base:min(int(w.base)+64, len(all))]
 }

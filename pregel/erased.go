@@ -151,12 +151,9 @@ func (Engine) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func
 func (Engine) End(c *Coordinator) *kernel.End { return &c.end }
 
 // Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
-func (Engine) Totals(totals []kernel.Cell) Context {
-	w := totalsOf(totals)
-	return &w
-}
+func (Engine) Totals(totals []kernel.Cell) Context { return totalsOf(totals) }
 
-func totalsOf(cells []kernel.Cell) Worker { return Worker{state: kernel.State{Totals: cells}} }
+func totalsOf(cells []kernel.Cell) *Worker { return &Worker{state: kernel.State{Totals: cells}} }
 
 // NewPlan makes the plan that the engine knows as steps.
 func (Engine) NewPlan(steps any) Plan { return Plan{steps} }

@@ -66,53 +66,43 @@ func (v *Vertex[V, M]) Change() *Change[V] {
 //
 // In a grid of partitions with both sides above 1 the vertex, too, sees the edge in the next superstep.
 func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
-	own, other := c.v.ownEdge(from, to)
-	if own {
-		from, to = c.v.id, other
-	}
-	r := c.v.request("AddEdge", kernel.Request{Kind: kernel.AddEdge, Of: uint64(from), To: uint64(to), Weight: weight})
-	if own {
-		c.v.addOwn(r, to, weight)
-	}
-}
-
-// addOwn adds an edge to what the vertex that runs sees of its own.
-func (v *cursor) addOwn(c *changes, to VertexID, weight float64) {
-	v.changeOwn(c, func() {
-		if to == v.id && !c.Loops {
+	own, to := c.v.requestEdge("AddEdge", kernel.AddEdge, from, to, weight)
+	c.v.changeOwn(own, func() {
+		if to == c.v.id && !own.Loops {
 			return
 		}
-		e := Edge{To: to, Weight: c.Weigh(weight)}
-		at, there := slices.BinarySearchFunc(c.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
-		if there && c.Merge != nil {
-			c.own[at].Weight = c.Merge(c.own[at].Weight, e.Weight)
+		e := Edge{To: to, Weight: own.Weigh(weight)}
+		at, there := slices.BinarySearchFunc(own.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
+		if there && own.Merge != nil {
+			own.own[at].Weight = own.Merge(own.own[at].Weight, e.Weight)
 			return
 		}
-		for at < len(c.own) && c.own[at].To == to {
+		for at < len(own.own) && own.own[at].To == to {
 			at++
 		}
-		c.own = slices.Insert(c.own, at, e)
+		own.own = slices.Insert(own.own, at, e)
 	})
 }
 
 // RemoveEdge removes all edges from one vertex to another, if there are any.
 func (c *Change[V]) RemoveEdge(from, to VertexID) {
-	own, other := c.v.ownEdge(from, to)
-	if own {
-		from, to = c.v.id, other
-	}
-	r := c.v.request("RemoveEdge", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(from), To: uint64(to)})
-	if own {
-		c.v.changeOwn(r, func() { r.own = slices.DeleteFunc(r.own, func(e Edge) bool { return e.To == to }) })
-	}
+	own, to := c.v.requestEdge("RemoveEdge", kernel.RemoveEdge, from, to, 0)
+	c.v.changeOwn(own, func() {
+		own.own = slices.DeleteFunc(own.own, func(e Edge) bool { return e.To == to })
+	})
 }
 
-// ownEdge reports whether an edge is one of the vertex that runs, and to whom.
-func (v *cursor) ownEdge(from, to VertexID) (bool, VertexID) {
+// requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes if the edge is one of the
+// vertex that runs; else nil.
+func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
 	if to == v.id && v.w.state.Undirected {
-		return true, from
+		from, to = to, from
 	}
-	return from == v.id, to
+	c := v.request(method, kernel.Request{Kind: kind, Of: uint64(from), To: uint64(to), Weight: weight})
+	if from != v.id {
+		c = nil
+	}
+	return c, to
 }
 
 // AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a new one with an id from NextID on. It
@@ -149,10 +139,10 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 	return c
 }
 
-// changeOwn applies a change to what the vertex that runs sees of its own edges.
+// changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the edge is none of these.
 func (v *cursor) changeOwn(c *changes, change func()) {
 	s := &v.w.state
-	if s.NoEdges != nil {
+	if c == nil || s.NoEdges != nil {
 		return
 	}
 	if c.of != v.id {

@@ -148,5 +148,5 @@ func (v *cursor) Logf(format string, args ...any) {
 	}
 }
 
-func (v *cursor) context() (*Worker, uint32) { return v.w, v.local() }
-func (v *cursor) local() uint32              { return v.w.base + v.i }
+func (v *cursor) worker() *Worker { return v.w }
+func (v *cursor) local() uint32   { return v.w.base + v.i }

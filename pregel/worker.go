@@ -40,13 +40,15 @@ func (w *Worker) Logf(format string, args ...any) {
 	}
 }
 
-func (w *Worker) context() (*Worker, uint32) { return w, noVertex }
+func (w *Worker) worker() *Worker { return w }
+func (w *Worker) local() uint32   { return noVertex }
 
 // Context is where aggregators and columns are used: a *Vertex, a *Block or its *Worker, a
 // *Coordinator, the *plan.Round of a condition, or a *superstep.Result. Only a vertex has values of
 // columns; only vertices, blocks and workers add to aggregators.
 type Context interface {
-	context() (w *Worker, local uint32)
+	worker() *Worker
+	local() uint32
 }
 
 // noVertex is the place of a context that is no vertex: no column has it.
@@ -65,7 +67,7 @@ type Coordinator struct {
 	Phase int
 
 	end    kernel.End
-	totals Worker // has the aggregators' totals
+	totals *Worker // has the aggregators' totals
 	log    func(line string)
 }
 
@@ -93,4 +95,5 @@ func (c *Coordinator) Logf(format string, args ...any) {
 	}
 }
 
-func (c *Coordinator) context() (*Worker, uint32) { return &c.totals, noVertex }
+func (c *Coordinator) worker() *Worker { return c.totals }
+func (c *Coordinator) local() uint32   { return noVertex }

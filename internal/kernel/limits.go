@@ -5,19 +5,18 @@ import (
 	"reflect"
 )
 
-// Limits returns the least and the greatest value of T, infinities for floats.
+// Limits returns the least and the greatest value of a type of numbers, infinities for floats.
 func Limits[T any]() (least, greatest T) {
-	t := reflect.TypeFor[T]()
-	lo, hi := reflect.New(t).Elem(), reflect.New(t).Elem()
-	switch size := t.Size() * 8; {
+	lo, hi := reflect.ValueOf(&least).Elem(), reflect.ValueOf(&greatest).Elem()
+	switch unused := 64 - lo.Type().Bits(); {
 	case lo.CanFloat():
 		lo.SetFloat(math.Inf(-1))
 		hi.SetFloat(math.Inf(1))
 	case lo.CanInt():
-		lo.SetInt(math.MinInt64 >> (64 - size))
-		hi.SetInt(math.MaxInt64 >> (64 - size))
+		lo.SetInt(math.MinInt64 >> unused)
+		hi.SetInt(math.MaxInt64 >> unused)
 	default:
-		hi.SetUint(math.MaxUint64 >> (64 - size))
+		hi.SetUint(math.MaxUint64 >> unused)
 	}
-	return lo.Interface().(T), hi.Interface().(T)
+	return least, greatest
 }
