@@ -27,8 +27,8 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 	switch {
 	case o.Threads != 0:
 		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
-	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume || o.Fork:
-		return nil, errors.New("superstep: Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process: on a cluster the master says where jobs keep theirs")
+	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume || o.Checkpoints.Fork:
+		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
 		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
 	case !delivery.Choice(o.Delivery).Valid():
@@ -36,7 +36,7 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 	}
 	job := &backend.Job{
 		Given: given, Zero: o.Zero, Program: program, Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
-		SuperstepTimeout: o.SuperstepTimeout, Seed: o.Seed, Checkpoints: o.checkpointPolicy(), Trace: o.Trace, Record: sink,
+		SuperstepTimeout: o.SuperstepTimeout, Seed: o.Seed, Checkpoints: o.Checkpoints.policy(), Trace: o.Trace, Record: sink,
 		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
 	}
 	if o.Progress != nil {

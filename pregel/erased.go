@@ -17,7 +17,7 @@ type Erased struct {
 	Wrap func(program any) Erased
 	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
 	Complete bool
-	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner.
+	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and Report.
 	Inspect func() *Methods
 }
 
@@ -52,8 +52,9 @@ type Methods struct {
 	NoCombiner bool
 	Combiner   string
 	Weights    reflect.Kind
-	// ByNumber says that Group names groups by numbers rather than by vertices.
-	ByNumber bool
+	// Score, Reached, Group and Number say which functions the program's Report has.
+	Score, Reached, Group, Number bool
+	ScoreName                     string
 	// Instance makes the state of a partition.
 	Instance func() Instance
 }
@@ -70,16 +71,13 @@ type methods[V, M any] struct {
 	initBlock interface{ InitBlock(b *Block[V, M]) }
 	block     interface{ ComputeBlock(b *Block[V, M]) }
 	resend    interface{ Resend(v *Vertex[V, M]) }
-	initial   interface{ Initial() V }
+	start     interface{ Start() (V, []VertexID) }
 	resolve   interface {
 		Resolve(r Resolution[V]) (V, bool)
 	}
-	score    interface{ Score(v V) float64 }
-	reached  interface{ Reached(v V) bool }
-	byVertex interface{ Group(v V) VertexID }
-	byNumber interface{ Group(v V) uint64 }
-	output   interface{ Output(dst []byte, v V) []byte }
-	naming   interface {
+	report Report[V]
+	output interface{ Output(dst []byte, v V) []byte }
+	naming interface {
 		OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
 	}
 }
@@ -95,13 +93,15 @@ func inspect[V, M any](p Program[V, M]) *Methods {
 	all.find("InitBlock", value, &m.initBlock)
 	all.find("ComputeBlock", value, &m.block)
 	all.find("Resend", value, &m.resend)
-	all.find("Initial", value, &m.initial)
+	all.find("Start", value, &m.start)
 	all.find("Resolve", value, &m.resolve)
-	all.find("Score", value, &m.score)
-	all.find("Reached", value, &m.reached)
-	all.find("Group", value, &m.byNumber)
-	all.ByNumber = m.byNumber != nil
-	all.find("Group", value, &m.byVertex)
+	var reporting interface{ Report() Report[V] }
+	all.find("Report", value, &reporting)
+	if reporting != nil {
+		m.report = reporting.Report()
+		all.Score, all.ScoreName, all.Reached = m.report.Score != nil, m.report.ScoreName, m.report.Reached != nil
+		all.Group, all.Number = m.report.Group != nil, m.report.Number != nil
+	}
 	all.find("Output", value, &m.output)
 	all.find("OutputLabels", value, &m.naming)
 	var combining interface{ Combiner() Combiner[M] }
@@ -144,19 +144,19 @@ func (Engine) Property(c Column) kernel.Property { return c.column() }
 // Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their
 // numbers. log, if not nil, takes its lines.
 func (Engine) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func(line string)) *Coordinator {
-	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals, log: log}
+	return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: totalsOf(totals), log: log}
 }
 
+// End returns how Coordinate ended the run, if it did, for the engine to read and to reset.
+func (Engine) End(c *Coordinator) *kernel.End { return &c.end }
+
 // Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
-func (Engine) Totals(totals []kernel.Cell) Totals { return final(totals) }
+func (Engine) Totals(totals []kernel.Cell) Context { return totalsOf(totals) }
+
+func totalsOf(cells []kernel.Cell) *Worker { return &Worker{state: kernel.State{Totals: cells}} }
 
 // NewPlan makes the plan that the engine knows as steps.
 func (Engine) NewPlan(steps any) Plan { return Plan{steps} }
 
 // Steps returns what the engine knows the plan as; nil for an empty one.
 func (Engine) Steps(p Plan) any { return p.steps }
-
-// final is the Totals of a run that is over.
-type final []kernel.Cell
-
-func (f final) totals() []kernel.Cell { return f }

@@ -71,6 +71,7 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 		l.Block.combine = i.combiner.Combine
 	}
 	l.cursor.w = &l.own
+	l.Block.change.v = &l.cursor.cursor
 	if requests != nil {
 		l.own.changes = newChanges(requests, &l.Block.OutDegrees, &l.Block.InDegrees)
 	}
@@ -108,8 +109,8 @@ func (l *lane[V, M]) Reset() {
 
 func (l *lane[V, M]) ResetRequests() {
 	l.own.changes.reset()
-	clear(l.Block.added.Data)
-	l.Block.added.Truncate(0)
+	clear(l.Block.change.added.Data)
+	l.Block.change.added.Truncate(0)
 }
 
 func (l *lane[V, M]) Interrupted() (running bool, at VertexID) {
@@ -380,4 +381,4 @@ func (l *lane[V, M]) AddSend(owner int, local uint32, from uint64, messages kern
 	l.outbox.Put(owner, local, from, kernel.Elements[M](messages)[i])
 }
 
-func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.added }
+func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.change.added }

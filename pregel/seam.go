@@ -23,9 +23,10 @@ type Instance interface {
 	// Values are those of the vertices, Messages is an empty column of messages.
 	Values() kernel.Column
 	Messages() kernel.Column
-	// BeginFill asks the program for Initial; Fill sets the values of vertices in [lo, hi) to it, or
-	// to zero if there is none.
+	// BeginFill calls the program's Start; Fill sets the values of vertices in [lo, hi) to the one
+	// that it returned, or to zero if there is none. Sources are the vertices that it returned.
 	BeginFill()
+	Sources() []VertexID
 	Fill(lo, hi int)
 
 	// Broadcast returns a column of messages to all neighbours: one of the kernel's loops.
@@ -65,7 +66,7 @@ type Instance interface {
 
 	// Output appends a vertex's value as the program writes it.
 	Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte
-	// Score, Reached and Group are the program's, of a vertex's value.
+	// Score, Reached and Group are those of the program's Report, of a vertex's value.
 	Score(local uint32) float64
 	Reached(local uint32) bool
 	Group(local uint32) (key uint64, in bool)

@@ -52,7 +52,7 @@ func (c *coordinator) forget() {
 	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
 	c.policy.Begin()
-	c.view.Halted, c.view.AtIterations, c.view.Stopped, c.view.Phase = false, false, false, 0
+	*pregel.Engine{}.End(c.view), c.view.Phase = kernel.End{}, 0
 	c.aggregates.Reset(c.totals)
 }
 
@@ -320,12 +320,12 @@ func (c *coordinator) callCoordinate() {
 		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
-	switch {
-	case m.AtIterations:
+	switch end := (pregel.Engine{}).End(m); {
+	case end.Iterations:
 		c.outcome.Ended = trace.Iterations
-	case m.Stopped:
+	case end.Stopped:
 		c.outcome.Ended = trace.Stopped
-	case m.Halted:
+	case end.Converged:
 		c.outcome.Ended = trace.Converged
 	}
 }

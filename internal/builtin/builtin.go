@@ -10,20 +10,6 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs returns the built-in programs, in the order of their names.
-func Programs() engine.Registry {
-	var all engine.Registry
-	for _, e := range table() {
-		p := e.program
-		p.Help, p.KeepWeights = e.help, e.weights
-		for _, c := range e.choices {
-			p.Or(c.program, c.parameter, c.help, c.words[0], c.words[1])
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
 // With returns the built-in programs and a binary's own. What is wrong with these is an error each.
 func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	all = Programs()

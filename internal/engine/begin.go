@@ -8,7 +8,7 @@ import (
 	"github.com/superstep-go/superstep/record"
 )
 
-// fill sets all values to the program's Initial, or to zero.
+// fill sets all values to what the program's Start returns, or to zero.
 func (r *runner) fill() {
 	r.revert()
 	r.instance.BeginFill()
@@ -36,7 +36,7 @@ func (r *runner) reset() {
 	r.clearProperties()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
-	if !r.job.methods.Has("Initial") {
+	if !r.job.methods.Has("Start") {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned
 	}

@@ -82,13 +82,9 @@ func (r Registered) Form() string {
 
 // aggregatorsForm describes a program's aggregators: their values are read by who knows their types.
 func aggregatorsForm(program any) string {
-	with, ok := program.(Aggregating)
-	if !ok {
-		return ""
-	}
 	text := ""
 	var engine pregel.Engine
-	for _, a := range with.Aggregators() {
+	for _, a := range traitsOf(program).Aggregators {
 		about := engine.Aggregate(a)
 		text += fmt.Sprintf(" aggregator %s %v", about.Name, about.Type)
 	}

@@ -108,7 +108,7 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j 
 		j.generation = s.generation
 	}
 	if g.Directed {
-		j.direction = m.direction
+		j.direction = m.traits.Direction
 	}
 	if err = j.makeRunners(ctx); err == nil {
 		err = j.fitsBase()
@@ -184,7 +184,7 @@ func (j *Job) Restart(p pregel.Erased) error {
 		}
 	}
 	own := j.methods.program
-	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.direction != j.methods.direction || !m.alike(j.methods) {
+	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
 	// The job's columns and kernels were made for these.
@@ -192,7 +192,7 @@ func (j *Job) Restart(p pregel.Erased) error {
 	j.methods = m
 	for _, r := range j.runners {
 		r.instance.Rebind(m.Methods)
-		r.changing.create = m.mutations != nil && m.mutations.Mutations().CreateOnMessage
+		r.changing.create = m.traits.CreateOnMessage
 	}
 	if j.driver != nil {
 		j.driver.Restart(m.describe(j.options.Deterministic))

@@ -175,10 +175,8 @@ func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.
 	if reflect.TypeOf(inner).Kind() != reflect.Pointer {
 		copied = copied.Elem()
 	}
-	if p, ok := copied.Interface().(Validating); ok {
-		if err := validated(p, Name(inner)); err != nil {
-			return fresh, err
-		}
+	if err := validated(copied.Interface()); err != nil {
+		return fresh, err
 	}
 	fresh = p.Wrap(copied.Interface())
 	fresh.Complete = true
@@ -186,6 +184,10 @@ func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.
 }
 
 // validated asks a program whether its parameters make sense.
-func validated(p Validating, name string) error {
-	return bsp.Contain(name, &bsp.NoSuperstep, p.Validate)
+func validated(program any) error {
+	p, ok := program.(Validating)
+	if !ok {
+		return nil
+	}
+	return bsp.Contain(Name(program), &bsp.NoSuperstep, func() error { return p.Validate(nil) })
 }

@@ -208,7 +208,7 @@ func (j *Job) rebase() (moved bool, err error) {
 // fitsBase refuses a graph that phases before this have left with what the program does not take.
 func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
-		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.nonNegative && p.changed.Partition.LeastWeight() < 0 {
+		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative && p.changed.Partition.LeastWeight() < 0 {
 			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
 		}
 	}

@@ -147,7 +147,11 @@ type limited struct {
 	most int
 }
 
-func (p limited) MaxSupersteps() int { return p.most }
+func (p limited) Traits() pregel.Traits {
+	t := p.BFS.Traits()
+	t.MaxSupersteps = p.most
+	return t
+}
 
 // TestTheLimitOfSuperstepsIsTold: the smaller one of the user's and the program's, in the journal and in the progress.
 func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
@@ -175,7 +179,7 @@ func TestTheLimitOfSuperstepsIsTold(t *testing.T) {
 			t.Errorf("limits %d and %d: found %d, %v", c.users, c.programs, most, err)
 		}
 	}
-	const text = "limited: method MaxSupersteps returns -1, want how many there are at most, or 0 if that is not known"
+	const text = "limited: MaxSupersteps is -1, want how many there are at most, or 0 if that is not known"
 	if _, err := engine.NewJob(t.Context(), kronecker(t, 2), pregel.Erase(limited{most: -1}), engine.Options{}); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -49,12 +50,12 @@ func Register(name string, p pregel.Erased) Registered {
 		}
 		return NewProgram(fresh)
 	}
-	help := "a program of this binary"
-	if h, ok := p.Program.(Helpful); ok && p.Program != nil {
-		help = h.Help()
+	help, err := "a program of this binary", CheckProgram(p)
+	if err == nil {
+		help = cmp.Or(traitsOf(p.Program).Help, help)
 	}
 	return Registered{
-		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: err, New: make,
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }

@@ -26,7 +26,7 @@ type Step struct {
 type Round struct {
 	Number     int
 	Supersteps int
-	pregel.Totals
+	Totals     pregel.Context
 }
 
 // Count returns the number of phases.
