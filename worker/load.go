@@ -112,7 +112,7 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 // connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or
 // drop.
 func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
-	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, m.Placements, nil)
+	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, layoutOf(m.Placements), nil)
 	if err != nil {
 		return err
 	}

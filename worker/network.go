@@ -128,10 +128,8 @@ func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bo
 
 // expect lets the mesh know how long the ways from other workers are, to which it sizes their windows.
 func (x *executor) expect(p *places, self int, model *collective.Model) {
-	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
+	m, err := x.registeredMesh()
+	if err != nil {
 		return
 	}
 	for rank, w := range p.layout.Workers {
@@ -182,10 +180,8 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // seen is what traffic says of the way from a worker.
 func (x *executor) seen(name string) mesh.Seen {
-	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
+	m, err := x.registeredMesh()
+	if err != nil {
 		return mesh.Seen{}
 	}
 	return m.Seen(name)

@@ -16,11 +16,9 @@ const probeTimeout = 2 * time.Second
 
 // probe tells which of the workers cannot be connected to.
 func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeReport, error) {
-	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
-		return nil, errors.New("the worker is not registered")
+	m, err := x.registeredMesh()
+	if err != nil {
+		return nil, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, cmp.Or(x.options.Silence, probeTimeout)))
 	defer cancel()

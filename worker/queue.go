@@ -142,11 +142,7 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
 		returned := q.watched(own, c, t)
-		var report *control.Report
-		var err error
-		if ended := parallel.Contain(func() { report, err = q.do(own, ctx, c, t) }); ended != nil { // a panic is the worker's fault, and fails the command alone
-			report, err = nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
-		}
+		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })
 		returned()
 		if c.GetDrive() == nil { // a run is observed when it ends
 			q.observed(own, c, q.Now().Sub(began), report, err)
@@ -157,6 +153,14 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		stop(nil)
 		q.answer(ctx, c, report, err)
 	}
+}
+
+// contained does something whose panic is the worker's fault, and fails the command alone.
+func contained[T any](do func() (*T, error)) (done *T, err error) {
+	if ended := parallel.Contain(func() { done, err = do() }); ended != nil {
+		return nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
+	}
+	return done, err
 }
 
 // watched is watch for a command; what runs a job is watched itself, for it outlives the command.
