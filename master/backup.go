@@ -144,10 +144,10 @@ func (d *database) copyTo(file string) error {
 }
 
 // Backup streams what is on the disk, as it is now.
-func (s *Server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) error {
+func (s *Server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
+	defer s.audit.add(ctx, entry{What: "backup"}, &err)
 	w := bufio.NewWriterSize(sending(func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }), control.ChunkSize)
-	err := s.backup(ctx, w)
-	if err == nil {
+	if err = s.backup(ctx, w); err == nil {
 		err = w.Flush()
 	}
 	var e *connect.Error

@@ -17,6 +17,11 @@ import (
 func (s *Server) session(p *control.Placement) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.sessionOf(p)
+}
+
+// sessionOf is session where the lock is held.
+func (s *Server) sessionOf(p *control.Placement) *session {
 	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
 		return w
 	}
@@ -40,7 +45,8 @@ type order struct {
 // all sends a command to every worker of the run and returns their answers, in the team's order.
 func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
 	return r.each(ctx, order{
-		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} }, // what it says is only read
+		// What it says is only read.
+		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
 		fits: func(_ int, report *control.Report) bool { return fits(report) },
 	})
 }
@@ -99,7 +105,7 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 				fail(err)
 			case report.Failure != nil:
 				if other := report.Failure.Lost; other != "" {
-					_ = s.event(func() error { s.examine(pairOf(p.Worker, other)); return nil })
+					s.event(func() { s.examine(pairOf(p.Worker, other)) })
 					if cause := s.awaitCause(ctx, sessions); cause != nil {
 						fail(cause)
 					}
@@ -176,15 +182,12 @@ func (e *workerError) Error() string {
 // load loads a graph of the catalog.
 func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
-	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
-		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
-		Master: g.load.master, Number: g.load.number, Owner: g.owner,
-	}, func(int, *control.Report) {})
+	report, err := s.loadOn(ctx, "", 0, team, g.asLoad(), func(int, *control.Report) {})
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
 	}
-	_ = s.event(func() error {
+	s.event(func() {
 		if err != nil {
 			s.stopLoading("", 0, g.name, team, err)
 		}
@@ -194,7 +197,6 @@ func (s *Server) load(ctx context.Context, g *graph) {
 			delete(s.stops, key)
 		}
 		s.cluster.graphLoaded(s.now(), g, report, err)
-		return nil
 	})
 }
 
@@ -204,7 +206,7 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 		name = ""
 	}
 	for _, p := range team {
-		if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
+		if w := s.sessionOf(p); w != nil {
 			s.tell(w, &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
 		}
 	}
@@ -246,7 +248,8 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
 	for again := 1; again < meetings && unmet(err); again++ {
 		s.mu.Lock()
-		s.stopLoading(job, epoch, l.Graph, team, err) // the next meeting would wait for who is still at it
+		// The next meeting would wait for who is still at it.
+		s.stopLoading(job, epoch, l.Graph, team, err)
 		s.mu.Unlock()
 		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
 	}

@@ -39,12 +39,11 @@ type batch struct {
 const retryWrite = time.Second
 
 // event lets something happen to the state, and does what the state machine wants done, as soon as that may be. It does not wait.
-func (s *Server) event(happen func() error) error {
+func (s *Server) event(happen func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := happen()
+	happen()
 	s.settle()
-	return err
 }
 
 // commit is event for what a client is told of: it waits until the change is on the disk.
@@ -111,9 +110,8 @@ func (s *Server) write() {
 		case <-renew:
 			s.renew()
 		case <-s.commits.end:
-			_ = s.event(func() error {
+			s.event(func() {
 				s.rewrite(s.commits.due)
-				return nil
 			})
 			s.flush()
 			return

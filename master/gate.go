@@ -42,7 +42,7 @@ func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
 
 // turnAway counts a request, or a handshake, that was refused, and says so: a line a second at most.
 func (s *Server) turnAway(from string, why error) {
-	_ = s.event(func() error { s.turned++; return nil })
+	s.event(func() { s.turned++ })
 	if dropped, ok := s.refusals.let(s.now()); ok {
 		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
 		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})

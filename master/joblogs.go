@@ -28,11 +28,12 @@ import (
 // One goroutine writes; who logs waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine that
 // crashes also the end of the newest segments, where a record is then cut off or has another checksum.
 type jobLogs struct {
-	root    *os.Root
-	log     *slog.Logger
-	wake    chan struct{}
-	ended   chan struct{}
-	earlier map[string]int // the number of the newest segment that earlier masters have left of a job
+	root  *os.Root
+	log   *slog.Logger
+	wake  chan struct{}
+	ended chan struct{}
+	// The number of the newest segment that earlier masters have left of a job.
+	earlier map[string]int
 
 	mu     sync.Mutex
 	queue  []loggedEvent

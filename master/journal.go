@@ -79,7 +79,8 @@ func (j *journal) trim(events, bytes int) {
 // drop is trim of the events that may go.
 func (j *journal) drop(events, bytes int, may func(*control.JobEvent) bool) {
 	logs, others := j.logs-events, len(j.events)-j.logs-events // too many
-	left, sizes := []*control.JobEvent(nil), []int(nil)        // new memory: who watches may have the old
+	// New memory: who watches may have the old.
+	left, sizes := []*control.JobEvent(nil), []int(nil)
 	for i, e := range j.events {
 		many := &others
 		if e.GetLog() != nil {

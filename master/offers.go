@@ -71,10 +71,8 @@ func (c *cluster) adopt(w *worker, o *control.Offer) {
 	if !control.ValidName(l.GetGraph()) || l.GetSource() == nil || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
 		return
 	}
-	g := &graph{
-		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: idOf(o), missing: map[string]bool{},
-		report: &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted, Named: r.Named},
-	}
+	g := graphOf(l)
+	g.report = &control.LoadReport{Vertices: r.Vertices, Edges: r.Edges, Arcs: r.Arcs, Directed: r.Directed, Weighted: r.Weighted, Named: r.Named}
 	for i, p := range l.Placements {
 		v := c.workers[p.Worker]
 		if p.Partition != uint32(i) || v != nil && (v.met || v.incarnation != p.Incarnation) {
@@ -120,7 +118,8 @@ func (c *cluster) expireGraphs(now time.Duration) {
 	for _, g := range c.loaded() {
 		for _, name := range slices.Sorted(maps.Keys(g.missing)) {
 			w := c.workers[name]
-			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold { // since the master's start
+			// Since the master's start.
+			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold {
 				continue
 			}
 			c.loseGraph(g, name, fmt.Sprintf("did not come back within %v", c.hold))

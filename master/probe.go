@@ -36,7 +36,7 @@ func (s *Server) examine(p pair) {
 			})
 		}
 		both.Wait()
-		_ = s.event(func() error { s.findings(p, reports); return nil })
+		s.event(func() { s.findings(p, reports) })
 	})
 }
 

@@ -56,12 +56,25 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 	}
 }
 
+// asLoad is what workers are told of a graph.
+func (g *graph) asLoad() *control.Load {
+	return &control.Load{
+		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
+		Master: g.load.master, Number: g.load.number, Owner: g.owner,
+	}
+}
+
+// graphOf is a graph as workers were told of it.
+func graphOf(l *control.Load) *graph {
+	return &graph{
+		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements,
+		load: loadID{l.Master, l.Number}, missing: map[string]bool{},
+	}
+}
+
 func graphRecord(g *graph) *control.GraphRecord {
 	return &control.GraphRecord{
-		Load: &control.Load{
-			Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number, Owner: g.owner,
-		},
-		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+		Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
 	}
 }
 
@@ -102,11 +115,9 @@ func (s *saved) take(bucket []byte, key string, data []byte) error {
 func (s *Server) restore(from *saved) {
 	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
 	for _, r := range from.graphs {
-		l := r.Load
-		s.cluster.restoreGraph(&graph{
-			name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
-			asked: [2]uint32{r.Rows, r.Columns}, state: r.State, reason: r.Reason, report: r.Report, missing: map[string]bool{},
-		})
+		g := graphOf(r.Load)
+		g.asked, g.state, g.reason, g.report = [2]uint32{r.Rows, r.Columns}, r.State, r.Reason, r.Report
+		s.cluster.restoreGraph(g)
 	}
 	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
 	for _, r := range from.jobs {

@@ -16,7 +16,8 @@ const removeTime = 30 * time.Second
 
 // SaveGraph has the workers of a graph store it as a snapshot: each its share, at the same time; then one of them commits. If it fails, or the client
 // goes away, they remove what they stored.
-func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (*connect.Response[control.SaveGraphResponse], error) {
+func (s *Server) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (_ *connect.Response[control.SaveGraphResponse], err error) {
+	defer s.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, &err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
 	}

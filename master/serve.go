@@ -92,7 +92,7 @@ func (o *Config) observed() *metrics.Set {
 	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s *Server) http.Handler {
-		c := web.NewCluster(store, Audited{s}, s.options.Registry, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
+		c := web.NewCluster(store, s, s.options.Registry, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
 		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 	}
 	return set

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -322,33 +323,21 @@ func (r *results) retainShared(ctx context.Context) error {
 }
 
 // turns lets one caller at a time do something with a name.
-type turns chan map[string]chan struct{}
-
-func newTurns() turns {
-	t := make(turns, 1)
-	t <- map[string]chan struct{}{}
-	return t
-}
+type turns struct{ busy sync.Map }
 
 // take waits for those before, and returns what lets the next one go on.
-func (t turns) take(ctx context.Context, name string) (release func(), err error) {
+func (t *turns) take(ctx context.Context, name string) (release func(), err error) {
+	mine := make(chan struct{})
 	for {
-		all := <-t
-		before, mine := all[name], make(chan struct{})
-		if before == nil {
-			all[name] = mine
-		}
-		t <- all
-		if before == nil {
+		before, busy := t.busy.LoadOrStore(name, mine)
+		if !busy {
 			return func() {
-				all := <-t
-				delete(all, name)
-				t <- all
+				t.busy.Delete(name)
 				close(mine)
 			}, nil
 		}
 		select {
-		case <-before:
+		case <-before.(chan struct{}):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

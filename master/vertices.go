@@ -38,24 +38,18 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	if n := len(r.Msg.Names) + len(r.Msg.NamesOf); n > maxNames {
 		return nil, invalid("found %d names and input ids of names, expected at most %d", n, maxNames)
 	}
-	command := &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{
-		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names, NamesOf: r.Msg.NamesOf,
-	}}}
 	team := onePerWorker(placements)
-	answers, err := s.gather(ctx, team, order{
-		what: "list vertices", command: func() *control.Command { return &control.Command{Body: command.Body} },
-		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },
+	answers, err := s.locate(ctx, "list vertices", team, &control.Locate{
+		Graph: r.Msg.Graph, First: r.Msg.First, Count: uint32(count), Names: r.Msg.Names, NamesOf: r.Msg.NamesOf,
 	})
 	if err != nil {
 		return nil, connect.NewError(connect.CodeAborted, err)
 	}
 	labels := map[string][]uint64{} // that are still to come, by worker
-	for i, a := range answers {
-		labels[team[i].Worker] = a.GetLocated().Labels
-	}
 	response := &control.ListVerticesResponse{}
-	for _, a := range answers {
-		response.Names = append(response.Names, a.GetLocated().Names...)
+	for i, a := range answers {
+		labels[team[i].Worker] = a.Labels
+		response.Names = append(response.Names, a.Names...)
 	}
 	for id := r.Msg.First; id < r.Msg.First+count; id++ {
 		worker := placements[id%uint64(len(placements))].Worker

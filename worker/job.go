@@ -47,7 +47,8 @@ type job struct {
 	past       int                  // supersteps of this run and those before it
 	first      int                  // supersteps of the run before superstep 0
 	reported   time.Time            // when the last superstep's reports were made
-	answering  atomic.Bool          // it has begun to tell its values together with the other workers, and not ended
+	// It has begun to tell its values together with the other workers, and not ended.
+	answering atomic.Bool
 
 	// Where its runs are driven, once one was.
 	driver  *bsp.Driver

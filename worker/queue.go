@@ -237,55 +237,45 @@ func (q *queue) task(c *control.Command) task {
 }
 
 // do executes a command. ctx ends when it is to stop, session when nobody waits for it any more.
-func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r *control.Report, err error) {
+func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ *control.Report, err error) {
 	x := q.executor
-	r = &control.Report{}
 	if err := faults.At(faults.Commanded, x.options.Name); err != nil {
-		return r, err
+		return nil, err
 	}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
 		err = x.connectPeers(ctx, body.Meet)
 	case *control.Command_Load:
-		var l *control.LoadReport
-		l, err = x.load(ctx, t, body.Load)
-		r.Body = &control.Report_Load{Load: l}
+		l, err := x.load(ctx, t, body.Load)
+		return &control.Report{Body: &control.Report_Load{Load: l}}, err
 	case *control.Command_Prepare:
-		var p *control.PrepareReport
-		p, err = x.prepare(ctx, t, body.Prepare)
-		r.Body = &control.Report_Prepare{Prepare: p}
+		p, err := x.prepare(ctx, t, body.Prepare)
+		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
 	case *control.Command_GoOn:
-		var p *control.PrepareReport
-		p, err = x.goOn(ctx, t, body.GoOn)
-		r.Body = &control.Report_Prepare{Prepare: p}
+		p, err := x.goOn(ctx, t, body.GoOn)
+		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
 	case *control.Command_Benchmark:
-		var b *control.BenchmarkReport
-		b, err = x.benchmark(ctx, t, body.Benchmark)
-		r.Body = &control.Report_Benchmark{Benchmark: b}
+		b, err := x.benchmark(ctx, t, body.Benchmark)
+		return &control.Report{Body: &control.Report_Benchmark{Benchmark: b}}, err
 	case *control.Command_Locate:
-		var l *control.Located
-		l, err = x.locate(body.Locate)
-		r.Body = &control.Report_Located{Located: l}
+		l, err := x.locate(body.Locate)
+		return &control.Report{Body: &control.Report_Located{Located: l}}, err
 	case *control.Command_Fill:
 		err = x.fill(t, body.Fill)
 	case *control.Command_Drive:
-		var d *control.DriveReport
-		d, err = q.drive(ctx, session, c, t)
-		r.Body = &control.Report_Drive{Drive: d}
+		d, err := q.drive(ctx, session, c, t)
+		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_Rejoin:
-		var d *control.DriveReport
-		d, err = q.rejoin(ctx, session, c, t)
-		r.Body = &control.Report_Drive{Drive: d}
+		d, err := q.rejoin(ctx, session, c, t)
+		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_KeepNow:
 		err = x.keepNow(t)
 	case *control.Command_Probe:
-		var p *control.ProbeReport
-		p, err = x.probe(ctx, body.Probe)
-		r.Body = &control.Report_Probe{Probe: p}
+		p, err := x.probe(ctx, body.Probe)
+		return &control.Report{Body: &control.Report_Probe{Probe: p}}, err
 	case *control.Command_Save:
-		var s *control.SaveReport
-		s, err = x.save(ctx, t, body.Save)
-		r.Body = &control.Report_Save{Save: s}
+		s, err := x.save(ctx, t, body.Save)
+		return &control.Report{Body: &control.Report_Save{Save: s}}, err
 	case *control.Command_Measure:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:
@@ -295,7 +285,7 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r 
 	default:
 		err = errors.New("the master wants something that this version does not know")
 	}
-	return r, err
+	return &control.Report{}, err
 }
 
 // answer sends the last report of a command.

@@ -128,40 +128,38 @@ func (r *run) turn() {
 	r.changed = make(chan struct{})
 }
 
-// record adds the record of a superstep to the news.
-func (r *run) record(s *control.SuperstepRecord) {
-	size := proto.Size(s)
+// add adds something of so many bytes to the news.
+func (r *run) add(size int, to func(news *control.DriveReport)) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.size+size > mostNews {
 		r.flush()
 	}
-	next := r.next()
-	next.Records = append(next.Records, s)
+	if r.news == nil {
+		r.news = &control.DriveReport{}
+	}
+	to(r.news)
 	r.size += size
 }
 
-// log adds a line of the program's Coordinate to the news.
-func (r *run) log(line string) {
-	line = control.Text(line, maxLine)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := r.next()
-	next.Log = append(next.Log, line)
-	if r.size += len(line); r.size > mostNews {
-		r.flush()
-	}
+// record adds the record of a superstep.
+func (r *run) record(s *control.SuperstepRecord) {
+	r.add(proto.Size(s), func(news *control.DriveReport) { news.Records = append(news.Records, s) })
 }
 
-// checkpointed adds a checkpoint to the news.
+// log adds a line of the program's Coordinate.
+func (r *run) log(line string) {
+	line = control.Text(line, maxLine)
+	r.add(len(line), func(news *control.DriveReport) { news.Log = append(news.Log, line) })
+}
+
+// checkpointed adds a checkpoint.
 func (r *run) checkpointed(e checkpoint.Event) {
-	if e.Failed != "" {
-		return
+	if e.Failed == "" {
+		r.add(0, func(news *control.DriveReport) {
+			news.Checkpoint, news.CheckpointSeconds = uint32(e.Superstep), e.Copied+e.Wrote
+		})
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	next := r.next()
-	next.Checkpoint, next.CheckpointSeconds = uint32(e.Superstep), e.Copied+e.Wrote
 }
 
 // progress notes how far the run is, which the master hears of with the next news.
@@ -180,14 +178,6 @@ func (r *run) late(err error) {
 	defer r.mu.Unlock()
 	r.awaitRoom()
 	r.leave(&control.Report{Failure: &control.Failure{Message: bounded(err.Error()), Run: true}})
-}
-
-// next returns the news. The lock is held.
-func (r *run) next() *control.DriveReport {
-	if r.news == nil {
-		r.news = &control.DriveReport{}
-	}
-	return r.news
 }
 
 // Flush leaves the news for who follows.
