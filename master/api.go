@@ -239,7 +239,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	defer j.watch()()
 	at, version := r.Msg.After, uint64(0)
 	if r.Msg.Logs && at < s.firstEvent {
-		for _, e := range s.logs.read(r.Msg.Id, s.firstEvent, s.stamp(0)) {
+		for _, e := range s.logs.before(r.Msg.Id, s.firstEvent, s.stamp(0)) {
 			if e.Sequence <= at {
 				continue
 			}
