@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // commits are the events whose changes are not on the disk yet. What an event wants done, its effects, is done when its changes, and those of
@@ -27,7 +28,7 @@ type commits struct {
 
 // batch is an event's.
 type batch struct {
-	records []record
+	records []standby.Change
 	changed []change
 	effects []effect
 	made    *job          // for a client, who is refused it when it cannot be written
@@ -129,7 +130,7 @@ func (s *Server) flush() {
 		if len(all) == 0 {
 			return
 		}
-		var records []record
+		var records []standby.Change
 		for _, b := range all {
 			records = append(records, b.records...)
 		}

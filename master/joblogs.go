@@ -77,6 +77,8 @@ const (
 	maxLogsStop    = 10 * time.Second
 )
 
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	dir := filepath.Join(data, logsName)
 	err := os.MkdirAll(dir, 0o700)

@@ -1,27 +1,30 @@
 package master
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // maxFigures bounds what is kept of the values of a job's aggregators when it has ended, in bytes.
 const maxFigures = 256 << 10
 
 // recordsOf makes the records of jobs and graphs that have changed. The lock is held.
-func (s *Server) recordsOf(changed []change) (all []record) {
+func (s *Server) recordsOf(changed []change) (all []standby.Change) {
 	for _, c := range changed {
 		var m proto.Message
-		r := record{bucket: graphBucket, key: c.graph}
+		r := standby.Change{Key: graphPrefix + c.graph}
 		if c.job != "" {
-			r.bucket, r.key = jobBucket, c.job
+			r.Key = jobPrefix + c.job
 			if j := s.cluster.jobs[c.job]; j != nil {
 				m = s.jobRecord(j)
 			}
@@ -34,7 +37,7 @@ func (s *Server) recordsOf(changed []change) (all []record) {
 				s.log.Error("a record cannot be encoded", "job", c.job, "graph", c.graph, "error", err)
 				continue
 			}
-			r.data = data
+			r.Data = data
 		}
 		all = append(all, r)
 	}
@@ -78,6 +81,12 @@ func graphRecord(g *graph) *control.GraphRecord {
 	}
 }
 
+// What the keys of records begin with.
+const (
+	jobPrefix   = "jobs/"
+	graphPrefix = "graphs/"
+)
+
 // errRecord is why a record is none of this master's.
 var errRecord = errors.New("it makes no sense")
 
@@ -87,9 +96,18 @@ type saved struct {
 	graphs []*control.GraphRecord
 }
 
-// take reads a record.
-func (s *saved) take(bucket []byte, key string, data []byte) error {
-	if bytes.Equal(bucket, jobBucket) {
+// take reads the records of masters before.
+func (s *saved) take(state map[string][]byte) error {
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		if err := s.record(key, state[key]); err != nil {
+			return fmt.Errorf("%.100q: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func (s *saved) record(key string, data []byte) error {
+	if key, ok := strings.CutPrefix(key, jobPrefix); ok {
 		r := &control.JobRecord{}
 		if err := proto.Unmarshal(data, r); err != nil {
 			return err
@@ -104,7 +122,7 @@ func (s *saved) take(bucket []byte, key string, data []byte) error {
 	if err := proto.Unmarshal(data, r); err != nil {
 		return err
 	}
-	if l := r.Load; l.GetGraph() != key || l.Source == nil || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
+	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source == nil || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
 		return errRecord
 	}
 	s.graphs = append(s.graphs, r)
@@ -146,7 +164,7 @@ func (s *Server) restore(from *saved) {
 			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
 		}
 	}
-	if s.shared != nil && s.shared.Found() || s.database != nil && s.database.found {
+	if s.state.Found() {
 		s.cluster.restored()
 	}
 }

@@ -66,8 +66,8 @@ type Server struct {
 
 	run        uint64       // of the master
 	backups    sync.Mutex   // one at a time
-	database   *database    // or nil
-	shared     *standby.Log // or nil: in place of the database
+	state      *standby.Log // what the master decides, on record; or nil
+	shared     *standby.Log // state, if masters share it; or nil
 	logs       *jobLogs     // or nil
 	objects    *objects.Server
 	firstEvent uint64 // of journals: the number before the first
@@ -124,11 +124,13 @@ func New(o Config) (_ *Server, err error) {
 	var before saved
 	switch {
 	case o.shared != nil:
-		s.firstEvent, s.shared = first, o.shared
-		err = before.takeShared(o.shared.State())
+		s.firstEvent, s.shared, s.state = first, o.shared, o.shared
+		if err = before.take(o.shared.State()); err != nil {
+			err = fmt.Errorf("the shared state: %w", err)
+		}
 	case o.Data != "":
 		s.firstEvent = first
-		if s.database, err = openDatabase(o.Data, before.take); err == nil {
+		if s.state, err = openState(&o, &before); err == nil {
 			s.logs, err = openJobLogs(o.Data, s.log)
 		}
 	}

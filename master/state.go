@@ -2,6 +2,7 @@ package master
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -12,7 +13,9 @@ import (
 
 	"connectrpc.com/connect"
 
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Files of a master's state.
@@ -23,6 +26,31 @@ const (
 
 // runs counts the masters of this process that keep no state.
 var runs atomic.Uint64
+
+// stateName is the directory of Data with the state: the records of jobs and graphs.
+const stateName = "state"
+
+// openState reads the state in Data, which this process has to itself. What is damaged is an error, and stays as it is.
+func openState(o *Config, into *saved) (*standby.Log, error) {
+	old := filepath.Join(o.Data, "state.db")
+	if _, err := os.Stat(old); err == nil {
+		return nil, fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
+	}
+	dir := filepath.Join(o.Data, stateName)
+	at, err := store.OpenDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	l := standby.Open(standby.Options{Store: at, Alone: true, Now: time.Now, Long: func(err error) { o.Log.Warn("the state gets long", "error", err) }})
+	if err = l.Lead(context.Background(), nil); err == nil {
+		err = into.take(l.State())
+	}
+	if err != nil {
+		store.Close(at)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
+	}
+	return l, nil
+}
 
 // number returns the number of a run of the master: larger than that of any before it, whatever the clock says. The lock,
 // if not nil, is to be closed when the run ends: until then the directory is this run's alone.
@@ -42,7 +70,7 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		switch {
 		case err != nil:
 		case o.shared != nil:
-			run, err = o.shared.Term(), noDatabase(o.Data)
+			run, err = o.shared.Term(), notAlone(o.Data)
 		default:
 			run, err = statefile.Next(filepath.Join(o.Data, runsFile))
 		}
@@ -71,10 +99,12 @@ func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
 func (s *Server) unlock() {
-	s.database.close()
 	s.logs.close()
-	if s.shared != nil {
-		s.shared.Close()
+	if s.state != nil {
+		s.state.Close()
+	}
+	if s.state != nil && s.shared == nil {
+		store.Close(s.state.Store)
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()
@@ -127,7 +157,7 @@ type dataDir struct {
 }
 
 // dataNames are what is looked for, the directory itself first.
-var dataNames = [...]string{"", resultsName, databaseFile, logsName}
+var dataNames = [...]string{"", resultsName, stateName, logsName}
 
 const (
 	dataPeriod = time.Second

@@ -31,7 +31,10 @@ func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", p
 
 // Options say where a log is, and who follows or writes it.
 type Options struct {
-	Store   store.Store
+	Store store.Store
+	// Alone says that no other process may use the store. Then there is no lease: this process leads at once and for good, and what cannot be
+	// written is an error, after which it may write on.
+	Alone   bool
 	Lease   time.Duration // of what this process writes
 	Writer  string        // another one for each Log, of all processes: random
 	Address string        // told to those who follow
@@ -51,6 +54,7 @@ type Log struct {
 	state   map[string][]byte
 	seen    time.Time // when it was
 	warned  bool
+	found   bool   // records, by the one who writes alone
 	last    uint64 // snapshot
 	pruning sync.WaitGroup
 	busy    chan struct{} // has one while a snapshot is written
@@ -68,6 +72,9 @@ func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 256
 	}
+	if o.Alone {
+		o.Lease = time.Minute // which bounds how long the store may take to be read
+	}
 	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now(), busy: make(chan struct{}, 1)}
 }
 
@@ -81,7 +88,7 @@ func (l *Log) Term() uint64 { return l.head.term }
 func (l *Log) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.writes && l.Now().Before(l.until)
+	return l.writes && (l.Alone || l.Now().Before(l.until))
 }
 
 // held is how long what is written holds, from before it was: others wait for the whole lease, from when they see it.
@@ -114,10 +121,15 @@ func (l *Log) Leader() string {
 }
 
 // Found reports whether anyone had written before this process did.
-func (l *Log) Found() bool { return l.head.term > 1 }
+func (l *Log) Found() bool { return l.found || l.head.term > 1 }
 
 // Lead follows until nobody else writes, and takes over. It tells who writes whenever that changes.
 func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
+	if l.Alone {
+		err := l.Poll(ctx)
+		l.found, l.writes = l.number > 0, err == nil
+		return err
+	}
 	leader := ""
 	for {
 		err := l.Poll(ctx)
@@ -178,7 +190,27 @@ func (l *Log) write(ctx context.Context, e entry) error {
 		return ErrLost
 	}
 	e.term = l.head.term
+	if l.Alone {
+		return l.record(ctx, e)
+	}
 	return l.append(ctx, e, until)
+}
+
+// record writes an entry, in place of one of the same number that could not be written to the end.
+func (l *Log) record(ctx context.Context, e entry) error {
+	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
+	data := e.encode()
+	if len(data) > maxEntry { // which nobody would read
+		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
+	}
+	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data), int64(len(data))); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.take(&e)
+	l.mu.Unlock()
+	l.shorten()
+	return nil
 }
 
 // append writes an entry, as the one who writes from then on; the store may fail until then. The lease counts from before the first try: that

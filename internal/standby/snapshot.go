@@ -5,8 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 )
+
+// Snapshot is a state as a log may begin with it: an object of a store, by name.
+type Snapshot struct {
+	Name  string
+	Data  []byte
+	State map[string][]byte
+}
+
+// Snapshot returns what the records come to now. Any goroutine may ask, if this process writes alone.
+func (l *Log) Snapshot() Snapshot {
+	l.mu.Lock()
+	e, state := l.head, maps.Clone(l.state)
+	l.mu.Unlock()
+	e.kind, e.changes = snapshot, changesOf(state)
+	return Snapshot{name(snapshotPrefix, e.number), e.encode(), state}
+}
 
 // shorten writes a snapshot beside what else is done, when it is time.
 func (l *Log) shorten() {
