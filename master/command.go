@@ -72,12 +72,12 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
 // returned: the cause, not what it led to.
 func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
-	limit := s.options.CommandTimeout
-	if o.long {
-		limit = 0
+	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
+		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
+		defer cancel()
 	}
-	ctx, cancel := limited(ctx, o.what, limit)
-	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
@@ -91,14 +91,15 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	for i, p := range team {
 		done.Go(func() {
 			w := sessions[i]
-			report, err := w.do(ctx, o.command(), o.reporter(i), o.taker(i))
+			more, take := o.of(i)
+			report, err := w.do(ctx, o.command(), more, take)
 			for o.again != nil && errors.Is(err, errSessionBroke) {
 				next := s.back(ctx, p, w)
 				if next == nil {
 					break
 				}
 				w = next
-				report, err = w.do(ctx, o.again(), o.reporter(i), o.taker(i))
+				report, err = w.do(ctx, o.again(), more, take)
 			}
 			switch {
 			case err != nil:
@@ -125,26 +126,18 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	return reports, nil
 }
 
-// limited is ctx, which ends when what is done takes longer than a limit; 0 is none.
-func limited(ctx context.Context, what string, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit == 0 {
-		return ctx, func() {}
+// of returns what takes the reports of a worker before the last, and chunks of its answer, if there may be any.
+func (o *order) of(i int) (more func(*control.Report) error, take func(*control.ValuesChunk) error) {
+	more = func(r *control.Report) error {
+		if o.more == nil {
+			return errors.New("more than one answer")
+		}
+		return o.more(i, r)
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s: it took longer than %v", what, limit))
-}
-
-func (o *order) reporter(i int) func(*control.Report) error {
-	if o.more == nil {
-		return func(*control.Report) error { return errors.New("more than one answer") }
+	if o.take != nil {
+		take = func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
 	}
-	return func(r *control.Report) error { return o.more(i, r) }
-}
-
-func (o *order) taker(i int) func(*control.ValuesChunk) error {
-	if o.take == nil {
-		return nil
-	}
-	return func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
+	return more, take
 }
 
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two

@@ -183,18 +183,13 @@ func (s *Server) note(e jobTurned) {
 			s.logs.remove(id)
 		}
 	}
-	trimEnded(s.endedJournals(), keepEndedBytes)
-}
-
-// endedJournals are those of the jobs that have ended, oldest first. The lock is held.
-func (s *Server) endedJournals() []*journal {
-	var all []*journal
+	var ended []*journal // oldest first
 	for _, id := range s.cluster.order {
 		if j := s.journals[id]; j != nil && s.cluster.jobs[id].state.Ended() {
-			all = append(all, j)
+			ended = append(ended, j)
 		}
 	}
-	return all
+	trimEnded(ended, keepEndedBytes)
 }
 
 // append writes an event of a job down.

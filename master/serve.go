@@ -106,11 +106,6 @@ func (o *Config) who() control.Credentials {
 	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
 }
 
-// newGate makes what decides who may what at the master's port.
-func (s *Server) newGate() *control.Gate {
-	return &control.Gate{Credentials: s.options.who(), Metrics: s.options.MetricsToken, Refused: s.turnAway}
-}
-
 // Gate decides who may what at the master's port.
 func (s *Server) Gate() *control.Gate { return s.gate }
 

@@ -105,7 +105,7 @@ func New(o Config) (_ *Server, err error) {
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 		commits: commits{wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
-	s.gate = s.newGate()
+	s.gate = &control.Gate{Credentials: o.who(), Metrics: o.MetricsToken, Refused: s.turnAway}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
@@ -141,7 +141,7 @@ func New(o Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if o.shared != nil {
-		s.results.shared = newSharedFiles(o.shared, s.run)
+		s.results.shared = &sharedFiles{store: o.shared.Store, term: fmt.Sprintf("%020d", s.run), held: o.shared.Held}
 	}
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())

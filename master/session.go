@@ -302,7 +302,8 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
 		if full {
-			if known = s.heardAgain(w); known && w.ctx.Err() == nil {
+			s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) }) // its lease is renewed
+			if known && w.ctx.Err() == nil {
 				continue
 			}
 			return known
@@ -314,12 +315,6 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 	}
 	w.end(fmt.Errorf("it sent more than %d reports for one command, which nobody took for %v", maxReports, mostWaits*roomWait))
 	return true
-}
-
-// heardAgain renews the lease of a worker that has to wait, and reports whether it is still one of the cluster's.
-func (s *Server) heardAgain(w *session) (known bool) {
-	s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) })
-	return known
 }
 
 // tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing but the log and the memory that it

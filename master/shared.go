@@ -16,7 +16,6 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -42,10 +41,6 @@ const (
 	sharedRate    = 10e6
 	fetchedName   = "fetched-" // what is being fetched
 )
-
-func newSharedFiles(l *standby.Log, run uint64) *sharedFiles {
-	return &sharedFiles{store: l.Store, term: fmt.Sprintf("%020d", run), held: l.Held}
-}
 
 // within does something with the place, of so many bytes, and waits for it no longer than ctx and what that may take. What hangs goes on with an ended
 // context, and nobody hears of what it returns.

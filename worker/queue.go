@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -19,8 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
-
-func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
 
 // queue runs the commands of a session: those of a job, or for a graph of the catalog, one after the other, and those of
 // different jobs at the same time.
@@ -83,8 +79,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	}
 	switch {
 	case c.Epoch < s.epoch:
-		newer := s.epoch
-		q.commands.Go(func() { q.answer(ctx, c, nil, stale(c, newer)) })
+		err := fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, s.epoch)
+		q.commands.Go(func() { q.answer(ctx, c, nil, err) })
 		return
 	case c.Epoch > s.epoch:
 		s.epoch = c.Epoch
@@ -141,7 +137,10 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		s.stop = stop
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
-		returned := q.watched(own, c, t)
+		returned := func() {}
+		if c.GetDrive() == nil && c.GetRejoin() == nil { // what runs a job is watched itself, for it outlives the command
+			returned = q.watch(own, c, t)
+		}
 		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })
 		returned()
 		if c.GetDrive() == nil { // a run is observed when it ends
@@ -161,14 +160,6 @@ func contained[T any](do func() (*T, error)) (done *T, err error) {
 		return nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
 	}
 	return done, err
-}
-
-// watched is watch for a command; what runs a job is watched itself, for it outlives the command.
-func (q *queue) watched(ctx context.Context, c *control.Command, t task) func() {
-	if c.GetDrive() != nil || c.GetRejoin() != nil {
-		return func() {}
-	}
-	return q.watch(ctx, c, t)
 }
 
 // watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -186,7 +187,7 @@ func (s *session) report(ctx context.Context, r *control.Report) error {
 
 // log sends a line to those who watch a job, unless too many wait.
 func (s *session) log(job, line string) {
-	m := &control.LogLine{Time: stamp(s.Now()), Job: job, Text: control.Text(line, maxLine)}
+	m := &control.LogLine{Time: timestamppb.New(s.Now()), Job: job, Text: control.Text(line, maxLine)}
 	s.offer(&control.FromWorker{Body: &control.FromWorker_Log{Log: m}})
 }
 
@@ -227,11 +228,6 @@ func memoryUsed() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Sys
-}
-
-// stale is the answer to commands of an attempt that is over.
-func stale(c *control.Command, newer uint32) error {
-	return fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, newer)
 }
 
 // asked is whether a master that is silent on the session was asked by a call, and answered that.
