@@ -37,11 +37,23 @@ const restoringFile = "restoring"
 // backedUp are the files of an archive.
 var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
 
+// copied is a state as it was once, and as a file of it.
+type copied struct {
+	records map[string][]byte
+	name    string
+	data    []byte
+}
+
+func copyOf(l *standby.Log) (c copied) {
+	c.records, c.name, c.data = l.Snapshot()
+	return c
+}
+
 // archive writes a backup of a state and of what is in the directory of results. Results
 // and columns that are damaged are left out, and the header lists them.
-func archive(w io.Writer, h *backup.Header, state standby.Snapshot, r *results, jobs, columns []string) error {
+func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, columns []string) error {
 	var saved saved
-	if err := saved.take(state.State); err != nil {
+	if err := saved.take(state.records); err != nil {
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
@@ -77,7 +89,7 @@ func archive(w io.Writer, h *backup.Header, state standby.Snapshot, r *results, 
 	if err != nil {
 		return err
 	}
-	if err := to.Add(path.Join(stateName, state.Name), int64(len(state.Data)), bytes.NewReader(state.Data)); err != nil {
+	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)), bytes.NewReader(state.data)); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -161,7 +173,7 @@ func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	columns, release := s.columns.holdAll() // before the state: a job in it has its columns
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
-	state := s.state.Snapshot()
+	state := copyOf(s.state)
 	jobs, done := s.results.retention.readAll() // after it: a job that is done there has its result
 	defer done()
 	if ctx.Err() != nil {
@@ -218,13 +230,13 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 }
 
 // readState reads the state in Data.
-func (o *Config) readState() (standby.Snapshot, error) {
+func (o *Config) readState() (copied, error) {
 	l, err := openState(o, &saved{})
 	if err != nil {
-		return standby.Snapshot{}, err
+		return copied{}, err
 	}
 	defer store.Close(l.Store)
-	return l.Snapshot(), nil
+	return copyOf(l), nil
 }
 
 // namesIn lists what is in a directory; one that is not there has nothing.

@@ -39,7 +39,7 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := standby.Open(standby.Options{Store: at, Alone: true, SnapshotEvery: snapshots, Now: func() time.Time { return noon }})
+	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots, Now: func() time.Time { return noon }})
 	if err := l.Lead(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -358,11 +357,6 @@ func (l *jobLogs) read(id string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, 2*jobLogBytes))
 }
 
-// said is a line of the master's in the log of a job.
-func said(text string) *control.JobEvent {
-	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Worker: "master", Text: text}}}
-}
-
 // encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be large, and is left out.
 func encodeLogged(e *control.JobEvent) []byte {
 	if j := e.GetJob(); j != nil {
@@ -380,14 +374,6 @@ func encodeLogged(e *control.JobEvent) []byte {
 	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4), uint64(len(data)))
 	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
 	return append(record, data...)
-}
-
-// shortened bounds a text of a record.
-func shortened(text string) string {
-	if len(text) <= maxLogged/2 {
-		return text
-	}
-	return strings.ToValidUTF8(text[:maxLogged/2], "") + " ..."
 }
 
 // decodeLog reads the records of a log, up to where it is damaged or cut off: then it is not whole.

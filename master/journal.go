@@ -2,6 +2,7 @@ package master
 
 import (
 	"sort"
+	"strings"
 	"sync"
 
 	"google.golang.org/protobuf/proto"
@@ -329,4 +330,17 @@ func (j *journal) progress(since uint64) (*control.Progress, uint64) {
 		return nil, since
 	}
 	return j.far.sum(), j.far.version
+}
+
+// said is a line of the master's in the log of a job.
+func said(text string) *control.JobEvent {
+	return &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Worker: "master", Text: text}}}
+}
+
+// shortened bounds a text of a record.
+func shortened(text string) string {
+	if len(text) <= maxLogged/2 {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxLogged/2], "") + " ..."
 }

@@ -41,7 +41,7 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	l := standby.Open(standby.Options{Store: at, Alone: true, Now: time.Now, Long: func(err error) { o.Log.Warn("the state gets long", "error", err) }})
+	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, Now: time.Now})
 	if err = l.Lead(context.Background(), nil); err == nil {
 		err = into.take(l.State())
 	}

@@ -122,7 +122,7 @@ func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*He
 }
 
 // read passes on the files of an archive, and compares checksums at its end.
-func read(from io.Reader, each func(name string, size int64, data io.Reader) error) (*Header, error) {
+func read(from io.Reader, each func(name string, size int64, r io.Reader) error) (*Header, error) {
 	in := tar.NewReader(bufio.NewReaderSize(from, 1<<20))
 	h := &Header{}
 	var sums bytes.Buffer

@@ -32,8 +32,8 @@ func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", p
 // Options say where a log is, and who follows or writes it.
 type Options struct {
 	Store store.Store
-	// Alone says that no other process may use the store. Then there is no lease: this process leads at once and for good, and what cannot be
-	// written is an error, after which it may write on.
+	// Alone says that no other process may use the store. Then this process leads at once and for good, and what cannot be written is an error,
+	// after which it may write on. Lease bounds how long the store may take.
 	Alone   bool
 	Lease   time.Duration // of what this process writes
 	Writer  string        // another one for each Log, of all processes: random
@@ -41,9 +41,8 @@ type Options struct {
 	// SnapshotEvery is how many records there are from one snapshot to the next; default 256.
 	SnapshotEvery uint64
 	Now           func() time.Time
-	// Warn is told when the store fails, once, and with nil when it works again; Long when the log could not be shortened, which is tried again
-	// after as many records. Both may be nil.
-	Warn, Long func(err error)
+	// Warn, if not nil, is told when the store fails, once, and with nil when it works again.
+	Warn func(err error)
 }
 
 // Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
@@ -57,7 +56,7 @@ type Log struct {
 	found   bool   // records, by the one who writes alone
 	last    uint64 // snapshot
 	pruning sync.WaitGroup
-	busy    chan struct{} // has one while a snapshot is written
+	busy    sync.Mutex // of who writes a snapshot
 
 	mu     sync.Mutex
 	writes bool
@@ -72,10 +71,7 @@ func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 256
 	}
-	if o.Alone {
-		o.Lease = time.Minute // which bounds how long the store may take to be read
-	}
-	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now(), busy: make(chan struct{}, 1)}
+	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now()}
 }
 
 // State is what the records come to, by key. It is the log's own.
@@ -220,7 +216,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	data := e.encode()
 	if len(data) > maxEntry { // which nobody would read
 		l.over()
-		return fmt.Errorf("%w: a record has %d bytes, expected at most %d", ErrLost, len(data), maxEntry)
+		return fmt.Errorf("%w: a record has %d bytes, of at most %d", ErrLost, len(data), maxEntry)
 	}
 	began := l.Now()
 	late := fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.held())
@@ -230,7 +226,8 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
 		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
 		switch {
-		case ctx.Err() != nil, !l.Now().Before(until): // also if it was written: it is too late to say so. A process that was stopped may see it by its clock first.
+		// Also if it was written: it is too late to say so. A process that was stopped may see it by its clock first..
+		case ctx.Err() != nil, !l.Now().Before(until):
 			l.over()
 			cause := context.Cause(ctx)
 			if cause == nil {
@@ -297,8 +294,8 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(taken) > 0 && taken[len(taken)-1] >= number {
-		return fmt.Errorf("%w: another has written record %d of %s, and %d since", ErrLost, number, l.Store, taken[len(taken)-1])
+	if n := len(taken); n > 0 && taken[n-1] >= number {
+		return fmt.Errorf("%w: another has written record %d of %s", ErrLost, taken[n-1], l.Store)
 	}
 	return nil
 }
