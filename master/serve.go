@@ -47,7 +47,9 @@ func (o Config) Run(ctx context.Context) (err error) {
 	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	o.Token = who.Token
+	if o.Token = who.Token; o.Token.Own() && anyPort(o.Listen) {
+		defer control.ForgetOwn(o.Listener.Addr().String())
+	}
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)
@@ -57,6 +59,12 @@ func (o Config) Run(ctx context.Context) (err error) {
 		return o.takeTurns(ctx)
 	}
 	return o.serve(ctx)
+}
+
+// anyPort reports whether the system chooses the port of an address.
+func anyPort(address string) bool {
+	_, port, err := net.SplitHostPort(address)
+	return err == nil && port == "0"
 }
 
 // serve makes a master, with its page and metrics, and serves.

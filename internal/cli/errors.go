@@ -20,8 +20,13 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// flagError says what is wrong with a flag.
+// flagError says what is wrong with a flag, or with the command that it is said to be of.
 func flagError(cmd *cobra.Command, err error) error {
+	if cmd.HasSubCommands() {
+		if none := noCommand(cmd, cmd.Flags().Args()); none != nil {
+			return none
+		}
+	}
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError

@@ -49,12 +49,8 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	for _, name := range files {
-		file, err := openTrace(name)
-		if err != nil {
-			return err
-		}
-		_ = file.Close() // it was only read
+	if err := beginsAsTraces(files); err != nil {
+		return err
 	}
 	w := &observer{app: a, flags: f, local: pageOf("file", files), progress: a.progress()}
 	w.tell = w.local
@@ -138,7 +134,7 @@ func replayAll(ctx context.Context, files []string, l *web.Local, progress *prog
 		}
 	}
 	if len(l.Jobs()) == 0 {
-		return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
+		return noSupersteps(files)
 	}
 	return nil
 }
@@ -191,6 +187,35 @@ func openTrace(name string) (*os.File, error) {
 		return nil, err
 	}
 	return os.Open(name)
+}
+
+// beginsAsTraces refuses files that are no traces before somebody waits for their page. What is no
+// regular file can be read once, and is read for that.
+func beginsAsTraces(files []string) error {
+	empty := 0
+	for _, name := range files {
+		file, err := openTrace(name)
+		if err != nil {
+			return err
+		}
+		if info, failed := file.Stat(); failed == nil && info.Mode().IsRegular() {
+			err = trace.NewReader(file, name).Begins()
+		}
+		_ = file.Close() // it was only read
+		if err == io.EOF {
+			empty++
+		} else if err != nil && !errors.Is(err, trace.ErrCut) {
+			return err
+		}
+	}
+	if empty == len(files) {
+		return noSupersteps(files)
+	}
+	return nil
+}
+
+func noSupersteps(files []string) error {
+	return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
 }
 
 // replay reads a trace into a journal.

@@ -195,7 +195,7 @@ func (u *upCommand) start(ctx context.Context) error {
 	registered := make(chan error, 1)
 	go func() {
 		defer close(registered)
-		c, err := f.connect(ctx, func(line string) { u.app.notices().say(slog.LevelWarn, line) })
+		c, err := f.connect(ctx, u.app.warn)
 		if err == nil {
 			c.Close()
 		}

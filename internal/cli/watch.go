@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -185,7 +184,7 @@ each job's log over a restart. A line tells where events are missing.`,
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.connect(cmd.Context(), func(line string) { a.notices().say(slog.LevelWarn, line) })
+			c, err := f.connect(cmd.Context(), a.warn)
 			if err != nil {
 				return err
 			}

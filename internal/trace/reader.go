@@ -51,6 +51,15 @@ func (r *Reader) Play(to Journal) error {
 	}
 }
 
+// Begins reads the first line, and fails if it is of no trace; io.EOF is that there is none.
+func (r *Reader) Begins() error {
+	line, err := r.next()
+	if err == nil {
+		_, err = r.kind(line)
+	}
+	return err
+}
+
 // next returns the next line that is not empty. It is valid until the next call.
 func (r *Reader) next() ([]byte, error) {
 	for {

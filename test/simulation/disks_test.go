@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
@@ -226,4 +227,30 @@ func seesAnother(all []*fault, names string) bool {
 		}
 	}
 	return false
+}
+
+// TestAnotherMasterCountsAnew loses the disk of the master when the others know a worker's second
+// incarnation: it is no stranger to them under the lower one that the next master gives it.
+func TestAnotherMasterCountsAnew(t *testing.T) {
+	s := setting{job: jobs[3], workers: 3, delay: 2 * time.Millisecond, every: 1}
+	want, _ := usual(t, s)
+	o := disturbed(t, 0, s, want, func(c *cluster) []*fault {
+		restart := func(at time.Duration) *fault {
+			return &fault{
+				name: "kill w2", at: at, hold: 5 * time.Millisecond,
+				do: func() { c.kill(c.workers[2], true) }, undo: func() { c.revive(2, 0) },
+			}
+		}
+		another := &fault{name: "run a job on all", at: 6 * time.Second, do: func() {
+			if _, j, err := c.run(t.Context(), s.spec()); err != nil || len(j.Workers) != 3 {
+				t.Errorf("the second job is on %v: %v", j.GetWorkers(), err)
+			}
+		}, undo: func() {}}
+		lose := c.losing(2*time.Second, 0)
+		lose.at = 20 * time.Second
+		return []*fault{restart(0), another, lose, restart(21999 * time.Millisecond)} // it comes first
+	})
+	if o.bad != "" || o.result != same {
+		t.Errorf("%v\n%s", o, o.journal)
+	}
 }
