@@ -3,6 +3,7 @@ package simulation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -182,6 +184,10 @@ func (c *cluster) startMaster(clock time.Duration) {
 		config.Checkpoints = ""
 	}
 	s, err := master.New(config)
+	if _, known := os.Stat(filepath.Join(c.dir, "state.db")); known != nil && errors.Is(err, syscall.ENOSPC) {
+		c.event("a master does not begin its data on a full disk: %v", err)
+		return
+	}
 	if err != nil {
 		c.t.Errorf("a master does not start: %v", err)
 		return

@@ -88,7 +88,8 @@ func TestSimulationOfPlans(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 0))
 			s := settingOf(random, allKinds)
 			file := s.job.ofFile()
-			if s.job = planned[random.IntN(len(planned))]; file {
+			// The text of edges does not say that they are undirected, which msf wants.
+			if s.job = planned[random.IntN(len(planned))]; file && s.job.program != "msf" {
 				s.job = s.job.inFile()
 			}
 			s.grid = s.grid && s.job.program != "msf" // which looks at edges
