@@ -37,7 +37,7 @@ const copyFile = databaseFile + ".copy"
 const restoringFile = "restoring"
 
 // backedUp are the files of an archive.
-var backedUp = regexp.MustCompile(`^(state\.db|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
+const backedUp = `^(state\.db|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`
 
 // archive writes a backup of a database's copy and of what is in the directory of results. Results
 // and columns that are damaged are left out, and the header lists them.
@@ -289,7 +289,7 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	defer root.Close()
 	err = root.WriteFile(restoringFile, nil, 0o600)
 	if err == nil {
-		_, err = pass(func(from io.Reader) (*backup.Header, error) { return backup.Extract(from, root, backedUp.MatchString) })
+		_, err = pass(func(from io.Reader) (*backup.Header, error) { return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString) })
 	}
 	if err == nil {
 		_, err = readAll(filepath.Join(o.Data, databaseFile))

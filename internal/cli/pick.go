@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -48,7 +49,7 @@ func (f *pickFlags) check() (*pick, error) {
 		if f.where == "" {
 			break
 		}
-		m := condition.FindStringSubmatch(strings.TrimSpace(part))
+		m := condition().FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
@@ -62,7 +63,9 @@ func (f *pickFlags) check() (*pick, error) {
 	return p, nil
 }
 
-var condition = regexp.MustCompile(`^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`)
+var condition = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`)
+})
 
 // test compares a field of a value with a number.
 type test struct {

@@ -21,7 +21,7 @@ type Registered struct {
 	Name, Help string
 	Parameters []Parameter
 	New        New
-	Err        error // what is wrong with the program, one line each
+	Check      func() error // says what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
 
@@ -54,7 +54,8 @@ func Register(name string, p pregel.Erased) Registered {
 		help = h.Help()
 	}
 	return Registered{
-		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, New: make,
+		Check:   func() error { return CheckProgram(p) },
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }
