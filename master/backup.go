@@ -289,7 +289,9 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	defer root.Close()
 	err = root.WriteFile(restoringFile, nil, 0o600)
 	if err == nil {
-		_, err = pass(func(from io.Reader) (*backup.Header, error) { return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString) })
+		_, err = pass(func(from io.Reader) (*backup.Header, error) {
+			return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString)
+		})
 	}
 	if err == nil {
 		_, err = readAll(filepath.Join(o.Data, databaseFile))

@@ -195,7 +195,8 @@ func (c *sentColumns) remove(id string, s *sentColumn) {
 		defer s.mu.Unlock()
 		s.gone = true
 		_ = c.root.Remove(s.name)
-		_ = c.shared.remove(context.Background(), sharedColumns+id) // else the next master removes it
+		// Else the next master removes it.
+		_ = c.shared.remove(context.Background(), sharedColumns+id)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.bytes -= s.bytes

@@ -246,7 +246,8 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
 	for again := 1; again < meetings && unmet(err); again++ {
 		s.mu.Lock()
-		s.stopLoading(job, epoch, l.Graph, team, err) // the next meeting would wait for who is still at it
+		// The next meeting would wait for who is still at it.
+		s.stopLoading(job, epoch, l.Graph, team, err)
 		s.mu.Unlock()
 		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
 	}

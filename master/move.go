@@ -147,7 +147,8 @@ func (r *run) keepAndEnd(why error) bool {
 		r.mu.Lock()
 		r.moved = nil
 		r.mu.Unlock()
-		if errors.Is(err, errSessionBroke) { // a worker that keeps no checkpoints would say so again
+		// A worker that keeps no checkpoints would say so again.
+		if errors.Is(err, errSessionBroke) {
 			_ = s.event(func() error { s.cluster.stays(r.id, r.epoch); return nil })
 		}
 	}

@@ -136,7 +136,8 @@ func (r *run) unnamed(
 			}
 			v.Text = strconv.AppendUint(nil, value, 10)
 		}
-		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text) // it is not known at which columns these are
+		// It is not known at which columns these are.
+		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text)
 	}
 	return plain, nil
 }

@@ -120,7 +120,8 @@ func (c *cluster) expireGraphs(now time.Duration) {
 	for _, g := range c.loaded() {
 		for _, name := range slices.Sorted(maps.Keys(g.missing)) {
 			w := c.workers[name]
-			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold { // since the master's start
+			// Since the master's start.
+			if w != nil && (w.live() || now <= w.deadline) || w == nil && now <= c.hold {
 				continue
 			}
 			c.loseGraph(g, name, fmt.Sprintf("did not come back within %v", c.hold))

@@ -112,7 +112,8 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 			vertices = append(vertices, &control.Vertex{Label: label, Id: id})
 		}
 	}
-	if _, err := p.New(r.parameters, jobspec.Finder(vertices)); err != nil { // it names the parameter whose vertex is not there
+	// It names the parameter whose vertex is not there.
+	if _, err := p.New(r.parameters, jobspec.Finder(vertices)); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil

@@ -234,7 +234,8 @@ func (r *run) cleanUp(err error) {
 				c.Job, c.Epoch = r.id, r.epoch
 				k := w.begin(ctx, c, nil)
 				defer w.forget(c)
-				if err := w.lane.Send(toWorker(c)); err != nil { // the worker frees it when it attaches anew
+				// The worker frees it when it attaches anew.
+				if err := w.lane.Send(toWorker(c)); err != nil {
 					r.server.log.Warn("clean-up failed", "worker", p.Worker, "job", r.id, "error", err)
 					continue
 				}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
@@ -47,7 +48,8 @@ func (o Config) Run(ctx context.Context) (err error) {
 	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	if o.Token = who.Token; o.Token.Own() && anyPort(o.Listen) {
+	// Nobody else's, until it closes.
+	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
 		defer control.ForgetOwn(o.Listener.Addr().String())
 	}
 	if o.Data == "" && o.State == "" && !o.Standby {
@@ -59,12 +61,6 @@ func (o Config) Run(ctx context.Context) (err error) {
 		return o.takeTurns(ctx)
 	}
 	return o.serve(ctx)
-}
-
-// anyPort reports whether the system chooses the port of an address.
-func anyPort(address string) bool {
-	_, port, err := net.SplitHostPort(address)
-	return err == nil && port == "0"
 }
 
 // serve makes a master, with its page and metrics, and serves.

@@ -108,7 +108,8 @@ func standsBy(w http.ResponseWriter, r *http.Request) {
 	}
 	errors := connect.NewErrorWriter()
 	if errors.IsSupported(r) {
-		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby)) // the caller may have gone
+		// The caller may have gone.
+		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby))
 		return
 	}
 	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())

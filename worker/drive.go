@@ -152,7 +152,8 @@ func (c *crew) end(totalled bool) (*control.RunEnd, error) {
 			value = nil
 			c.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
 		}
-		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name]) // a message has no other text
+		// A message has no other text.
+		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
 		e.Aggregators = append(e.Aggregators, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
 	for _, name := range []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName} {

@@ -122,7 +122,9 @@ func (s *session) live(ctx, leave context.Context) error {
 			if err := s.overdue(ctx, going == nil); err != nil {
 				return err
 			}
-			if s.silence() > s.lease { // the way from the master may be cut, and that to it not: then it must not take this worker to be there
+			// The way from the master may be cut, and that to it not: then it must not take this
+			// worker to be there.
+			if s.silence() > s.lease {
 				continue
 			}
 			s.offer(&control.FromWorker{Body: &control.FromWorker_Heartbeat{Heartbeat: s.pulse()}})

@@ -71,7 +71,8 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	if err != nil {
 		return err
 	}
-	if j.answering.Swap(true) { // what others sent for that answer may still come, and would be taken for this one's
+	// What others sent for that answer may still come, and would be taken for this one's.
+	if j.answering.Swap(true) {
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished", errUndelivered)
 	}
 	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
@@ -172,7 +173,8 @@ func (j *job) namesOf(
 ) (map[uint64][]byte, error) {
 	names, wanted, line := make(map[uint64][]byte, len(some)), []uint64(nil), []byte(nil)
 	want := func(dst []byte, label uint64) []byte {
-		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() { // a vertex that was added has no name
+		// A vertex that was added has no name.
+		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() {
 			names[label], wanted = nil, append(wanted, label)
 		}
 		return append(dst, '0')

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"sync"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
@@ -40,30 +39,24 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
 		switch {
-		case !programName().MatchString(p.Name):
+		case !regexp.MustCompile(programName).MatchString(p.Name):
 			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
 		case taken[p.Name] != "":
 			refuse(errors.New(taken[p.Name]))
 		default:
 			taken[p.Name] = "another program has this name"
 		}
-		wrong := p.Check()
-		if joined, ok := wrong.(interface{ Unwrap() []error }); ok {
-			for _, err := range joined.Unwrap() {
+		if wrong, ok := p.Check().(interface{ Unwrap() []error }); ok {
+			for _, err := range wrong.Unwrap() {
 				refuse(err)
 			}
-		} else if wrong != nil {
-			refuse(wrong)
 		}
 		all = append(all, p)
 	}
 	return all, problems
 }
 
-// programName is made when a binary has programs of its own: no process starts with it.
-var programName = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
-})
+const programName = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
 
 // registered returns the entry of a program that was registered.
 func registered(given pregel.Registered) (engine.Registered, bool) {

@@ -201,18 +201,12 @@ func (a *app) rename(root *cobra.Command) {
 		names = append(names, c.Name())
 	}
 	calls := regexp.MustCompile(`\b(superstep|mine) (` + strings.Join(names, "|") + `)\b`)
-	renamed := func(text string) string {
-		if !strings.Contains(text, "superstep ") && !strings.Contains(text, "mine ") { // most have none
-			return text
-		}
-		return calls.ReplaceAllString(text, a.name+" $2")
-	}
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, text := range []*string{&c.Long, &c.Short, &c.Example} {
-			*text = renamed(*text)
+			*text = calls.ReplaceAllString(*text, a.name+" $2")
 		}
-		c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = renamed(f.Usage) })
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { f.Usage = calls.ReplaceAllString(f.Usage, a.name+" $2") })
 		for _, sub := range c.Commands() {
 			walk(sub)
 		}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,7 +17,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/membership"
-	"github.com/superstep-go/superstep/internal/statefile"
 )
 
 // printJSON prints a message with the names that control.proto has.
@@ -53,7 +53,8 @@ func readToken(flag, file string, warn func(line string)) (control.Token, error)
 	if err != nil {
 		return token, fmt.Errorf("%s: %w", flag, err)
 	}
-	if statefile.OpenToAll(file) {
+	// On Windows modes say nothing.
+	if i, err := os.Stat(file); err == nil && i.Mode()&0o004 != 0 && runtime.GOOS != "windows" {
 		warn(fmt.Sprintf("%s: every user of this machine can read %s: chmod 600 it", flag, file))
 	}
 	return token, nil

@@ -134,7 +134,7 @@ func replayAll(ctx context.Context, files []string, l *web.Local, progress *prog
 		}
 	}
 	if len(l.Jobs()) == 0 {
-		return noSupersteps(files)
+		return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
 	}
 	return nil
 }
@@ -192,7 +192,6 @@ func openTrace(name string) (*os.File, error) {
 // beginsAsTraces refuses files that are no traces before somebody waits for their page. What is no
 // regular file can be read once, and is read for that.
 func beginsAsTraces(files []string) error {
-	empty := 0
 	for _, name := range files {
 		file, err := openTrace(name)
 		if err != nil {
@@ -202,20 +201,11 @@ func beginsAsTraces(files []string) error {
 			err = trace.NewReader(file, name).Begins()
 		}
 		_ = file.Close() // it was only read
-		if err == io.EOF {
-			empty++
-		} else if err != nil && !errors.Is(err, trace.ErrCut) {
+		if err != nil && !errors.Is(err, trace.ErrCut) {
 			return err
 		}
 	}
-	if empty == len(files) {
-		return noSupersteps(files)
-	}
 	return nil
-}
-
-func noSupersteps(files []string) error {
-	return fmt.Errorf("%s: there are no supersteps in it", strings.Join(files, ", "))
 }
 
 // replay reads a trace into a journal.

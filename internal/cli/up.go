@@ -219,7 +219,8 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 	}
 	c := u.checkpoints
 	if c.place == "" && u.data != "" {
-		c.place = filepath.Join(u.data, "checkpoints") // on this machine workers need no help of the master's
+		// On this machine workers need no help of the master's.
+		c.place = filepath.Join(u.data, "checkpoints")
 	}
 	if c.place != "" {
 		args = append(args, "--checkpoints", c.place)

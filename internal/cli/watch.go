@@ -102,7 +102,8 @@ func (a *app) printEvent(e *control.JobEvent) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(a.out).Encode(json.RawMessage(data)) // protojson's own blanks differ from binary to binary
+	// protojson's own blanks differ from binary to binary.
+	return json.NewEncoder(a.out).Encode(json.RawMessage(data))
 }
 
 // result is `superstep result`.
@@ -144,7 +145,8 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
 			computed := &remoteResult{from: c, progress: d, job: job}
-			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil { // the result is a report: JSON, whatever the file is called
+			// The result is a report: JSON, whatever the file is called.
+			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil {
 				return a.save(cmd.Context(), output, 1, computed.write)
 			}
 			if err := format.check(output); err != nil {

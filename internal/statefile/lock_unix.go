@@ -38,12 +38,6 @@ func private(path string, info fs.FileInfo, others fs.FileMode) error {
 	return nil
 }
 
-// OpenToAll reports whether a file can be read by every user of the machine.
-func OpenToAll(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o004 != 0
-}
-
 // full reports whether an error is that a disk, or what a user may have of it, is full.
 func full(err error) bool { return errors.Is(err, unix.ENOSPC) || errors.Is(err, unix.EDQUOT) }
 

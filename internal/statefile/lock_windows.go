@@ -24,9 +24,6 @@ func Open(path string) (*os.File, error) { return os.Open(path) }
 // private refuses nothing: what is in a user's profile is that user's by its access list, and modes say nothing of it.
 func private(string, fs.FileInfo, fs.FileMode) error { return nil }
 
-// OpenToAll reports nothing, as private does.
-func OpenToAll(string) bool { return false }
-
 // full reports whether an error is that a disk is full.
 func full(err error) bool { return errors.Is(err, windows.ERROR_DISK_FULL) }
 

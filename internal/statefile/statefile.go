@@ -97,12 +97,8 @@ func locked(path string, do func() error) error {
 	end := time.Now().Add(patience)
 	for {
 		f, err := Lock(path + ".lock")
-		if err == nil && named(f) {
-			return errors.Join(do(), f.Close())
-		}
 		if err == nil {
-			_ = f.Close() // who had it has removed it
-			continue
+			return errors.Join(do(), f.Close())
 		}
 		if !errors.Is(err, ErrLocked) || time.Now().After(end) {
 			return err
@@ -111,17 +107,8 @@ func locked(path string, do func() error) error {
 	}
 }
 
-// named reports whether an open file still has its name.
-func named(f *os.File) bool {
-	own, err := f.Stat()
-	now, gone := os.Stat(f.Name())
-	return err == nil && gone == nil && os.SameFile(own, now)
-}
-
-// Remove removes what Next or Key keeps at path.
-func Remove(path string) error {
-	return locked(path, func() error { return errors.Join(os.Remove(path), os.Remove(path+".lock")) })
-}
+// Remove removes what Next or Key keeps at path, which nobody uses any more.
+func Remove(path string) error { return errors.Join(os.Remove(path), os.Remove(path+".lock")) }
 
 // maxSmall bounds files that hold a number, a key, a token or certificates.
 const maxSmall = 1 << 20

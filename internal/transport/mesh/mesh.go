@@ -239,11 +239,7 @@ func (m *Mesh) admit(g greeting) error {
 func (m *Mesh) ForgetAbsent() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for name := range m.newest {
-		if m.ins[name] == nil {
-			delete(m.newest, name)
-		}
-	}
+	maps.DeleteFunc(m.newest, func(name string, _ uint64) bool { return m.ins[name] == nil })
 }
 
 // Connect makes the connections to the workers that there are not yet. Open does it too.
