@@ -18,9 +18,9 @@ type Job struct {
 	Job        string            `json:"job"`               // the name that its records have
 	Program    string            `json:"program,omitempty"` // and what it runs with, on which graph
 	Parameters map[string]string `json:"parameters,omitempty"`
-	// Who submitted it to a cluster, where users have certificates.
+	// who submitted it to a cluster, where users have certificates
 	Owner string `json:"owner,omitempty"`
-	// That it was submitted with, if that is not normal.
+	// that it was submitted with, if that is not normal
 	Priority   string `json:"priority,omitempty"`
 	Graph      string `json:"graph,omitempty"`
 	Vertices   uint64 `json:"vertices,omitempty"`
@@ -65,7 +65,7 @@ func (e Ended) Complete() bool { return e == Converged || e == Iterations || e =
 type End struct {
 	Job   string `json:"job"`
 	State string `json:"state"` // done, failed or cancelled
-	// Of one that is done: converged, iterations, limit, halted or stopped.
+	// of one that is done: converged, iterations, limit, halted or stopped
 	Ended      Ended   `json:"ended,omitempty"`
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
@@ -74,7 +74,7 @@ type End struct {
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
-	// From which other run's checkpoint it went on, and in what the two differ.
+	// from which other run's checkpoint it went on, and in what the two differ
 	Forked string `json:"forked,omitempty"`
 	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
 	Again bool `json:"-"`
