@@ -272,7 +272,8 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		// Those who watch need not be told of every superstep at once, and it would hold up the next.
+		// Those who watch need not be told of every superstep at once, and it would hold up the
+		// next.
 		select {
 		case <-time.After(watchPace):
 		case <-j.over:

@@ -35,7 +35,7 @@ const resultsName = "results"
 const restoringFile = "restoring"
 
 // backedUp are the files of an archive.
-var backedUp = regexp.MustCompile(`^(state/snapshots/[0-9]{20}|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
+const backedUp = `^(state/snapshots/[0-9]{20}|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`
 
 // copied is a state as it was once, and as a file of it.
 type copied struct {
@@ -295,7 +295,9 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	defer root.Close()
 	err = root.WriteFile(restoringFile, nil, 0o600)
 	if err == nil {
-		_, err = pass(func(from io.Reader) (*backup.Header, error) { return backup.Extract(from, root, backedUp.MatchString) })
+		_, err = pass(func(from io.Reader) (*backup.Header, error) {
+			return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString)
+		})
 	}
 	if err == nil {
 		_, err = o.readState()

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -50,7 +51,10 @@ func (o Config) Run(ctx context.Context) (err error) {
 	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	o.Token = who.Token
+	// Nobody else's, until it closes.
+	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
+		defer control.ForgetOwn(o.Listener.Addr().String())
+	}
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)

@@ -59,14 +59,17 @@ type task struct {
 }
 
 // registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than
-// before, no command is under way.
-func (x *executor) registered(incarnation uint64) error {
+// before, no command is under way. The master may be another one than before.
+func (x *executor) registered(incarnation uint64, another bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case x.closed: // the worker has given a command up that does not stop
 		return errClosed
 	case x.mesh != nil && x.incarnation == incarnation:
+		if another {
+			x.mesh.ForgetAbsent()
+		}
 		return nil
 	}
 	x.closeMesh()

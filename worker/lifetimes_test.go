@@ -73,7 +73,7 @@ func newHolding(t *testing.T, gates map[uint64]*gate) *holding {
 
 func (h *holding) register(incarnation uint64) {
 	h.t.Helper()
-	if err := h.registered(incarnation); err != nil {
+	if err := h.registered(incarnation, false); err != nil {
 		h.t.Fatal(err)
 	}
 	for _, p := range h.placements {

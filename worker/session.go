@@ -123,7 +123,8 @@ func (s *session) live(ctx, leave context.Context) error {
 			if err := s.overdue(ctx, going == nil); err != nil {
 				return err
 			}
-			// The way from the master may be cut, and that to it not: then it must not take this worker to be there.
+			// The way from the master may be cut, and that to it not: then it must not take this
+			// worker to be there.
 			if s.silence() > s.lease {
 				continue
 			}

@@ -25,26 +25,24 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
 		switch {
-		case !programName.MatchString(p.Name):
+		case !regexp.MustCompile(programName).MatchString(p.Name):
 			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
 		case taken[p.Name] != "":
 			refuse(errors.New(taken[p.Name]))
 		default:
 			taken[p.Name] = "another program has this name"
 		}
-		if joined, ok := p.Err.(interface{ Unwrap() []error }); ok {
-			for _, err := range joined.Unwrap() {
+		if wrong, ok := p.Check().(interface{ Unwrap() []error }); ok {
+			for _, err := range wrong.Unwrap() {
 				refuse(err)
 			}
-		} else if p.Err != nil {
-			refuse(p.Err)
 		}
 		all = append(all, p)
 	}
 	return all, problems
 }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+const programName = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
 
 // registered returns the entry of a program that was registered.
 func registered(given pregel.Registered) (engine.Registered, bool) {

@@ -48,7 +48,7 @@ func (f *pickFlags) check() (*pick, error) {
 		if f.where == "" {
 			break
 		}
-		m := condition.FindStringSubmatch(strings.TrimSpace(part))
+		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
@@ -62,7 +62,7 @@ func (f *pickFlags) check() (*pick, error) {
 	return p, nil
 }
 
-var condition = regexp.MustCompile(`^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`)
+const condition = `^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`
 
 // test compares a field of a value with a number.
 type test struct {
@@ -95,7 +95,8 @@ type pick struct {
 	least bool // those of least value first
 	tests []test
 
-	to     io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
+	// Where lines go that are all that is wanted of them; nil if they are to be ordered.
+	to     io.Writer
 	cutter resultlines.Cutter
 	form   resultlines.Form
 	byName string

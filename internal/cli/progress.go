@@ -63,7 +63,8 @@ func (p *progress) appear() {
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
 	if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
-		out = struct{ io.Writer }{f} // it does not say its size, as a serial line: nothing would fit, so none is asked for
+		// It does not say its size, as a serial line: nothing would fit, so none is asked for.
+		out = struct{ io.Writer }{f}
 	}
 	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
 	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())

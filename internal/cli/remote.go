@@ -36,7 +36,8 @@ type remote struct {
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, *followed, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
-	spec.Priority, _ = control.PriorityOf(c.flags.cluster.priority.value) // the flag takes no other words
+	// The flag takes no other words.
+	spec.Priority, _ = control.PriorityOf(c.flags.cluster.priority.value)
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
 		return nil, nil, err
@@ -210,8 +211,10 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// form is that of the results of a job on a cluster, whose program this one may not have.
 func (r *remoteResult) form(a *app) resultlines.Form {
-	return a.formOf(r.job)
+	spec := r.job.GetSpec()
+	return jobspec.ResultForm(a.programs, spec.GetProgram(), spec.GetParameters(), r.job.GetNamed())
 }
 
 // counting shows how much is written.

@@ -49,12 +49,8 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	for _, name := range files {
-		file, err := openTrace(name)
-		if err != nil {
-			return err
-		}
-		_ = file.Close() // it was only read
+	if err := beginsAsTraces(files); err != nil {
+		return err
 	}
 	w := &observer{app: a, flags: f, local: pageOf("file", files), progress: a.progress()}
 	w.tell = w.local
@@ -191,6 +187,25 @@ func openTrace(name string) (*os.File, error) {
 		return nil, err
 	}
 	return os.Open(name)
+}
+
+// beginsAsTraces refuses files that are no traces before somebody waits for their page. What is no
+// regular file can be read once, and is read for that.
+func beginsAsTraces(files []string) error {
+	for _, name := range files {
+		file, err := openTrace(name)
+		if err != nil {
+			return err
+		}
+		if info, failed := file.Stat(); failed == nil && info.Mode().IsRegular() {
+			err = trace.NewReader(file, name).Begins()
+		}
+		_ = file.Close() // it was only read
+		if err != nil && !errors.Is(err, trace.ErrCut) {
+			return err
+		}
+	}
+	return nil
 }
 
 // replay reads a trace into a journal.

@@ -52,7 +52,7 @@ func (f *seeFlags) check() error {
 		}
 		return nil
 	}
-	token, err := readToken("--http-token-file", f.tokenFile)
+	token, err := readToken("--http-token-file", f.tokenFile, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 }
 
 func (w *observer) serve(metrics http.Handler) error {
-	token, err := readToken("--http-token-file", w.flags.tokenFile)
+	token, err := readToken("--http-token-file", w.flags.tokenFile, w.app.warn)
 	if err != nil {
 		return err
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -103,7 +102,8 @@ func (a *app) printEvent(e *control.JobEvent) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(a.out).Encode(json.RawMessage(data)) // protojson's own blanks differ from binary to binary
+	// protojson's own blanks differ from binary to binary.
+	return json.NewEncoder(a.out).Encode(json.RawMessage(data))
 }
 
 // result is `superstep result`.
@@ -145,7 +145,8 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
 			computed := &remoteResult{from: c, progress: d, job: job}
-			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil { // the result is a report: JSON, whatever the file is called
+			// The result is a report: JSON, whatever the file is called.
+			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil {
 				return a.save(cmd.Context(), output, 1, computed.write)
 			}
 			if err := format.check(output); err != nil {
@@ -185,7 +186,7 @@ each job's log over a restart. A line tells where events are missing.`,
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.connect(cmd.Context(), func(line string) { a.notices().say(slog.LevelWarn, line) })
+			c, err := f.connect(cmd.Context(), a.warn)
 			if err != nil {
 				return err
 			}

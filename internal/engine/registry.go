@@ -22,7 +22,7 @@ type Registered struct {
 	Name, Help string
 	Parameters []Parameter
 	New        New
-	Err        error // what is wrong with the program, one line each
+	Check      func() error // says what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
 
@@ -55,7 +55,8 @@ func Register(name string, p pregel.Erased) Registered {
 		help = cmp.Or(traitsOf(p.Program).Help, help)
 	}
 	return Registered{
-		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: err, New: make,
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, New: make,
+		Check:   func() error { return CheckProgram(p) },
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }

@@ -75,7 +75,7 @@ func planGoesOn(t *testing.T, seed uint64) {
 	}
 	for _, l := range found {
 		check(t, l.Err)
-		if rng.IntN(len(found)) > 3 {
+		if rng.IntN(len(found)) > 1 {
 			continue
 		}
 		for _, other := range []setting{way, someWay(rng, spread)} {

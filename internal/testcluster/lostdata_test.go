@@ -67,4 +67,8 @@ func TestLostData(t *testing.T) {
 	if j, _ := c.watch(t, running.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the job that ran is %v: %s", j.State, j.Reason)
 	}
+	c.StopMaster()
+	if _, err := os.Stat(data); err == nil {
+		t.Error("the master has made the directory anew, and nobody can bring back what was there")
+	}
 }

@@ -18,15 +18,17 @@ type Job struct {
 	Job        string            `json:"job"`               // the name that its records have
 	Program    string            `json:"program,omitempty"` // and what it runs with, on which graph
 	Parameters map[string]string `json:"parameters,omitempty"`
-	Owner      string            `json:"owner,omitempty"`    // who submitted it to a cluster, where users have certificates
-	Priority   string            `json:"priority,omitempty"` // that it was submitted with, if that is not normal
-	Graph      string            `json:"graph,omitempty"`
-	Vertices   uint64            `json:"vertices,omitempty"`
-	Arcs       uint64            `json:"arcs,omitempty"` // stored: an undirected edge is two
-	Partitions int               `json:"partitions,omitempty"`
-	Threads    int               `json:"threads,omitempty"`
-	Grid       string            `json:"grid,omitempty"`
-	Delivery   string            `json:"delivery,omitempty"` // the choice of the user
+	// who submitted it to a cluster, where users have certificates
+	Owner string `json:"owner,omitempty"`
+	// that it was submitted with, if that is not normal
+	Priority   string `json:"priority,omitempty"`
+	Graph      string `json:"graph,omitempty"`
+	Vertices   uint64 `json:"vertices,omitempty"`
+	Arcs       uint64 `json:"arcs,omitempty"` // stored: an undirected edge is two
+	Partitions int    `json:"partitions,omitempty"`
+	Threads    int    `json:"threads,omitempty"`
+	Grid       string `json:"grid,omitempty"`
+	Delivery   string `json:"delivery,omitempty"` // the choice of the user
 	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the program says of itself.
 	MaxSupersteps int `json:"max_supersteps,omitempty"`
 	// Before is what the run had come to before the checkpoint that it goes on from, as package history reads it.
@@ -51,21 +53,20 @@ const (
 	Converged  Ended = "converged"  // the program's own criterion held
 	Iterations Ended = "iterations" // the program made all iterations that it was asked for
 	Limit      Ended = "limit"      // the limit of supersteps
-	Halted     Ended = "halted"     // all vertices slept and no message was left, in a program without a criterion
-	Stopped    Ended = "stopped"    // the program gave up before its criterion held
+	// All vertices slept and no message was left, in a program without a criterion.
+	Halted  Ended = "halted"
+	Stopped Ended = "stopped" // the program gave up before its criterion held
 )
 
 // Complete reports whether the program came to an end of its own: what follows a phase that ended so may run.
 func (e Ended) Complete() bool { return e == Converged || e == Iterations || e == Halted }
 
-// valid reports whether e is one of these, or empty.
-func (e Ended) valid() bool { return e == "" || e.Complete() || e == Limit || e == Stopped }
-
 // End ends a run.
 type End struct {
-	Job        string  `json:"job"`
-	State      string  `json:"state"`           // done, failed or cancelled
-	Ended      Ended   `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted or stopped
+	Job   string `json:"job"`
+	State string `json:"state"` // done, failed or cancelled
+	// of one that is done: converged, iterations, limit, halted or stopped
+	Ended      Ended   `json:"ended,omitempty"`
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
@@ -73,7 +74,8 @@ type End struct {
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
-	Forked    string            `json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
+	// from which other run's checkpoint it went on, and in what the two differ
+	Forked string `json:"forked,omitempty"`
 	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
 	Again bool `json:"-"`
 }

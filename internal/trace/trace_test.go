@@ -114,8 +114,8 @@ func TestErrorsNameTheLine(t *testing.T) {
 	for _, c := range []struct{ name, line, want string }{
 		{"no JSON", "1 2\n", `t.jsonl:2: found "1 2", expected a line of a trace`},
 		{"no version", "{\"job\":\"bfs\"}\n", "t.jsonl:2: found \"{\\\"job\\\":\\\"bfs\\\"}\", expected a line of a trace, with v and kind"},
-		{"later version", `{"v":3,"kind":"superstep"}`, "found version 3 of the trace's form, expected 2: a later superstep"},
-		{"earlier version", `{"v":1,"kind":"superstep"}`, "found version 1 of the trace's form, expected 2: an earlier superstep"},
+		{"later version", `{"v":3,"kind":"superstep"}`, "found version 3 of the trace's form, expected 2: another version of superstep"},
+		{"earlier version", `{"v":1,"kind":"superstep"}`, "found version 1 of the trace's form, expected 2: another version of superstep"},
 		{"no job", `{"v":2,"kind":"superstep"}`, "found a superstep without a job"},
 		{"nameless job", `{"v":2,"kind":"job"}`, "found a job without a name"},
 		{"wrong type", `{"v":2,"kind":"superstep","job":"a","superstep":"one"}`, "superstep of type int"},
