@@ -30,10 +30,6 @@ type changes struct {
 	outDegrees, inDegrees **[64]uint32
 }
 
-func newChanges(r *kernel.Requests, outDegrees, inDegrees **[64]uint32) *changes {
-	return &changes{Requests: r, of: None, outDegrees: outDegrees, inDegrees: inDegrees}
-}
-
 // reset empties the requests, if there may be any, and keeps their memory.
 func (c *changes) reset() {
 	if c != nil {

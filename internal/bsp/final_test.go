@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -29,7 +30,7 @@ func TestFinalLeavesOut(t *testing.T) {
 	}
 	a := Aggregates{}
 	for _, one := range given {
-		a.All = append(a.All, pregel.Engine{}.Aggregate(one))
+		a.All = append(a.All, erased.Aggregate(one))
 	}
 	var lines []string
 	d := &Driver{

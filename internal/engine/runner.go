@@ -24,7 +24,7 @@ type runner struct {
 	part     *graph.Partition // as it is after changes
 	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
 	store    *mem.Arena       // of messages that are kept one by one
-	instance pregel.Instance  // what the partition has of the program's types
+	instance Instance         // what the partition has of the program's types
 	hub      atomic.Uint64    // 1 more than the last vertex with so many messages that they want room, of a list program
 	changing changing
 	team     *parallel.Team
@@ -60,7 +60,7 @@ type runner struct {
 	resends  bool    // Resend is compared with what was sent, in every superstep
 	threads  []*thread
 	outboxes []kernel.Sends // the threads'
-	lanes    []pregel.Lane  // theirs
+	lanes    []Lane         // theirs
 	tasks    tasks
 	chunks   parallel.Counter
 	words    []uint32 // the borders of the chunks being handed out
@@ -99,7 +99,7 @@ type tasks struct {
 
 // thread is the state of one worker of a partition's team.
 type thread struct {
-	pregel.Lane
+	Lane
 	batch    *kernel.Batch
 	requests *kernel.Requests // nil if the program changes no graph
 	push     kernel.Push      // the worker's range of a push

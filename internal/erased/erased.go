@@ -1,9 +1,73 @@
-package pregel
+// Package erased is what the engine, which has no type parameters, knows of a program of types V and
+// M. It is below package pregel, which implements it: ID is pregel.VertexID, and W pregel.Worker.
+//
+//	pregel.Erase(program) --> Program --Inspect--> Methods --> Instance --> Lane
+//
+// Hooks are functions of package pregel, which sets them when a process starts.
+package erased
 
 import (
+	"reflect"
+
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
+)
+
+// Program is a program whose types V and M are erased.
+type Program[ID ~uint64, W any] struct {
+	// Program is the program, or the list program that List wraps.
+	Program any
+	// Value and Message are the types V and M.
+	Value, Message reflect.Type
+	// Wrap erases another value of the program's type, such as one with other parameters.
+	Wrap func(program any) Program[ID, W]
+	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
+	Complete bool
+	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and Report.
+	Inspect func() *Methods[ID, W]
+}
+
+// Methods are the optional methods of a program whose signatures have V or M.
+type Methods[ID ~uint64, W any] struct {
+	List bool
+	// Found and Wanted are the methods that the program has, and the signatures of all, by name.
+	Found  map[string]bool
+	Wanted map[string]reflect.Type
+	// NoCombiner says that the method Combiner returns nil. Combiner is the combiner's name, or
+	// empty, and Weights the kind of edge weights that it wants.
+	NoCombiner bool
+	Combiner   string
+	Weights    reflect.Kind
+	// Score, Reached, Group and Number say which functions the program's Report has.
+	Score, Reached, Group, Number bool
+	ScoreName                     string
+	// Instance makes the state of a partition.
+	Instance func() Instance[ID, W]
+}
+
+// Has reports whether the program has a method.
+func (m *Methods[ID, W]) Has(name string) bool { return m.Found[name] }
+
+// Named is a program with its name: a pregel.Registered.
+type Named[ID ~uint64, W any] struct {
+	Name    string
+	Program Program[ID, W]
+}
+
+// ProgramName returns the name.
+func (n Named[ID, W]) ProgramName() string { return n.Name }
+
+// Hooks by which the engine reaches unexported parts of package pregel.
+var (
+	// Aggregate describes a pregel.Aggregate, and Property a pregel.Column.
+	Aggregate func(listed any) kernel.Aggregate
+	Property  func(listed any) kernel.Property
+	// Coordinator makes the *pregel.Coordinator of a run, with the aggregators' totals, indexed by
+	// their numbers, also for a pregel.Context of these. log, if not nil, takes its lines.
+	Coordinator func(vertices, edges uint64, totals []kernel.Cell, log func(line string)) any
+	// End returns how a *pregel.Coordinator ended the run, if it did, to be read and reset.
+	End func(coordinator any) *kernel.End
 )
 
 // The engine reaches everything of type V or M through an Instance, which belongs to a partition,
@@ -13,12 +77,12 @@ import (
 
 // Instance holds what a partition has of types V and M: the vertices' values, the columns of
 // messages, and the messages that came.
-type Instance interface {
+type Instance[ID ~uint64, W any] interface {
 	// Place makes values, columns and inbox for a partition, as they are before superstep 0.
 	Place(p *kernel.Placement) error
 	// Rebind replaces the program by another one of the same type.
-	Rebind(m *Methods)
-	NewLane(w Worker, label func(VertexID) uint64, s kernel.State, changes *kernel.Requests) Lane
+	Rebind(m *Methods[ID, W])
+	NewLane(w W, label func(ID) uint64, s kernel.State, changes *kernel.Requests) Lane[ID, W]
 
 	// Values are those of the vertices, Messages is an empty column of messages.
 	Values() kernel.Column
@@ -26,7 +90,7 @@ type Instance interface {
 	// BeginFill calls the program's Start; Fill sets the values of vertices in [lo, hi) to the one
 	// that it returned, or to zero if there is none. Sources are the vertices that it returned.
 	BeginFill()
-	Sources() []VertexID
+	Sources() []ID
 	Fill(lo, hi int)
 
 	// Broadcast returns a column of messages to all neighbours: one of the kernel's loops.
@@ -62,26 +126,26 @@ type Instance interface {
 	MakeSums(a *mem.Arena)
 	ClearSums(lo, hi int)
 	// FoldBins folds bin k of some lanes into the inbox, and empties it.
-	FoldBins(lanes []Lane, k int)
+	FoldBins(lanes []Lane[ID, W], k int)
 
 	// Output appends a vertex's value as the program writes it.
-	Output(dst []byte, local uint32, label func(dst []byte, id VertexID) []byte) []byte
+	Output(dst []byte, local uint32, label func(dst []byte, id ID) []byte) []byte
 	// Score, Reached and Group are those of the program's Report, of a vertex's value.
 	Score(local uint32) float64
 	Reached(local uint32) bool
 	Group(local uint32) (key uint64, in bool)
 	// Resolve calls the program's Resolve. Values are elements of a column; the one that Resolve
 	// returns is appended to it.
-	Resolve(id VertexID, exists, remove bool, value int, add []int, of kernel.Column) (exist bool)
+	Resolve(id ID, exists, remove bool, value int, add []int, of kernel.Column) (exist bool)
 }
 
 // Lane is one goroutine's share of an Instance.
-type Lane interface {
-	Worker() *Worker
+type Lane[ID ~uint64, W any] interface {
+	Worker() *W
 	State() *kernel.State
 	// Interrupted reports whether the program was running, and for which vertex, when a method
 	// panicked. It can be called once.
-	Interrupted() (running bool, at VertexID)
+	Interrupted() (running bool, at ID)
 	// Equip follows Place.
 	Equip()
 	Reset()
@@ -140,5 +204,5 @@ type Lane interface {
 	EndLists()
 	ListTimes() (gathering, running float64)
 	// Watch has f, if not nil, called with each message when it is sent, and a list program get messages that it cannot keep.
-	Watch(f func(from VertexID, message any))
+	Watch(f func(from ID, message any))
 }
