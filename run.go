@@ -10,7 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -244,7 +243,7 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 
 // aggregates keeps the values of aggregators.
 func (r *Result[V]) aggregates(of bsp.Aggregates, cells []kernel.Cell) {
-	r.totals, r.Aggregates = erased.Coordinator(0, 0, cells, nil).(pregel.Context), of.Values(cells)
+	r.totals, r.Aggregates = kernel.Pregel.Coordinator(0, 0, cells, nil).(pregel.Context), of.Values(cells)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.

@@ -3,20 +3,19 @@ package pregel
 import (
 	"reflect"
 
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
 // Short names of the engine's types.
 type (
-	erasedProgram  = erased.Program[VertexID, Worker]
-	erasedMethods  = erased.Methods[VertexID, Worker]
-	erasedInstance = erased.Instance[VertexID, Worker]
-	erasedLane     = erased.Lane[VertexID, Worker]
+	erasedProgram  = kernel.Erased[VertexID, Worker]
+	erasedMethods  = kernel.Methods[VertexID, Worker]
+	erasedInstance = kernel.Instance[VertexID, Worker]
+	erasedLane     = kernel.Lane[VertexID, Worker]
 )
 
 // Erase is for the engine, which has no type parameters: it erases the types of a program. It calls no method of it.
-func Erase[V, M any](p Program[V, M]) erased.Program[VertexID, Worker] {
+func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID, Worker] {
 	e := erasedProgram{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
 	l, list := p.(listed[V, M])
 	if list {
@@ -105,11 +104,11 @@ func find(m *erasedMethods, name string, program, to any) {
 }
 
 func init() {
-	erased.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
-	erased.Property = func(listed any) kernel.Property { return listed.(Column).column() }
-	erased.Coordinator = func(vertices, edges uint64, totals []kernel.Cell, log func(string)) any {
+	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
+	kernel.Pregel.Property = func(listed any) kernel.Property { return listed.(Column).column() }
+	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell, log func(string)) any {
 		w := &Worker{state: kernel.State{Totals: totals}}
 		return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: w, log: log}
 	}
-	erased.End = func(coordinator any) *kernel.End { return &coordinator.(*Coordinator).end }
+	kernel.Pregel.End = func(coordinator any) *kernel.End { return &coordinator.(*Coordinator).end }
 }

@@ -1,6 +1,6 @@
 package pregel
 
-import "github.com/superstep-go/superstep/internal/erased"
+import "github.com/superstep-go/superstep/internal/kernel"
 
 // Program is a vertex program; the package comment lists its optional methods. One value serves all vertices, from
 // several goroutines at once: its fields are read-only while it runs.
@@ -22,7 +22,7 @@ type Registered interface{ ProgramName() string }
 // The package comment says which types they may have. Parameters have different names, of the same
 // characters. A command line refuses what does not hold to this, with exit status 2.
 func Register[V, M any](name string, p Program[V, M]) Registered {
-	return erased.Named[VertexID, Worker]{Name: name, Program: Erase(p)}
+	return kernel.Named[VertexID, Worker]{Name: name, Program: Erase(p)}
 }
 
 // ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an

@@ -5,7 +5,6 @@ import (
 	"reflect"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -22,7 +21,7 @@ var wired = []pregel.Aggregate{
 
 var wires = func() (all []kernel.Aggregate) {
 	for _, a := range wired {
-		all = append(all, erased.Aggregate(a))
+		all = append(all, kernel.Pregel.Aggregate(a))
 	}
 	return all
 }()
@@ -33,7 +32,7 @@ func TestAggregatesTravel(t *testing.T) {
 		a := Aggregates{wires, exact}
 		from, to := a.Cells(), a.Cells()
 		for round := range 3 {
-			c := erased.Coordinator(0, 0, from, nil).(*pregel.Coordinator)
+			c := kernel.Pregel.Coordinator(0, 0, from, nil).(*pregel.Coordinator)
 			wired[0].(pregel.Aggregator[int]).Replace(c, -3-round)
 			wired[1].(pregel.Aggregator[float64]).Replace(c, 0.1)
 			wired[2].(pregel.Aggregator[[]float64]).Replace(c, []float64{math.Inf(1), float64(round)})

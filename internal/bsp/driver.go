@@ -14,7 +14,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -153,7 +152,7 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	totals := aggregates.Cells()
 	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
-		limit: o.MaxSupersteps, view: erased.Coordinator(0, 0, totals, o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
+		limit: o.MaxSupersteps, view: kernel.Pregel.Coordinator(0, 0, totals, o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
 		asleep: trace.Halted,
 	}}
 	if p.Converges {

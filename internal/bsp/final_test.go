@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -30,7 +29,7 @@ func TestFinalLeavesOut(t *testing.T) {
 	}
 	a := Aggregates{}
 	for _, one := range given {
-		a.All = append(a.All, erased.Aggregate(one))
+		a.All = append(a.All, kernel.Pregel.Aggregate(one))
 	}
 	var lines []string
 	d := &Driver{

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/erased"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -85,7 +85,7 @@ func (r Registered) Form() string {
 func aggregatorsForm(program any) string {
 	text := ""
 	for _, a := range traitsOf(program).Aggregators {
-		about := erased.Aggregate(a)
+		about := kernel.Pregel.Aggregate(a)
 		text += fmt.Sprintf(" aggregator %s %v", about.Name, about.Type)
 	}
 	return text

@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/plans"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -65,7 +64,7 @@ type Ran struct {
 // returns the sum of their outcomes.
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Ended: trace.Converged}}
-	w.last.Totals = erased.Coordinator(0, 0, nil, nil).(pregel.Context)
+	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
 	w.sum.Phase = 1
 	err := w.plan(p, 0)
 	return w.sum, err
@@ -154,7 +153,7 @@ func (w *walk) phase(i int) error {
 	w.sum = w.sum.Then(ran.Outcome)
 	w.sum.Phase = w.phases + 1
 	w.last.Supersteps = ran.Outcome.Supersteps
-	w.last.Totals = erased.Coordinator(0, 0, ran.Totals, nil).(pregel.Context)
+	w.last.Totals = kernel.Pregel.Coordinator(0, 0, ran.Totals, nil).(pregel.Context)
 	return nil
 }
 

@@ -17,7 +17,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -52,13 +51,13 @@ var replaced = map[string]string{
 	"Initial": "Start", "Sources": "Start", "ValidateGraph": "Validate",
 }
 
-// The types of package erased for programs of package pregel.
+// The types of package kernel for programs of package pregel.
 type (
-	Erased   = erased.Program[pregel.VertexID, pregel.Worker]
-	Named    = erased.Named[pregel.VertexID, pregel.Worker]
-	Methods  = erased.Methods[pregel.VertexID, pregel.Worker]
-	Instance = erased.Instance[pregel.VertexID, pregel.Worker]
-	Lane     = erased.Lane[pregel.VertexID, pregel.Worker]
+	Erased   = kernel.Erased[pregel.VertexID, pregel.Worker]
+	Named    = kernel.Named[pregel.VertexID, pregel.Worker]
+	Methods  = kernel.Methods[pregel.VertexID, pregel.Worker]
+	Instance = kernel.Instance[pregel.VertexID, pregel.Worker]
+	Lane     = kernel.Lane[pregel.VertexID, pregel.Worker]
 )
 
 // methods is a Program: its optional methods, found once per job.
@@ -173,7 +172,7 @@ func methodsOf(p Erased) (*methods, error) {
 		}
 	}
 	for _, given := range t.Aggregators {
-		a := erased.Aggregate(given)
+		a := kernel.Pregel.Aggregate(given)
 		if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
 			return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 		}
@@ -183,7 +182,7 @@ func methodsOf(p Erased) (*methods, error) {
 		m.aggregates = append(m.aggregates, a)
 	}
 	for _, given := range t.Columns {
-		c := erased.Property(given)
+		c := kernel.Pregel.Property(given)
 		if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
 			return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 		}

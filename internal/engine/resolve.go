@@ -30,7 +30,7 @@ type resolver struct {
 	own    kernel.Column        // the vertices' values
 	of     func(id uint64) int  // where in own a vertex's value is
 	values kernel.Column        // those that requests bring, and those that are decided on
-	// resolve is erased.Instance.Resolve, or nil if the program has none.
+	// resolve is kernel.Instance.Resolve, or nil if the program has none.
 	resolve func(id pregel.VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool
 
 	out resolved

@@ -7,7 +7,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/erased"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -94,7 +93,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		}
 		return uint64(id) // of a vertex that was added: the largest id is the number of vertices less one
 	}
-	t.coordinator = erased.Coordinator(uint64(s.n), t.stored, t.totals, nil).(*pregel.Coordinator)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals, nil).(*pregel.Coordinator)
 	return t
 }
 
@@ -254,7 +253,7 @@ func (t *toy[V, M]) run() {
 	for s := 0; ; s++ {
 		t.lane.Worker().Superstep = s
 		t.coordinate(s)
-		if erased.End(t.coordinator).Converged {
+		if kernel.Pregel.End(t.coordinator).Converged {
 			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return
@@ -314,7 +313,7 @@ func (t *toy[V, M]) coordinate(superstep int) {
 
 func (t *toy[V, M]) aggregators() (all []kernel.Aggregate) {
 	for _, a := range t.traits.Aggregators {
-		all = append(all, erased.Aggregate(a))
+		all = append(all, kernel.Pregel.Aggregate(a))
 	}
 	return all
 }

@@ -29,7 +29,7 @@ var rooms = []room{
 		"internal/faults", "internal/lint", "internal/escape", "record", "internal/trace",
 	}},
 	{"programs", 4354, []string{
-		"internal/kernel", "internal/erased", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
+		"internal/kernel", "pregel", "combiners", "internal/plans", "plan", "internal/laws",
 	}},
 	{"storage", 3380, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",

@@ -2,7 +2,7 @@
 package plans
 
 import (
-	"github.com/superstep-go/superstep/internal/erased"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -19,7 +19,7 @@ const (
 // Step is a plan.
 type Step struct {
 	Kind  Kind
-	Phase erased.Program[pregel.VertexID, pregel.Worker] // of a Phase
+	Phase kernel.Erased[pregel.VertexID, pregel.Worker] // of a Phase
 	Test  func(*Round) bool
 	Plans []Step
 	Err   error // what is wrong with it
