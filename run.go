@@ -193,9 +193,6 @@ func (o *Options) run(
 	if err != nil {
 		return err
 	}
-	if err := program.Ready(ctx, g.g, team); err != nil {
-		return err
-	}
 	keeping, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
 	if err != nil {
 		return err

@@ -205,11 +205,7 @@ func (r *runCommand) load(ctx context.Context, p engine.Program, grid graph.Grid
 	if p.Weights() != edges.Unweighted && !in.Edges.Weighted() {
 		return nil, fmt.Errorf("%s: %s wants weights, and the edges have none", r.graph, p.Name())
 	}
-	g, err := build.Local(ctx, in, options)
-	if err != nil {
-		return nil, err
-	}
-	return g, p.Ready(ctx, g, o.Team)
+	return build.Local(ctx, in, options)
 }
 
 // measure runs the program once to warm up, then for as many rounds as asked.

@@ -303,7 +303,7 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec,
 		return nil, err
 	}
 	p.found(l.in.Notes)
-	return l, program.Ready(ctx, l.graph, l.team)
+	return l, nil
 }
 
 func (l *loaded) close() {

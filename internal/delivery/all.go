@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // All sends data[q] to every other partition q, and returns what each of them sent here. All partitions call it as often: the rounds of a
@@ -26,7 +28,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 	}
 	for _, q := range others {
 		f := &transport.Frame{To: q, Kind: transport.Changes, Encoding: x.round, Presence: data[q]}
-		if err := x.send(f, x.superstep); err != nil {
+		if err := x.send(f); err != nil {
 			return nil, err
 		}
 	}
@@ -51,7 +53,7 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		}
 	}
 	for missing > 0 {
-		in, err := x.receive(ctx, transport.Changes, others, x.superstep)
+		in, err := x.receive(ctx, transport.Changes, others)
 		switch {
 		case err != nil:
 			return nil, err
@@ -66,6 +68,36 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		}
 	}
 	return came, nil
+}
+
+// Words is All for numbers. What came from here is what goes to here.
+func (x *Exchange) Words(ctx context.Context, data [][]uint64) ([][]uint64, error) {
+	packed, came := make([][]byte, len(data)), make([][]uint64, len(data))
+	for q := range data {
+		packed[q] = wire.Bytes(data[q])
+	}
+	all, err := x.All(ctx, packed)
+	if err != nil {
+		return nil, err
+	}
+	for q, b := range all {
+		if came[q] = wire.Slice[uint64](b); len(b)%8 != 0 {
+			return nil, fmt.Errorf("from partition %d: %d bytes of numbers", q, len(b))
+		}
+	}
+	came[x.part.Index] = data[x.part.Index]
+	return came, nil
+}
+
+// Numbers is Words where every partition sends as many numbers, the same to all.
+func (x *Exchange) Numbers(ctx context.Context, own ...uint64) ([][]uint64, error) {
+	came, err := x.Words(ctx, slices.Repeat([][]uint64{own}, x.part.Of))
+	for q, numbers := range came {
+		if len(numbers) != len(own) {
+			return nil, fmt.Errorf("from partition %d: %d numbers of %d", q, len(numbers), len(own))
+		}
+	}
+	return came, err
 }
 
 // Become makes the exchange that of the partition as it is after a change of the graph.

@@ -120,20 +120,20 @@ func (x *Exchange) Begin(superstep int) {
 }
 
 // End ends the superstep's exchanges and returns the account of them, nil with one partition.
-func (x *Exchange) End(ctx context.Context, superstep int) (*transport.Account, error) {
+func (x *Exchange) End(ctx context.Context) (*transport.Account, error) {
 	if x.part.Of == 1 {
 		return nil, nil
 	}
 	start := time.Now()
 	<-x.gate
-	account, err := x.end.End(ctx, superstep)
+	account, err := x.end.End(ctx, x.superstep)
 	x.gate <- struct{}{}
 	x.Waited += time.Since(start)
 	return account, err
 }
 
-func (x *Exchange) send(f *transport.Frame, superstep int) error {
-	f.From, f.Superstep = x.part.Index, superstep
+func (x *Exchange) send(f *transport.Frame) error {
+	f.From, f.Superstep = x.part.Index, x.superstep
 	x.count(f)
 	return x.end.Send(f)
 }
@@ -187,18 +187,18 @@ type Inbox struct {
 // Fold moves the partial results for ghosts from the inbox to their owners. The sink folds the
 // received ones into the owned vertices'. s is the receivers' side.
 func (x *Exchange) Fold(
-	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, superstep int, reversed bool,
+	ctx context.Context, s *graph.Side, inbox Inbox, sink Sink, reversed bool,
 ) error {
 	kind, _ := x.folding(reversed)
-	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
-		return x.foldOut(s, q, inbox, superstep, reversed)
+	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
+		return x.foldOut(s, q, inbox, reversed)
 	}, func(in *transport.Frame) error { return x.foldIn(s, sink, in) })
 }
 
 // FoldOut is the first half of Fold, for a caller that computes before the second, FoldIn. Not for serial exchanges.
-func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, superstep int, reversed bool) error {
+func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, reversed bool) error {
 	for _, q := range s.Line {
-		if err := x.foldOut(s, q, inbox, superstep, reversed); err != nil {
+		if err := x.foldOut(s, q, inbox, reversed); err != nil {
 			return err
 		}
 	}
@@ -207,19 +207,19 @@ func (x *Exchange) FoldOut(s *graph.Side, inbox Inbox, superstep int, reversed b
 
 // FoldIn is the second half of Fold.
 func (x *Exchange) FoldIn(
-	ctx context.Context, s *graph.Side, sink Sink, superstep int, reversed bool,
+	ctx context.Context, s *graph.Side, sink Sink, reversed bool,
 ) error {
 	kind, _ := x.folding(reversed)
 	take := func(in *transport.Frame) error { return x.foldIn(s, sink, in) }
 	for range s.Line {
-		if err := x.taken(ctx, kind, s.Line, superstep, take); err != nil {
+		if err := x.taken(ctx, kind, s.Line, take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, superstep int, reversed bool) error {
+func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, reversed bool) error {
 	kind, peers := x.folding(reversed)
 	to, group := &peers[x.place(q)], s.Groups[q]
 	lo, hi := group.Words()
@@ -231,7 +231,7 @@ func (x *Exchange) foldOut(s *graph.Side, q int, inbox Inbox, superstep int, rev
 	clear(words)
 	to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
 	to.values()
-	return x.send(&to.frame, superstep)
+	return x.send(&to.frame)
 }
 
 func (x *Exchange) foldIn(s *graph.Side, sink Sink, in *transport.Frame) error {

@@ -87,8 +87,7 @@ func (x *Exchange) begin(c *column, superstep, parts int) []peer {
 // to the ghost slots of s, the senders' side: presence into the frontier, values into the kernel's column. It reports whether every
 // received column was full. reversed selects the second exchange of a program of direction Both.
 func (x *Exchange) Expand(
-	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier,
-	superstep int, reversed bool,
+	ctx context.Context, s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool,
 ) (bool, error) {
 	if len(s.Line) == 0 {
 		return true, nil
@@ -98,11 +97,11 @@ func (x *Exchange) Expand(
 	for _, q := range s.Line {
 		frames += x.parts(int(s.Groups[q].Count), traits)
 	}
-	err := x.trade(ctx, s.Line, kind, frames, superstep, func(q int) error {
+	err := x.trade(ctx, s.Line, kind, frames, func(q int) error {
 		list, to := s.Peers.Of(q), &columns[x.place(q)]
 		n := list.Count()
 		parts := x.parts(n, traits)
-		out := x.begin(to, superstep, parts)
+		out := x.begin(to, x.superstep, parts)
 		for i := range out[:parts] {
 			part := &out[i]
 			if to.sent>>i&1 != 0 {
@@ -112,7 +111,7 @@ func (x *Exchange) Expand(
 			}
 			part.list = list.Part(cut(n, i, parts), cut(n, i+1, parts))
 			x.packPart(part, k, false, f, q, kind, i)
-			if err := x.send(&part.frame, superstep); err != nil {
+			if err := x.send(&part.frame); err != nil {
 				return err
 			}
 		}
@@ -120,8 +119,8 @@ func (x *Exchange) Expand(
 	}, func(in *transport.Frame) error {
 		group, from := s.Groups[in.From], &columns[x.place(in.From)]
 		part, parts := int(in.Encoding>>4), x.parts(int(group.Count), traits)
-		if from.superstep != superstep {
-			from.superstep, from.received = superstep, 0
+		if from.superstep != x.superstep {
+			from.superstep, from.received = x.superstep, 0
 		}
 		if part >= parts || from.received>>part&1 != 0 {
 			return fmt.Errorf("from partition %d: part %d of %d of a column, not once", in.From, part, parts)
@@ -200,13 +199,14 @@ func (x *Exchange) FirstPart(s *graph.Side, k kernel.Broadcast) int {
 // SendAhead sends distant partitions the parts of the next superstep's columns of which all senders have run. The Expand of
 // that superstep sends what is left; if there is none, receivers drop what came.
 func (x *Exchange) SendAhead(
-	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, superstep int, reversed bool, ran *Ran,
+	s *graph.Side, k kernel.Broadcast, f *bitmap.Frontier, reversed bool, ran *Ran,
 ) error {
 	traits := k.Traits()
 	if x.distant == nil || !traits.Raw {
 		return nil
 	}
 	kind, columns := x.expanding(reversed)
+	superstep := x.superstep + 1
 	for _, q := range s.Line {
 		if !x.distant[q] {
 			continue

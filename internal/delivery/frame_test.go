@@ -89,14 +89,14 @@ func FuzzFrames(f *testing.F) {
 			got += len(to)
 		}
 		outbox := []kernel.Sends{kernel.NewOutbox[uint32](2, false)}
-		_, err1 := x.Expand(t.Context(), senders, k, frontier, 0, false)
-		err2 := x.FoldOut(receivers, erased, 0, false)
+		_, err1 := x.Expand(t.Context(), senders, k, frontier, false)
+		err2 := x.FoldOut(receivers, erased, false)
 		if err2 == nil {
-			err2 = x.FoldIn(t.Context(), receivers, fold, 0, false)
+			err2 = x.FoldIn(t.Context(), receivers, fold, false)
 		}
-		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, 0, false)
-		err4 := x.Send(t.Context(), outbox, nil, sink, 0)
-		err5 := x.SendInOrder(t.Context(), outbox, sink, 0)
+		err3 := x.Uncombined(t.Context(), receivers, layout.Slots.Ghost, nil, sink, false)
+		err4 := x.Send(t.Context(), outbox, nil, sink)
+		err5 := x.SendInOrder(t.Context(), outbox, sink)
 		if (err1 == nil || err2 == nil) && (err3 == nil || err4 == nil || err5 == nil) {
 			t.Fatalf("taken for a column and for pairs: %v", forged)
 		}
@@ -123,13 +123,14 @@ func TestFramesOfAnotherSuperstepAreRefused(t *testing.T) {
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(&forger{transport.Frame{From: 1, Superstep: 4}}, gate)
+	x.Begin(5)
 	line := []int{1}
-	if _, err := x.receive(t.Context(), transport.Fold, line, 5); err == nil || errors.Is(err, transport.ErrClosed) {
+	if _, err := x.receive(t.Context(), transport.Fold, line); err == nil || errors.Is(err, transport.ErrClosed) {
 		t.Fatal(err)
 	}
 	for _, from := range []int{-1, 0, 2} { // itself, and none
 		x.Connect(&forger{transport.Frame{From: from, Superstep: 5}}, gate)
-		if _, err := x.receive(t.Context(), transport.Fold, line, 5); err == nil || !strings.Contains(err.Error(), "reached partition 0") {
+		if _, err := x.receive(t.Context(), transport.Fold, line); err == nil || !strings.Contains(err.Error(), "reached partition 0") {
 			t.Errorf("from partition %d: %v", from, err)
 		}
 	}
@@ -157,10 +158,11 @@ func TestPartsOfAColumnComeOnce(t *testing.T) {
 		}
 		x := NewExchange(p, new(kernel.Vec[uint32]), Experiment{})
 		x.PartBytes = 1
+		x.Begin(1)
 		gate := make(chan struct{}, 1)
 		gate <- struct{}{}
 		x.Connect(&forger{transport.Frame{From: 1, Superstep: 1, Encoding: uint8(Sparse) | part<<4}}, gate)
-		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)), 1, false)
+		_, err = x.Expand(t.Context(), senders, k, bitmap.NewFrontier(make([]uint64, p.Slots/64)), false)
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("part %d: %v, want an error of %s", part, err, want)
 		}

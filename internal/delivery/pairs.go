@@ -23,12 +23,12 @@ type Combiner interface {
 	Combine(keys []uint64, from, to kernel.Column, positions []uint32) []uint32
 }
 
-func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind, superstep int) error {
+func (x *Exchange) sendPairs(to *peer, q int, kind transport.Kind) error {
 	to.frame = transport.Frame{
 		To: q, Kind: kind, Encoding: uint8(Pairs), Count: len(to.positions), Presence: wire.Bytes(to.positions),
 	}
 	to.values()
-	return x.send(&to.frame, superstep)
+	return x.send(&to.frame)
 }
 
 // pairs returns the positions of a frame of pairs, each less than n, and the messages.
@@ -49,7 +49,7 @@ func (x *Exchange) pairs(in *transport.Frame, n int) ([]uint32, kernel.Column, e
 // Send exchanges the outboxes' messages to single vertices, and passes those for owned vertices to the sink. They go along the
 // processor column to the row of the receiver's owner, and then along that row, combined before each hop if combine is not nil.
 func (x *Exchange) Send(
-	ctx context.Context, outboxes []kernel.Sends, combine Combiner, sink Sink, superstep int,
+	ctx context.Context, outboxes []kernel.Sends, combine Combiner, sink Sink,
 ) error {
 	p := x.part
 	g, column := p.Grid, p.Grid.Column(p.Index)
@@ -80,7 +80,8 @@ func (x *Exchange) Send(
 		}
 	}
 	own := &x.sends[x.place(p.Index)]
-	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), superstep, func(q int) error { return x.sendTo(q, transport.Sends, combine, superstep) }, func(in *transport.Frame) error {
+	send := func(q int) error { return x.sendTo(q, transport.Sends, combine) }
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), send, func(in *transport.Frame) error {
 		if g.Columns == 1 {
 			to, messages, err := x.pairs(in, p.Owned)
 			if err != nil {
@@ -109,7 +110,8 @@ func (x *Exchange) Send(
 		return err
 	}
 	sink(own.positions, own.messages)
-	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), superstep, func(q int) error { return x.sendTo(q, transport.SendsOn, combine, superstep) }, func(in *transport.Frame) error {
+	send = func(q int) error { return x.sendTo(q, transport.SendsOn, combine) }
+	return x.trade(ctx, p.Row, transport.SendsOn, len(p.Row), send, func(in *transport.Frame) error {
 		to, messages, err := x.pairs(in, p.Owned)
 		if err != nil {
 			return err
@@ -120,12 +122,12 @@ func (x *Exchange) Send(
 }
 
 // sendTo sends a partition its buffered pairs.
-func (x *Exchange) sendTo(q int, kind transport.Kind, combine Combiner, superstep int) error {
+func (x *Exchange) sendTo(q int, kind transport.Kind, combine Combiner) error {
 	to := &x.sends[x.place(q)]
 	if combine != nil && len(to.positions) > 1 {
 		x.combine(to, combine)
 	}
-	return x.sendPairs(to, q, kind, superstep)
+	return x.sendPairs(to, q, kind)
 }
 
 // combine reduces the messages to each receiver to one.
@@ -198,7 +200,7 @@ const joinBytes = 16
 // SendInOrder is Send for outboxes with senders: nothing is combined, and every vertex's messages reach the sink in the order of
 // their senders' ids. Only in flat grids.
 func (x *Exchange) SendInOrder(
-	ctx context.Context, outboxes []kernel.Sends, sink Sink, superstep int,
+	ctx context.Context, outboxes []kernel.Sends, sink Sink,
 ) error {
 	p := x.part
 	x.joins = x.joins[:0]
@@ -223,13 +225,13 @@ func (x *Exchange) SendInOrder(
 			x.order(to.joins, to.messages)
 		}
 	}
-	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), superstep, func(q int) error {
+	err := x.trade(ctx, p.Column, transport.Sends, len(p.Column), func(q int) error {
 		to := &x.sends[q]
 		to.frame = transport.Frame{
 			To: q, Kind: transport.Sends, Encoding: uint8(Pairs), Count: len(to.joins), Presence: wire.Bytes(to.joins),
 		}
 		to.values()
-		return x.send(&to.frame, superstep)
+		return x.send(&to.frame)
 	}, func(in *transport.Frame) error {
 		joins := wire.Slice[join](in.Presence)
 		messages, err := x.messagesOf(in)

@@ -161,13 +161,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					f.Add(s)
 				}
 				kernel.Swap()
-				_, err := x.Expand(ctx, block(p).Senders, kernel, f, 3, false)
+				_, err := x.Expand(ctx, block(p).Senders, kernel, f, false)
 				return err
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				n := p.Layout(pregel.Out).Count
 				f := bitmap.NewFrontier(make([]uint64, n/64))
-				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, 3, false)
+				_, err := x.Expand(ctx, block(p).Senders, k.kernel(p), f, false)
 				group := block(p).Senders.Groups[block(p).Senders.Line[0]]
 				return arrived{ones(f.Words), int(group.Start + group.Count)}, err
 			},
@@ -186,13 +186,13 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				}
 				box := k.box(p, slots)
 				erased := Inbox{&kernel.Vec[M]{Data: box.Msg}, box.Has}
-				return x.FoldOut(pushed(p).Receivers, erased, 3, false)
+				return x.FoldOut(pushed(p).Receivers, erased, false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				box, folding := k.box(p, nil), k.kernel(p)
 				err := x.FoldIn(ctx, pushed(p).Receivers, func(to []uint32, messages kernel.Column) {
 					folding.Fold(to, kernel.Elements[M](messages), box)
-				}, 3, false)
+				}, false)
 				return arrived{ones(box.Has.Words), p.Owned}, err
 			},
 		},
@@ -213,11 +213,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 					}
 				}
 				all := []kernel.Pairs{bins}
-				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, all, drop, 3, false)
+				return x.Uncombined(ctx, pushed(p).Receivers, l.Slots.Ghost, all, drop, false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink) error {
-					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost, nil, sink, 3, false)
+					return x.Uncombined(ctx, pushed(p).Receivers, p.Layout(pregel.Out).Slots.Ghost, nil, sink, false)
 				})
 			},
 		},
@@ -230,11 +230,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				return g.Parts[0].Owned
 			},
 			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
-				return x.Send(ctx, outboxes(rng, p, false), nil, drop, 3)
+				return x.Send(ctx, outboxes(rng, p, false), nil, drop)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				a, err := gather(p, func(sink Sink) error {
-					return x.Send(ctx, nothing(p, false), nil, sink, 3)
+					return x.Send(ctx, nothing(p, false), nil, sink)
 				})
 				if err == nil && !p.Grid.Flat() { // what goes on to others of the row
 					other := x.end.(*link).sent[len(x.end.(*link).sent)-1]
@@ -249,11 +249,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			name: "sends in order", kind: transport.Sends, values: true, pairs: joinBytes,
 			list: func(int) int { return g.Parts[0].Owned },
 			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
-				return x.SendInOrder(ctx, outboxes(rng, p, true), drop, 3)
+				return x.SendInOrder(ctx, outboxes(rng, p, true), drop)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink) error {
-					return x.SendInOrder(ctx, nothing(p, true), sink, 3)
+					return x.SendInOrder(ctx, nothing(p, true), sink)
 				})
 			},
 		})
@@ -265,11 +265,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 			list: func(int) int { return g.Parts[0].Owned },
 			send: func(rng *rand.Rand, x *Exchange, p *graph.Partition) error {
 				combine := combining[M](k.combiner.Combine)
-				return x.Send(ctx, outboxes(rng, p, false), combine, drop, 3)
+				return x.Send(ctx, outboxes(rng, p, false), combine, drop)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				return gather(p, func(sink Sink) error {
-					return x.Send(ctx, nothing(p, false), nil, sink, 3)
+					return x.Send(ctx, nothing(p, false), nil, sink)
 				})
 			},
 		},
@@ -281,11 +281,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned, 2+rng.IntN(40)) {
 					fresh.Add(s)
 				}
-				return x.Finished(ctx, block(p).Receivers, fresh, make([]uint64, p.Layout(pregel.Out).Count/64), 3, false)
+				return x.Finished(ctx, block(p).Receivers, fresh, make([]uint64, p.Layout(pregel.Out).Count/64), false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				finished := make([]uint64, p.Layout(pregel.Out).Count/64)
-				err := x.Finished(ctx, block(p).Receivers, bitmap.NewFrontier(make([]uint64, p.Words())), finished, 3, false)
+				err := x.Finished(ctx, block(p).Receivers, bitmap.NewFrontier(make([]uint64, p.Words())), finished, false)
 				group := block(p).Receivers.Groups[block(p).Receivers.Line[0]]
 				return arrived{ones(finished), int(group.Start + group.Count)}, err
 			},
@@ -301,11 +301,11 @@ func exchanges[M any](g *graph.Graph, k kindOf[M]) []traffic[M] {
 				for _, s := range some(rng, p.Owned-64, 2+rng.IntN(40)) {
 					bitmap.Set(t.Open, s)
 				}
-				return x.Pass(ctx, 0, &t, 3, false)
+				return x.Pass(ctx, 0, &t, false)
 			},
 			take: func(x *Exchange, p *graph.Partition) (arrived, error) {
 				var t Token
-				_, err := x.Take(ctx, block(p).Receivers, &t, 3, false)
+				_, err := x.Take(ctx, block(p).Receivers, &t, false)
 				if err != nil {
 					return arrived{}, err
 				}
@@ -346,6 +346,7 @@ func copied(f *transport.Frame) transport.Frame {
 
 func (tr *traffic[M]) exchange(p *graph.Partition, force Encoding) (*Exchange, *link) {
 	x, l := NewExchange(p, new(kernel.Vec[M]), Experiment{Encoding: force}), new(link)
+	x.Begin(3)
 	gate := make(chan struct{}, 1)
 	gate <- struct{}{}
 	x.Connect(l, gate)

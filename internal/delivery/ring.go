@@ -13,16 +13,16 @@ import (
 
 // Finished sends the newly finished owned vertices, fresh, to the other partitions of the processor row, and marks theirs in finished,
 // by slot. s is the receivers' side.
-func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, superstep int, reversed bool) error {
+func (x *Exchange) Finished(ctx context.Context, s *graph.Side, fresh *bitmap.Frontier, finished []uint64, reversed bool) error {
 	kind, peers := transport.Finished, x.buffers(&x.finished[0])
 	if reversed {
 		kind, peers = transport.FinishedReversed, x.buffers(&x.finished[1])
 	}
-	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
+	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
 		to, list := &peers[x.place(q)], s.Peers.Of(q)
 		e, count, presence := to.presence.Encode(fresh, &list, x.force)
 		to.frame = transport.Frame{To: q, Kind: kind, Encoding: uint8(e), Count: count, Presence: presence}
-		return x.send(&to.frame, superstep)
+		return x.send(&to.frame)
 	}, func(in *transport.Frame) error {
 		if in.Ref != nil || len(in.Raw) != 0 {
 			return fmt.Errorf("from partition %d: %d bytes of values with finished vertices", in.From, len(in.Raw))
@@ -70,7 +70,7 @@ type passed struct {
 }
 
 // Pass sends a token on to partition q. A serial exchange waits until it is written.
-func (x *Exchange) Pass(ctx context.Context, q int, t *Token, superstep int, reversed bool) error {
+func (x *Exchange) Pass(ctx context.Context, q int, t *Token, reversed bool) error {
 	if x.passing == len(x.passed) {
 		x.passed = append(x.passed, new(passed))
 	}
@@ -81,7 +81,7 @@ func (x *Exchange) Pass(ctx context.Context, q int, t *Token, superstep int, rev
 		binary.LittleEndian.PutUint32(p.raw[4*i:], uint32(n))
 	}
 	p.frame = transport.Frame{To: q, Kind: ringKind(reversed), Encoding: uint8(e), Count: count, Presence: presence, Raw: p.raw[:]}
-	if err := x.send(&p.frame, superstep); err != nil || !x.serial {
+	if err := x.send(&p.frame); err != nil || !x.serial {
 		return err
 	}
 	return x.flush(ctx)
@@ -96,8 +96,8 @@ func ringKind(reversed bool) transport.Kind {
 
 // Take receives the next token for the block whose receivers' side is s, and returns the partition that passed it.
 // The token's words are valid until the next call of the exchange that receives anything.
-func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, superstep int, reversed bool) (from int, err error) {
-	in, err := x.receive(ctx, ringKind(reversed), s.Line, superstep)
+func (x *Exchange) Take(ctx context.Context, s *graph.Side, t *Token, reversed bool) (from int, err error) {
+	in, err := x.receive(ctx, ringKind(reversed), s.Line)
 	if err != nil {
 		return 0, err
 	}

@@ -49,11 +49,11 @@ func testSends[M uint64 | string](t *testing.T, grid graph.Grid, value func(i in
 			for p, came := range sendAll(t, grid, owned, func(x *Exchange, p int, sink Sink) error {
 				switch way {
 				case "combined":
-					return x.Send(t.Context(), outboxes[p], greatest, sink, 0)
+					return x.Send(t.Context(), outboxes[p], greatest, sink)
 				case "in order":
-					return x.SendInOrder(t.Context(), outboxes[p], sink, 0)
+					return x.SendInOrder(t.Context(), outboxes[p], sink)
 				}
-				return x.Send(t.Context(), outboxes[p], nil, sink, 0)
+				return x.Send(t.Context(), outboxes[p], nil, sink)
 			}, new(kernel.Vec[M])) {
 				for i, to := range came.to {
 					id := uint64(p) + uint64(of)*uint64(to)

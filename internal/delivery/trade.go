@@ -16,7 +16,9 @@ import (
 // MPI's blocking sendrecv: in round i every partition sends to the i-th after it in the line, waits until that is written,
 // waits for a frame, and takes it in before the next round. Some partitions may be ahead, so the frame may be of a later
 // round. There is no deadlock: a partition in the earliest round has been sent as many frames as it waits for.
-func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, frames, superstep int, send func(q int) error, take func(in *transport.Frame) error) error {
+func (x *Exchange) trade(
+	ctx context.Context, line []int, kind transport.Kind, frames int, send func(q int) error, take taker,
+) error {
 	for _, q := range line {
 		if err := send(q); err != nil {
 			return err
@@ -27,7 +29,7 @@ func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, f
 		if err := x.flush(ctx); err != nil {
 			return err
 		}
-		if err := x.taken(ctx, kind, line, superstep, take); err != nil {
+		if err := x.taken(ctx, kind, line, take); err != nil {
 			return err
 		}
 	}
@@ -35,16 +37,19 @@ func (x *Exchange) trade(ctx context.Context, line []int, kind transport.Kind, f
 		return nil
 	}
 	for range frames {
-		if err := x.taken(ctx, kind, line, superstep, take); err != nil {
+		if err := x.taken(ctx, kind, line, take); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// taker processes a frame.
+type taker func(in *transport.Frame) error
+
 // taken receives a frame, processes and releases it.
-func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, superstep int, take func(in *transport.Frame) error) error {
-	in, err := x.receive(ctx, kind, line, superstep)
+func (x *Exchange) taken(ctx context.Context, kind transport.Kind, line []int, take taker) error {
+	in, err := x.receive(ctx, kind, line)
 	if err != nil {
 		return err
 	}
@@ -66,7 +71,7 @@ func (x *Exchange) flush(ctx context.Context) error {
 }
 
 // receive returns the next frame of an exchange with a line of partitions.
-func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int, superstep int) (*transport.Frame, error) {
+func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int) (*transport.Frame, error) {
 	in, err := x.end.Poll(kind)
 	if in == nil && err == nil {
 		start := time.Now()
@@ -81,8 +86,8 @@ func (x *Exchange) receive(ctx context.Context, kind transport.Kind, line []int,
 	if !x.among(line, in.From) {
 		return nil, fmt.Errorf("an %v frame from partition %d of %d reached partition %d", kind, in.From, x.part.Of, x.part.Index)
 	}
-	if in.Superstep != superstep || in.To != x.part.Index {
-		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, superstep)
+	if in.Superstep != x.superstep || in.To != x.part.Index {
+		return nil, fmt.Errorf("a frame of superstep %d to partition %d reached partition %d in superstep %d", in.Superstep, in.To, x.part.Index, x.superstep)
 	}
 	return in, nil
 }
@@ -92,7 +97,7 @@ func (x *Exchange) among(line []int, q int) bool {
 	if len(line) == 0 || q < 0 || q >= x.part.Of {
 		return false
 	}
-	if x.line != &line[0] { // the same few lines every superstep
+	if x.line != &line[0] { // the same few lines every x.superstep
 		x.line = &line[0]
 		if x.inLine == nil {
 			x.inLine = make([]bool, x.part.Of)

@@ -14,7 +14,7 @@ import (
 // for owned slots, below ghost, go to the sink directly, while the others are on their way. s is the receivers' side.
 func (x *Exchange) Uncombined(
 	ctx context.Context, s *graph.Side, ghost uint32, bins []kernel.Pairs, sink Sink,
-	superstep int, reversed bool,
+	reversed bool,
 ) error {
 	kind, peers := x.folding(reversed)
 	for i := range peers {
@@ -41,8 +41,8 @@ func (x *Exchange) Uncombined(
 		return nil
 	}
 	last := s.Line[len(s.Line)-1]
-	return x.trade(ctx, s.Line, kind, len(s.Line), superstep, func(q int) error {
-		err := x.sendPairs(&peers[x.place(q)], q, kind, superstep)
+	return x.trade(ctx, s.Line, kind, len(s.Line), func(q int) error {
+		err := x.sendPairs(&peers[x.place(q)], q, kind)
 		if q == last && err == nil {
 			own()
 		}

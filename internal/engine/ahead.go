@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 )
 
@@ -25,6 +24,7 @@ const manyEdges = 16
 //
 // The first hubs still come first: their long lists read the column of messages in order, and so bring it into the cache.
 type early struct {
+	*partition
 	on         bool
 	hubs, tail int            // chunks: the first hubs are those below hubs, the later parts begin at tail
 	began      []atomic.Int64 // by worker, which chunk it has begun last, as they are run; all before the least have run
@@ -64,30 +64,30 @@ func byColumns(s delivery.Scheme) bool { return s != delivery.None && s != deliv
 const worthDelay = 300e-6
 
 // pays reports whether columns should leave early when messages cross so many of the edges.
-func (r *runner) pays(edges int) bool {
-	delay := r.job.options.Beta // 0 if it is not known
-	return delay == 0 || delay >= worthDelay || edges*10 >= r.outEdges*9
+func (e *early) pays(edges int) bool {
+	delay := e.job.options.Beta // 0 if it is not known
+	return delay == 0 || delay >= worthDelay || edges*10 >= e.outEdges*9
 }
 
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
-func (r *runner) sendAhead(c *bsp.Command) error {
-	choice := r.job.options.Delivery
+func (e *early) sendAhead() error {
+	choice := e.job.options.Delivery
 	switch {
-	case r.back != nil, r.uncombined() && !r.list, !r.pays(r.report.SenderEdges):
+	case e.back != nil, e.uncombined() && !e.list, !e.pays(e.report.SenderEdges):
 		return nil
-	case r.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
+	case e.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
-	case !byColumns(c.Scheme) && r.report.SenderEdges < r.outEdges/manyEdges:
+	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.outEdges/manyEdges:
 		return nil
 	}
-	defer r.timed(&r.report.Times.Expand).end()
-	return r.sendColumns(c, &delivery.AllRan)
+	defer e.timed(&e.report.Times.Expand).end()
+	return e.sendColumns(&delivery.AllRan)
 }
 
 // sendColumns sends the parts of the next superstep's columns whose senders have all run.
-func (r *runner) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
-	for i, ways := range r.layout.Blocks {
-		if err := r.exchange.SendAhead(ways.Pull.Senders, r.kernel, r.write, c.Superstep+1, i > 0, ran); err != nil {
+func (e *early) sendColumns(ran *delivery.Ran) error {
+	for i, ways := range e.layout.Blocks {
+		if err := e.exchange.SendAhead(ways.Pull.Senders, e.kernel, e.write, i > 0, ran); err != nil {
 			return fmt.Errorf("expand: %w", err)
 		}
 	}
@@ -98,22 +98,22 @@ func (r *runner) sendColumns(c *bsp.Command, ran *delivery.Ran) error {
 const looks = 64
 
 // beginEarly readies a pull to send its columns while it goes on, if there is one of several parts to be sent. many says whether all workers run it.
-func (r *runner) beginEarly(many bool) {
-	e, end := &r.early, 0
+func (e *early) beginEarly(many bool) {
+	end := 0
 	e.err = nil
-	for _, ways := range r.layout.Blocks {
-		end = max(end, r.exchange.FirstPart(ways.Pull.Senders, r.kernel))
+	for _, ways := range e.layout.Blocks {
+		end = max(end, e.exchange.FirstPart(ways.Pull.Senders, e.kernel))
 	}
-	if e.on = end > 0 && r.back == nil && r.pays(r.delivering.edges); !e.on {
+	if e.on = end > 0 && e.back == nil && e.pays(e.delivering.edges); !e.on {
 		return
 	}
-	chunks := r.ownChunks()
+	chunks := e.ownChunks()
 	n := len(chunks) - 1
 	e.tail, _ = slices.BinarySearch(chunks[:n], uint32(end))
 	e.hubs = min(n/looks+1, e.tail)
 	e.looked = 0
 	if e.began == nil {
-		e.began = make([]atomic.Int64, len(r.threads))
+		e.began = make([]atomic.Int64, len(e.threads))
 	}
 	for i := range e.began {
 		e.began[i].Store(0)
@@ -124,25 +124,25 @@ func (r *runner) beginEarly(many bool) {
 }
 
 // eachEarly is eachChunk in the order of a pull that sends its columns while it goes on, which the first worker does.
-func (r *runner) eachEarly(worker int, f func(lo, hi int) bool) {
-	e, n := &r.early, len(r.words)-1
+func (e *early) eachEarly(worker int, f func(lo, hi int) bool) {
+	n := len(e.words) - 1
 	for {
-		k := min(r.chunks.Take(1), n)
+		k := min(e.chunks.Take(1), n)
 		e.began[worker].Store(int64(k))
 		if worker == 0 {
-			r.sendEarly()
+			e.sendEarly()
 		}
-		if k == n || r.stop.Load() {
+		if k == n || e.stop.Load() {
 			return
 		}
 		chunk := e.chunk(k, n)
-		f(int(r.words[chunk]), int(r.words[chunk+1]))
+		f(int(e.words[chunk]), int(e.words[chunk+1]))
 	}
 }
 
 // sendEarly sends what has become final since it was looked for.
-func (r *runner) sendEarly() {
-	e, n := &r.early, len(r.words)-1
+func (e *early) sendEarly() {
+	n := len(e.words) - 1
 	done := n
 	for i := range e.began {
 		done = min(done, int(e.began[i].Load()))
@@ -150,6 +150,6 @@ func (r *runner) sendEarly() {
 	if e.err != nil || done < e.looked+n/looks+1 {
 		return
 	}
-	ran := e.ran(done, r.words)
-	e.looked, e.err = done, r.sendColumns(r.command, &ran)
+	ran := e.ran(done, e.words)
+	e.looked, e.err = done, e.sendColumns(&ran)
 }

@@ -172,7 +172,6 @@ func TestColumnsSentAhead(t *testing.T) {
 				out, weights := s.adjacency()
 				way.parts = way.grid.Partitions()
 				g := s.loadAs(t, way, edges.Float64)
-				check(t, g.MakeReversed(t.Context(), nil))
 				source := slices.IndexFunc(out, func(to []int) bool { return len(to) > 0 })
 				id, _ := g.Find(uint64(source))
 				level, distance := levels(out, source), distances(out, weights, source)

@@ -2,21 +2,20 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine/change"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // become moves the runner to the changed partition.
-func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64, vertices []vertexChange, values kernel.Column) error {
-	c, owned := &r.changing, r.part.Owned
+func (r *runner) become(ctx context.Context, to next) error {
+	c, owned, changed := &r.changing, r.part.Owned, to.changed
 	active, finished, inbox := r.active, r.finished, r.inbox
 	words, own := bitmap.Words(owned), r.instance.Values().Part(0, owned)
 	if inbox.Has != nil {
@@ -28,7 +27,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 	}
 	r.leave()
 	r.arena, c.changed = r.job.newArena(), changed
-	c.ids = ids
+	c.ids = to.ids
 	if err := r.place(ctx, changed.Partition); err != nil {
 		return err
 	}
@@ -43,7 +42,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 		r.inbox.Has.Tighten()
 	}
 	r.moveProperties(changed, outBefore)
-	r.setVertices(vertices, values, owned)
+	r.setVertices(to.vertices, to.values, owned)
 	if err := r.countAll(ctx, changed); err != nil {
 		return err
 	}
@@ -57,7 +56,7 @@ func (r *runner) become(ctx context.Context, changed *graph.Changed, ids uint64,
 }
 
 // setVertices makes the vertices of which some did not exist before, owned being how many did, what they are from now on.
-func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owned int) {
+func (r *runner) setVertices(vertices []change.Vertex, values kernel.Column, owned int) {
 	c := &r.changing
 	before := c.absent
 	c.absent = make([]uint64, len(r.active))
@@ -67,7 +66,7 @@ func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owne
 	}
 	own := r.instance.Values()
 	set := func(local uint32, value int) {
-		if value == noValue {
+		if value == change.NoValue {
 			own.SetZero(int(local))
 		} else {
 			own.Copy(int(local), values, value, 1)
@@ -75,10 +74,10 @@ func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owne
 	}
 	gone := map[uint32]bool{}
 	for _, to := range vertices {
-		local := uint32(uint64(to.id) / uint64(r.part.Of))
+		local := uint32(uint64(to.ID) / uint64(r.part.Of))
 		w, bit := local>>6, uint64(1)<<(local&63)
-		if !to.anew {
-			set(local, to.value)
+		if !to.Anew {
+			set(local, to.Value)
 			continue
 		}
 		gone[local] = true
@@ -86,9 +85,9 @@ func (r *runner) setVertices(vertices []vertexChange, values kernel.Column, owne
 			r.inbox.Has.Words[w] &^= bit
 		}
 		r.finished[w] &^= bit
-		r.shared.clearVertex(local)
-		if to.exists {
-			set(local, to.value)
+		r.shared.columns.ClearVertex(local)
+		if to.Exists {
+			set(local, to.Value)
 			c.absent[w] &^= bit
 			r.active[w] |= bit
 			continue
@@ -125,7 +124,7 @@ func (r *runner) hideAbsent() {
 }
 
 // created notes that vertices of word w run, and returns how many of them did not exist: they do now.
-func (r *runner) created(w int, run uint64) int {
+func (r *partition) created(w int, run uint64) int {
 	a := r.changing.absent
 	if a == nil {
 		return 0
@@ -138,71 +137,23 @@ func (r *runner) created(w int, run uint64) int {
 // moveProperties carries the property columns over to the changed lists, those of other phases too; so many arcs in the out-lists were
 // there before.
 func (r *runner) moveProperties(changed *graph.Changed, outBefore int) {
-	for _, c := range r.shared.columns {
-		if places := places(c.direction, changed, outBefore); c.OfEdges && places != nil {
-			c.Column = c.Move(places)
-		} else if !c.OfEdges {
-			c.AppendZero(r.part.Owned - c.Len())
-		}
-	}
+	r.shared.columns.Move(changed, outBefore)
 	for _, p := range r.job.methods.properties {
-		r.properties[p.Number] = r.shared.column(p, r.job.direction, 0).Column
+		r.properties[p.Number] = r.shared.columns.Get(p, r.job.direction, 0).Column
 	}
-}
-
-// places returns, for each arc that edge columns of a direction hold properties of, where it was before the change; nil if no arc has moved.
-func places(d pregel.Direction, changed *graph.Changed, outBefore int) []uint32 {
-	out, in := changed.OutFrom, changed.InFrom
-	switch {
-	case d == pregel.In:
-		return in
-	case d == pregel.Out:
-		return out
-	case out == nil && in == nil:
-		return nil
-	}
-	// Of both directions, one after the other: see edgeLists.
-	places := make([]uint32, 0, len(changed.Partition.Out.Adj)+len(changed.Partition.In.Adj))
-	list := func(from []uint32, n, offset int) {
-		for i := range n {
-			at := uint32(i)
-			if from != nil {
-				at = from[i]
-			}
-			if at != graph.NewPlace {
-				at += uint32(offset)
-			}
-			places = append(places, at)
-		}
-	}
-	list(out, len(changed.Partition.Out.Adj), 0)
-	list(in, len(changed.Partition.In.Adj), outBefore)
-	return places
 }
 
 // countAll adds up how many vertices and arcs the whole graph has.
 func (r *runner) countAll(ctx context.Context, changed *graph.Changed) error {
 	c := &r.changing
-	vertices, arcs := uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs)
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(nil, vertices), arcs)
-	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Numbers(ctx, uint64(r.part.Owned-bitmap.Count(c.absent)), uint64(changed.Arcs))
 	if err != nil {
-		return err
+		return fmt.Errorf("counting vertices and edges: %w", err)
 	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		if len(b) != 16 {
-			return fmt.Errorf("%w: counts of %d bytes from partition %d", errRequests, len(b), q)
-		}
-		vertices += binary.LittleEndian.Uint64(b)
-		arcs += binary.LittleEndian.Uint64(b[8:])
+	c.vertices, c.arcs = 0, 0
+	for _, counts := range came {
+		c.vertices, c.arcs = c.vertices+counts[0], c.arcs+counts[1]
 	}
-	c.vertices, c.arcs = vertices, arcs
 	return nil
 }
 

@@ -30,9 +30,9 @@ func (r *runner) reset() {
 		r.inbox.Has.Clear()
 	}
 	r.instance.Forget()
-	r.tiling.fulls, r.tiling.on = 0, false
+	r.tiles.fulls, r.tiles.on = 0, false
 	r.light.forget()
-	clear(r.grids.announced)
+	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
 	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
@@ -58,7 +58,7 @@ func (r *runner) clearProperties() {
 		r.fillProperties()
 	}
 	for _, c := range r.job.methods.properties {
-		r.properties[c.Number] = r.shared.column(c, r.job.direction, r.elements(c)).Column
+		r.properties[c.Number] = r.shared.columns.Get(c, r.job.direction, r.elements(c)).Column
 	}
 }
 
@@ -66,7 +66,7 @@ func (r *runner) clearProperties() {
 func (r *runner) fillProperties() {
 	for _, c := range r.job.methods.properties {
 		if from, ok := r.prefilled[c.Number]; ok {
-			to := r.shared.column(c, r.job.direction, 0)
+			to := r.shared.columns.Get(c, r.job.direction, 0)
 			to.Column = c.New(nil)
 			to.Append(from)
 		}

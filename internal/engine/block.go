@@ -11,8 +11,10 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a vertex cannot run as soon as its row
-// is pulled: messages go to the inbox, as those of a push do, and are folded to their owners first.
+// In a grid with both sides above 1 a pull goes through blocks with ghosts on both sides. So a
+// vertex cannot run as soon as its row is pulled: messages go to the inbox, as those of a push do,
+// and are folded to their owners first. Before a change of the graph a pull goes to the inbox in
+// every grid, since the vertices run on the changed graph.
 //
 //	expand -> pull ghosts' rows -> fold out -> pull own rows -> fold in -> compute      the whole block: pullBlocks
 //	expand -> sub-steps along the processor row -> fold -> compute                      RingPull: ringBlocks
@@ -23,65 +25,49 @@ func noEdges(g graph.Grid) error {
 	return bsp.GridError(fmt.Sprintf("the edges of a vertex are spread over a column of the %v grid of partitions; a grid of %v keeps them together (--grid %v)", g, flat, flat))
 }
 
-// grids is the part of a runner that only grids with both sides above 1 use.
-type grids struct {
-	announced []uint64         // finished owned vertices that the processor row has been sent
-	fresh     *bitmap.Frontier // and those to be sent now
-
-	hasIn   []uint64 // owned vertices with in-edges, which may want a message
-	borders []int    // of the parts of the owned vertices in a ring pull, in words
-	open    []uint64 // scratch for an own part; need is the same by slot for another owner's
-	need    []uint64
-	// The rows that searchTask searches, and the word of the first.
-	searched []uint64
-	first    int
-}
-
-// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is serial, their results are sent while
-// the owned rows are pulled.
-func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
+// pullBlocks pulls every block as a whole (block pull), ghosts' rows first: unless the run is
+// serial, their results are sent while the owned rows are pulled.
+func (r *puller) pullBlocks(ctx context.Context) error {
 	r.clearWritten()
-	r.makeInbox()
-	if err := r.announceFinished(ctx, c); err != nil {
+	if !r.list {
+		r.makeInbox()
+	}
+	if err := r.announceFinished(ctx); err != nil {
 		return err
 	}
 	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+		if !r.crossed(i) {
 			continue
 		}
 		b, reversed := ways.Pull, i > 0
-		p, err := r.expandToPull(ctx, c, i, b)
+		p, err := r.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
+		}
+		if r.list { // in a flat grid
+			phase := r.timed(&r.report.Times.Traverse)
+			r.threads[0].count.walked += r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
+			phase.end()
+			continue
 		}
 		r.pulling = append(r.pulling[:0], p)
 		many := r.report.UnfinishedEdges+r.part.Owned > r.serialEdges && r.team.Size() > 1
 		pull := func(chunks []uint32) error {
 			defer r.timed(&r.report.Times.Traverse).end()
-			return r.run(many, chunks, r.tasks.pullBlock)
+			return r.run(many, chunks, r.pullingBlock)
 		}
 		if err := pull(b.ByReceiver.GhostChunks()); err != nil {
 			return err
 		}
 		if r.job.options.Serial {
-			if err := pull(b.ByReceiver.OwnChunks()); err != nil {
-				return err
+			err = pull(b.ByReceiver.OwnChunks())
+			if err == nil {
+				err = r.fold(ctx, b, reversed)
 			}
-			if err := r.fold(ctx, c, b, reversed); err != nil {
-				return err
-			}
-			continue
+		} else {
+			err = r.foldAround(ctx, b, reversed, func() error { return pull(b.ByReceiver.OwnChunks()) })
 		}
-		fold := r.timed(&r.report.Times.Fold)
-		err = r.exchange.FoldOut(b.Receivers, r.inbox, c.Superstep, reversed)
-		fold.end()
 		if err != nil {
-			return fmt.Errorf("fold: %w", err)
-		}
-		if err := pull(b.ByReceiver.OwnChunks()); err != nil {
-			return err
-		}
-		if err := r.foldIn(ctx, c, b, reversed); err != nil {
 			return err
 		}
 	}
@@ -89,24 +75,34 @@ func (r *runner) pullBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // fold sends partial results to their owners, and folds those received into the owned.
-func (r *runner) fold(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+func (r *partition) fold(ctx context.Context, b *graph.Block, reversed bool) error {
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, c.Superstep, reversed); err != nil {
+	if err := r.exchange.Fold(ctx, b.Receivers, r.inbox, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
-func (r *runner) foldIn(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
+// foldAround is fold with something to be done while the partial results are under way.
+func (r *partition) foldAround(ctx context.Context, b *graph.Block, reversed bool, meanwhile func() error) error {
+	fold := r.timed(&r.report.Times.Fold)
+	err := r.exchange.FoldOut(b.Receivers, r.inbox, reversed)
+	fold.end()
+	if err != nil {
+		return fmt.Errorf("fold: %w", err)
+	}
+	if err := meanwhile(); err != nil {
+		return err
+	}
 	defer r.timed(&r.report.Times.Fold).end()
-	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, c.Superstep, reversed); err != nil {
+	if err := r.exchange.FoldIn(ctx, b.Receivers, r.folding, reversed); err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
 	return nil
 }
 
 // pullBlockTask pulls rows into the inbox.
-func (r *runner) pullBlockTask(worker int) {
+func (r *puller) pullBlockTask(worker int) {
 	t, p := r.threads[worker], r.pulling[0]
 	pull := func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
@@ -122,7 +118,7 @@ func (r *runner) pullBlockTask(worker int) {
 }
 
 // pullInto pulls the rows need of word w into the inbox, and returns the number of edges walked.
-func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
+func (r *puller) pullInto(t *thread, p *pull, w int, need uint64) int {
 	if r.traits.AnyOne {
 		need &^= r.inbox.Has.Words[w]
 	}
@@ -132,24 +128,24 @@ func (r *runner) pullInto(t *thread, p *pull, w int, need uint64) int {
 	return t.PullInto(kernel.ColumnPull{Pull: &p.Pull, Way: p.from.way}, w, need)
 }
 
-// announceFinished sends the partitions of the processor row the newly finished vertices, so that they no longer pull their rows.
-func (r *runner) announceFinished(ctx context.Context, c *bsp.Command) error {
-	if !c.Finished {
+// announceFinished sends the partitions of the processor row the newly finished vertices, so that
+// they no longer pull their rows.
+func (r *puller) announceFinished(ctx context.Context) error {
+	if !r.command.Finished || r.part.Grid.Flat() {
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()
-	g := &r.grids
-	if g.announced == nil {
-		g.announced = mem.Make[uint64](r.arena, r.part.Words())
-		g.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))
-		g.fresh.All = true
+	if r.announced == nil {
+		r.announced = mem.Make[uint64](r.arena, r.part.Words())
+		r.fresh = bitmap.NewFrontier(mem.Make[uint64](r.arena, r.part.Words()))
+		r.fresh.All = true
 	}
-	for w, announced := range g.announced {
-		g.fresh.Words[w] = r.finished[w] &^ announced
-		g.announced[w] = r.finished[w]
+	for w, announced := range r.announced {
+		r.fresh.Words[w] = r.finished[w] &^ announced
+		r.announced[w] = r.finished[w]
 	}
 	for i, ways := range r.layout.Blocks {
-		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, g.fresh, r.finished, c.Superstep, i > 0); err != nil {
+		if err := r.exchange.Finished(ctx, ways.Pull.Receivers, r.fresh, r.finished, i > 0); err != nil {
 			return fmt.Errorf("finished vertices: %w", err)
 		}
 	}

@@ -37,7 +37,6 @@ func TestBytesOfMessagesWithPointers(t *testing.T) {
 		g := w.load(t, 2, 0)
 		program, err := engine.NewProgram(pregel.Erase(p))
 		check(t, err)
-		check(t, program.Ready(t.Context(), g, nil))
 		j, err := program.Bind(t.Context(), g, engine.Options{})
 		check(t, err)
 		o, err := j.Run(t.Context())

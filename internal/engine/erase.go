@@ -13,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -34,8 +33,6 @@ type Program interface {
 	Mutates() bool
 	// Weights is the type of weights its combiner, or that of a phase of its plan, wants, or Unweighted.
 	Weights() edges.Weights
-	// Ready makes the lists that the program needs and that loading the graph did not make.
-	Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error
 	// Bind makes a job of the program on the partitions of a graph in this process.
 	Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error)
 	// Restart replaces the program of a job, of the same type, once its run is over.
@@ -162,21 +159,6 @@ func (m *methods) weights() edges.Weights {
 	default:
 		return edges.Unweighted
 	}
-}
-
-func (m *methods) Ready(ctx context.Context, g *graph.Graph, team *parallel.Team) error {
-	if m.plan != nil {
-		phases, _ := m.plan.Phases()
-		for _, p := range phases {
-			if err := p.Ready(ctx, g, team); err != nil {
-				return err
-			}
-		}
-	}
-	if m.traits.Direction == pregel.Out {
-		return nil
-	}
-	return g.MakeReversed(ctx, team)
 }
 
 func (m *methods) Bind(ctx context.Context, g *graph.Graph, o Options) (Bound, error) {

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -14,7 +15,7 @@ var errStopped = errors.New("stopped")
 
 // recover turns a panic, or runtime.Goexit in the program, into the failure of the superstep. It is deferred by every task that
 // calls the program.
-func (r *runner) recover(t *thread) {
+func (r *partition) recover(t *thread) {
 	v := recover()
 	running, at := t.Interrupted()
 	if v == nil && !running {
@@ -24,7 +25,11 @@ func (r *runner) recover(t *thread) {
 		at = pregel.VertexID(wrong.Vertex)
 	}
 	if exhausted := mem.IsExhausted(v); exhausted != nil {
-		err := r.crowded(at, exhausted)
+		err := error(exhausted)
+		if at != pregel.None {
+			err = r.crowded(at, err)
+		}
+		err = fmt.Errorf("%s: superstep %d: %w", r.job.name, r.command.Superstep, err)
 		r.job.over.CompareAndSwap(nil, &err)
 		r.stop.Store(true)
 		return

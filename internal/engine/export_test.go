@@ -40,7 +40,7 @@ func (j *Job) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
 // them, for graphs smaller than those for which that pays.
 func (j *Job) ShareWork(edges, round int) {
 	for _, r := range j.runners {
-		r.serialEdges, r.round = edges, round
+		r.serialEdges, r.push.round = edges, round
 	}
 }
 
@@ -90,7 +90,7 @@ func EarlyOrder(hubs, tail int, chunks []uint32) (order []int, ran func(k int) d
 // PushTasks returns how many edges each task has in a push by so many threads from these senders, by bitmap, along all their edges: those of the ranges
 // of receivers for hubs, and those of the chunks of the other senders. Without hubs none are pushed apart.
 func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int, error) {
-	r := j.runners[0]
+	r := &j.runners[0].push
 	r.through = r.layout.Blocks[0].Push
 	a, err := r.part.SendersView(ctx, r.through)
 	if err != nil {
@@ -137,35 +137,11 @@ func (j *Job) PushTasks(ctx context.Context, senders []uint64, hubs bool) ([]int
 	return tasks, nil
 }
 
-// EncodeRequests encodes so many requests, and DecodeRequests decodes any bytes.
-func EncodeRequests(n int) ([]byte, error) {
-	values := &kernel.Vec[[]string]{}
-	c, err := newRequestCodec(values)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]kernel.Request, n)
-	for i := range list {
-		list[i] = kernel.Request{Kind: kernel.RequestKind(i % 4), Of: uint64(i)}
-		if list[i].Kind == kernel.AddVertex {
-			list[i].Value = uint32(len(values.Data))
-			values.Data = append(values.Data, []string{"a", "b"})
-		}
-	}
-	return c.encode(7, list, values)
-}
-
-func DecodeRequests(b []byte) {
-	for _, values := range []kernel.Column{&kernel.Vec[[]string]{}, &kernel.Vec[uint64]{}, &kernel.Vec[struct{}]{}} {
-		c, _ := newRequestCodec(values)
-		c.decode(b, nil, values, func(uint64) bool { return true })
-	}
-}
-
 // Tile has full pulls of sums go by tiles of this size, however small the graph is; of none, by whole lists.
 func (j *Job) Tile(size graph.TileSize) {
 	for _, r := range j.runners {
-		r.tiling = tiling{size: size, never: size.Senders == 0}
+		r.tiles.forgetTiles()
+		r.tiles.size, r.tiles.never = size, size.Senders == 0
 	}
 }
 
@@ -180,7 +156,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 		if err := r.place(ctx, r.part); err != nil {
 			return false, err
 		}
-		left = left || r.tiling.tiles != nil || r.tiling.of != nil
+		left = left || r.tiles.tiles != nil || r.tiles.of != nil
 		r.exchange.Become(r.part)
 		r.freeLeft()
 		for _, t := range r.threads {
@@ -193,7 +169,7 @@ func (j *Job) PlaceAgain(ctx context.Context) (left bool, err error) {
 // ByTiles reports whether the last pull of every partition went by tiles.
 func (j *Job) ByTiles() bool {
 	for _, r := range j.runners {
-		if !r.tiling.on {
+		if !r.tiles.on {
 			return false
 		}
 	}
@@ -203,10 +179,10 @@ func (j *Job) ByTiles() bool {
 // WholeLists has pulls walk whole lists, where they would look at the lightest arcs first.
 func (j *Job) WholeLists() {
 	for _, r := range j.runners {
-		for i := range r.pulls {
-			r.pulls[i].Lightest = nil
+		for i := range r.pull.pulls {
+			r.pull.pulls[i].Lightest = nil
 		}
-		r.light = lightest{}
+		r.light.bounded, r.light.shares = nil, false
 	}
 }
 
@@ -223,7 +199,7 @@ func (j *Job) Shares() bool { return j.runners[0].light.shares }
 // ThinEarly has lists thinned as soon as a part of the arcs does not matter, and reports whether there are lightest arcs to begin with.
 func (j *Job) ThinEarly() bool {
 	for _, r := range j.runners {
-		if r.light.kernel == nil {
+		if r.light.bounded == nil {
 			return false
 		}
 		r.light.fewArcs, r.light.thinFrom = 1, 1

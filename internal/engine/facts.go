@@ -34,7 +34,7 @@ func (j *Job) measured() delivery.Rates {
 	}
 	kept, found := r.part.Measured.Load(of)
 	if !found {
-		kept, _ = r.part.Measured.LoadOrStore(of, r.measure())
+		kept, _ = r.part.Measured.LoadOrStore(of, r.push.measure())
 	}
 	rates := kept.(delivery.Rates)
 	j.rates = &rates

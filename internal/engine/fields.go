@@ -30,11 +30,7 @@ func (m *methods) Fields() []Field {
 		return []Field{f}
 	}
 	var fields []Field
-	for i := range t.NumField() {
-		f := t.Field(i)
-		if !f.IsExported() {
-			continue
-		}
+	for _, f := range shown(t) {
 		if !isCell(f.Type) {
 			return []Field{{Name: "value"}}
 		}
@@ -51,8 +47,8 @@ func isCell(t reflect.Type) bool {
 	case t.Kind() != reflect.Struct:
 		return isCell(t.Elem())
 	}
-	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && !isCell(f.Type) {
+	for _, f := range shown(t) {
+		if !isCell(f.Type) {
 			return false
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"fmt"
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -13,6 +14,11 @@ func (r *runner) check() {
 		return
 	}
 	p, part := &r.report, r.part
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			invariants.Check(false, "partition %d: %s", part.Index, fmt.Sprintf(format, args...))
+		}
+	}
 	words := len(r.active)
 	senders, edges, open := 0, 0, 0
 	for _, c := range r.columns {
@@ -20,28 +26,28 @@ func (r *runner) check() {
 			senders += bits.OnesCount64(word)
 			edges += sumAt(c.outDegrees, w, word)
 			marked := c.write.Summary(w>>6)>>(w&63)&1 != 0
-			invariants.Check(word == 0 || marked, "partition %d, word %d: senders that the summary does not name", part.Index, w)
+			check(word == 0 || marked, "word %d: senders that the summary does not name", w)
 		}
 	}
 	for w := range words {
-		invariants.Check(r.active[w]&r.finished[w] == 0, "partition %d, word %d: a finished vertex is awake", part.Index, w)
+		check(r.active[w]&r.finished[w] == 0, "word %d: a finished vertex is awake", w)
 		unfinished := ^r.finished[w]
 		if rest := part.Owned - w<<6; rest < 64 {
 			unfinished &= bitmap.Low(rest)
 			beyond := ^bitmap.Low(rest)
-			invariants.Check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "partition %d: a bit beyond its %d vertices", part.Index, part.Owned)
+			check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "a bit beyond its %d vertices", part.Owned)
 		}
 		open += sumAt(r.inDegrees, w, unfinished)
 		if r.back != nil {
 			open += sumAt(r.outDegrees, w, unfinished)
 		}
 	}
-	invariants.Check(senders == p.Senders, "partition %d: %d senders, counted %d", part.Index, senders, p.Senders)
-	invariants.Check(edges == p.SenderEdges, "partition %d: senders with %d edges, counted %d", part.Index, edges, p.SenderEdges)
-	invariants.Check(bitmap.Count(r.active) == p.Active, "partition %d: %d awake, counted %d", part.Index, bitmap.Count(r.active), p.Active)
+	check(senders == p.Senders, "%d senders, counted %d", senders, p.Senders)
+	check(edges == p.SenderEdges, "senders with %d edges, counted %d", edges, p.SenderEdges)
+	check(bitmap.Count(r.active) == p.Active, "%d awake, counted %d", bitmap.Count(r.active), p.Active)
 	unfinished := part.Owned - bitmap.Count(r.finished[:words])
-	invariants.Check(unfinished == p.Unfinished, "partition %d: %d unfinished, counted %d", part.Index, unfinished, p.Unfinished)
-	invariants.Check(open == p.UnfinishedEdges, "partition %d: unfinished with %d edges, counted %d", part.Index, open, p.UnfinishedEdges)
+	check(unfinished == p.Unfinished, "%d unfinished, counted %d", unfinished, p.Unfinished)
+	check(open == p.UnfinishedEdges, "unfinished with %d edges, counted %d", open, p.UnfinishedEdges)
 }
 
 // sumAt is degrees without the shortcut.

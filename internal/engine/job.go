@@ -48,7 +48,7 @@ type Job struct {
 	// standing is where the partitions stand that go on from a checkpoint, until the run begins.
 	standing *bsp.Standing
 
-	// Of the run, from Begin to End. group is nil if the graph has one partition.
+	// Of the run, from Begin to End.
 	running   context.Context
 	group     *runnerGroup
 	broken    func()
@@ -63,10 +63,15 @@ func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, e
 		j, err = newJob(ctx, g, p, o)
 		return err
 	})
+	if err != nil && j != nil {
+		j.Close()
+		return nil, err
+	}
 	return j, err
 }
 
-func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (*Job, error) {
+// newJob may return a job with an error: it is to be closed.
+func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -81,7 +86,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (*Job, err
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.Name(), err)
 	}
-	j := &Job{graph: g, options: o, methods: m, name: m.Name()}
+	j = &Job{graph: g, options: o, methods: m, name: m.Name()}
 	if o.Decides == nil {
 		j.options.Decides = m.Decides(o, g.Weights)
 	}
@@ -95,7 +100,7 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (*Job, err
 		}
 	}
 	if m.plan != nil {
-		if err := j.preparePhases(ctx); err != nil {
+		if err := j.preparePhases(); err != nil {
 			return nil, fmt.Errorf("%s: %w", j.name, err)
 		}
 	}
@@ -105,42 +110,29 @@ func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (*Job, err
 	if g.Directed {
 		j.direction = m.traits.Direction
 	}
-	if j.direction != pregel.Out {
-		if err := g.MakeReversed(ctx, o.Team); err != nil {
-			return nil, fmt.Errorf("%s: %w", j.name, err)
-		}
-	}
-	err = j.makeRunners(ctx)
-	if err == nil {
+	if err = j.makeRunners(ctx); err == nil {
 		err = j.fitsBase()
 	}
 	if err != nil {
-		j.Close()
-		return nil, fmt.Errorf("%s: %w", j.name, err)
+		return j, fmt.Errorf("%s: %w", j.name, err)
 	}
 	runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, j.arena)
 	for _, r := range j.runners {
 		runtime.AddCleanup(j, func(a *mem.Arena) { a.Close() }, r.store)
 	}
-	if len(j.runners) == len(j.owners) {
-		o := j.options.driver(g)
-		o.Room = j.roomy
-		o.Label = j.find
-		if m.plan != nil {
-			o.Before = j.before
-		}
-		if j.driver, err = bsp.New(m.describe(j.options.Deterministic), o, []*bsp.Facts{j.Facts()}); err != nil {
-			j.Close()
-			return nil, err
-		}
-		if m.plan != nil {
-			if err := j.firstPhase(ctx); err != nil {
-				j.Close()
-				return nil, err
-			}
-		}
+	if len(j.runners) < len(j.owners) {
+		return j, nil
 	}
-	return j, nil
+	driven := j.options.driver(g)
+	driven.Room, driven.Label = j.roomy, j.find
+	if m.plan != nil {
+		driven.Before = j.before
+	}
+	j.driver, err = bsp.New(m.describe(j.options.Deterministic), driven, []*bsp.Facts{j.Facts()})
+	if err == nil && m.plan != nil {
+		err = j.firstPhase(ctx)
+	}
+	return j, err
 }
 
 func (j *Job) makeRunners(ctx context.Context) error {

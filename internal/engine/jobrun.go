@@ -26,11 +26,7 @@ func (j *Job) Begin(ctx context.Context, endpoint func(partition int) transport.
 	j.running, j.broken = ctx, broken
 	j.stopped = afterFunc(ctx, j.halt) // which may run at once
 	j.unwatched = j.budget().OnOver(j.exhausted)
-	if endpoint != nil {
-		j.group = j.start(ctx, endpoint, broken)
-	} else {
-		j.beginStats()
-	}
+	j.group = j.start(ctx, endpoint, broken)
 	return nil
 }
 
@@ -85,11 +81,7 @@ func (j *Job) superstep(ctx context.Context, c *bsp.Command) (reports []*bsp.Rep
 			r.watchMessages(ctx)
 		}
 	}
-	if j.group != nil {
-		reports = j.group.step(c)
-	} else {
-		reports = j.runAlone(ctx, c)
-	}
+	reports = j.group.step(c)
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}

@@ -25,14 +25,17 @@ const (
 
 // lightest is the state of pulls by the lightest arcs, and of pushes through what they leave of the lists.
 type lightest struct {
-	kernel kernel.Bounded // nil if pulls walk whole lists
-	rows   int
-	at     int  // the superstep whose messages the bound is of: only then are lists thinned that it allows
-	shares bool // pulls deliver at once what is sent, see share
-	least  []float64
-	read   bool // of the column being read; else of the one being written
-	words  int
-	next   parallel.Counter
+	*partition
+	leastTask, thinTask func(worker int)
+	bounded             kernel.Bounded // nil if pulls walk whole lists
+	pull                *kernel.Pull   // that looks at the lightest arcs first
+	rows                int
+	at                  int  // the superstep whose messages the bound is of: only then are lists thinned that it allows
+	shares              bool // pulls deliver at once what is sent, see share
+	least               []float64
+	ofRead              bool // of the column being read; else of the one being written
+	end                 int  // the least message is of words below this
+	next                parallel.Counter
 
 	// Once few arcs are left that can matter to anyone, as long as no message is less than bound, pushes walk lists of these alone.
 	thin      *graph.Adjacency // by sender; nil before
@@ -62,21 +65,20 @@ func (l *lightest) emptyBins() {
 }
 
 // bindLightest has pulls look at the lightest arcs first, if the program and the graph allow that.
-func (r *runner) bindLightest(ctx context.Context) error {
-	r.light = lightest{}
-	bounded, ok := r.kernel.(kernel.Bounded)
-	if !ok || !r.job.methods.traits.Monotone || !r.job.methods.traits.NonNegative || r.changing.on || len(r.pulls) != 1 || r.job.direction != pregel.Out {
+func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
+	*l = lightest{partition: l.partition, leastTask: l.leastTask, thinTask: l.thinTask}
+	bounded, ok := l.kernel.(kernel.Bounded)
+	if !ok || !l.job.methods.traits.Monotone || !l.job.methods.traits.NonNegative || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
 		return nil
 	}
-	lists, err := r.part.Lightest(ctx, r.team, func(bytes int64) bool { return !r.job.budget().Tight(bytes) })
+	lists, err := l.part.Lightest(ctx, l.team, func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
 	if lists == nil {
 		return err
 	}
-	r.pulls[0].Lightest = lists
-	r.light = lightest{
-		kernel: bounded, rows: len(lists.Starts) - 1, at: -1, least: make([]float64, r.team.Size()), fewArcs: fewArcs, thinFrom: thinFrom,
-		shares: r.job.methods.traits.Asynchronous && !r.job.options.Deterministic && r.part.Of == 1,
-	}
+	pulls[0].Lightest = lists
+	l.bounded, l.pull, l.rows, l.at = bounded, &pulls[0].Pull, len(lists.Starts)-1, -1
+	l.least, l.fewArcs, l.thinFrom = make([]float64, l.team.Size()), fewArcs, thinFrom
+	l.shares = l.job.methods.traits.Asynchronous && !l.job.options.Deterministic && l.part.Of == 1
 	return nil
 }
 
@@ -84,11 +86,11 @@ func (r *runner) bindLightest(ctx context.Context) error {
 // they sent before. Vertices are in degree order, so that a message to a hub mostly goes on to the hub's neighbours in the same superstep. In the next
 // superstep all of it is delivered to everyone: a message that is no better than one before has no effect. Only a partition that is alone does it, as
 // what others have recorded of a partition for its recovery must not depend on when it pulls.
-func (r *runner) share(w int, sent uint64) {
-	before := r.read.Words[w]
-	r.light.kernel.Share(w, sent, before)
+func (l *lightest) share(w int, sent uint64) {
+	before := l.read.Words[w]
+	l.bounded.Share(w, sent, before)
 	if before|sent != before {
-		atomic.StoreUint64(&r.read.Words[w], before|sent)
+		atomic.StoreUint64(&l.read.Words[w], before|sent)
 	}
 }
 
@@ -96,17 +98,16 @@ func (r *runner) share(w int, sent uint64) {
 const leastRun = 512
 
 // leastOf returns the least message of a column's senders.
-func (r *runner) leastOf(read bool, words int) float64 {
-	l := &r.light
-	l.read, l.words = read, words
+func (l *lightest) leastOf(read bool, words int) float64 {
+	l.ofRead, l.end = read, words
 	l.next.Reset(0)
 	for i := range l.least {
 		l.least[i] = math.Inf(1)
 	}
-	if r.team.Size() > 1 && words > leastRun {
-		r.team.Run(r.tasks.least)
+	if l.team.Size() > 1 && words > leastRun {
+		l.team.Run(l.leastTask)
 	} else {
-		r.leastTask(0)
+		l.findLeast(0)
 	}
 	least := math.Inf(1)
 	for _, x := range l.least {
@@ -115,56 +116,54 @@ func (r *runner) leastOf(read bool, words int) float64 {
 	return least
 }
 
-func (r *runner) leastTask(worker int) {
-	l := &r.light
-	present := r.write.Words
-	if l.read {
-		present = r.read.Words
+func (l *lightest) findLeast(worker int) {
+	present := l.write.Words
+	if l.ofRead {
+		present = l.read.Words
 	}
-	for lo := l.next.Take(leastRun); lo < l.words; lo = l.next.Take(leastRun) {
-		l.least[worker] = min(l.least[worker], l.kernel.Least(present, lo, min(lo+leastRun, l.words), !l.read))
+	for lo := l.next.Take(leastRun); lo < l.end; lo = l.next.Take(leastRun) {
+		l.least[worker] = min(l.least[worker], l.bounded.Least(present, lo, min(lo+leastRun, l.end), !l.ofRead))
 	}
 }
 
 // estimate finds out how many arcs a pull of the messages just sent would look at, where there are so many of them that one may be chosen, and how
 // many a push through thinned lists.
-func (r *runner) estimate() error {
-	l, p := &r.light, &r.report
+func (l *lightest) estimate() error {
+	p := &l.report
 	p.PullEdges, p.PushEdges = 0, 0
-	if l.kernel == nil || p.SenderEdges == 0 || l.thin == nil && p.SenderEdges <= l.rows/4 {
+	if l.bounded == nil || p.SenderEdges == 0 || l.thin == nil && p.SenderEdges <= l.rows/4 {
 		return nil
 	}
-	words := r.part.Words()
-	least := r.leastOf(false, words)
-	l.kernel.Bound(least)
-	l.at = r.command.Superstep + 1
+	words := l.part.Words()
+	least := l.leastOf(false, words)
+	l.bounded.Bound(least)
+	l.at = l.command.Superstep + 1
 	if least < l.bound {
 		l.thin = nil
 	}
 	if l.thin != nil {
-		p.PushEdges = max(1, r.sampled(words, func(w int) int { return through(l.thin, w, r.write.Words[w]) }))
+		p.PushEdges = max(1, l.sampled(words, func(w int) int { return through(l.thin, w, l.write.Words[w]) }))
 		l.pushEdges = p.PushEdges
 	}
 	if p.SenderEdges <= l.rows/4 {
 		return nil
 	}
-	pull := &r.pulls[0].Pull
-	p.PullEdges = max(1, min(r.sampled(words, func(w int) int { return l.kernel.CountPull(pull, w, ^r.finished[w]) }), p.UnfinishedEdges))
-	if l.thin == nil && r.part.Of == 1 && p.PullEdges < r.inEdges/l.fewArcs && p.SenderEdges > p.PullEdges {
-		if l.few++; l.few >= l.thinFrom && !r.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(r.layout.Count)*4) {
-			return r.makeThin(least)
+	p.PullEdges = max(1, min(l.sampled(words, func(w int) int { return l.bounded.CountPull(l.pull, w, ^l.finished[w]) }), p.UnfinishedEdges))
+	if l.thin == nil && l.part.Of == 1 && p.PullEdges < l.inEdges/l.fewArcs && p.SenderEdges > p.PullEdges {
+		if l.few++; l.few >= l.thinFrom && !l.job.budget().Tight(int64(p.PullEdges)*thinBytes+int64(l.layout.Count)*4) {
+			return l.makeThin(least)
 		}
 	}
 	return nil
 }
 
 // sampled adds up what count says of some words of vertices, as if of all.
-func (r *runner) sampled(words int, count func(w int) int) int {
+func (l *lightest) sampled(words int, count func(w int) int) int {
 	sum, some, seen := 0, 0, 0
 	for w := range min(sampledAll, words) {
 		sum += count(w)
 	}
-	for w := sampledAll + r.command.Superstep%sampledPart; w < words; w += sampledPart {
+	for w := sampledAll + l.command.Superstep%sampledPart; w < words; w += sampledPart {
 		some += count(w)
 		seen++
 	}
@@ -193,55 +192,52 @@ const (
 )
 
 // makeThin thins the lists: it keeps the arcs over which messages that are no less than bound can still matter.
-func (r *runner) makeThin(bound float64) error {
+func (l *lightest) makeThin(bound float64) error {
 	start := time.Now()
-	l := &r.light
 	if l.bins == nil {
-		shift := uint(max(bits.Len(uint(r.layout.Count/arcBins)), 6))
-		for range r.threads {
-			l.bins = append(l.bins, &kernel.ArcBins{Store: r.store, Shift: shift, Arcs: make([][]kernel.Arc, (r.layout.Count-1)>>shift+1)})
+		shift := uint(max(bits.Len(uint(l.layout.Count/arcBins)), 6))
+		for range l.threads {
+			l.bins = append(l.bins, &kernel.ArcBins{Store: l.store, Shift: shift, Arcs: make([][]kernel.Arc, (l.layout.Count-1)>>shift+1)})
 		}
 	}
-	if err := r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.thin); err != nil {
+	if err := l.run(l.team.Size() > 1, l.ownChunks(), l.thinTask); err != nil {
 		return err
 	}
-	graph.Thinned(&l.lists, l.bins, r.pulls[0].Lists, r.layout.Count, r.team, r.store)
+	graph.Thinned(&l.lists, l.bins, l.pull.Lists, l.layout.Count, l.team, l.store)
 	l.emptyBins()
 	l.thin, l.bound = &l.lists, bound
 	l.made++
-	r.report.PushEdges = max(1, r.sampled(r.part.Words(), func(w int) int { return through(l.thin, w, r.write.Words[w]) }))
-	l.pushEdges = r.report.PushEdges
-	r.report.Aside = time.Since(start).Seconds()
+	l.report.PushEdges = max(1, l.sampled(l.part.Words(), func(w int) int { return through(l.thin, w, l.write.Words[w]) }))
+	l.pushEdges = l.report.PushEdges
+	l.report.Aside = time.Since(start).Seconds()
 	return nil
 }
 
-func (r *runner) thinTask(worker int) {
-	l := &r.light
-	r.eachChunk(func(lo, hi int) bool {
+func (l *lightest) thinLists(worker int) {
+	l.eachChunk(func(lo, hi int) bool {
 		for w := lo; w < hi; w++ {
-			l.kernel.Thin(&r.pulls[0].Pull, w, ^r.finished[w], l.bins[worker])
+			l.bounded.Thin(l.pull, w, ^l.finished[w], l.bins[worker])
 		}
 		return true
 	})
 }
 
 // thinned returns the lists that are pushed through instead of the whole ones, or nil.
-func (r *runner) thinned() *graph.Adjacency {
-	if r.light.at != r.command.Superstep || r.uncombined() {
+func (l *lightest) thinned() *graph.Adjacency {
+	if l.at != l.command.Superstep || l.uncombined() {
 		return nil
 	}
-	return r.light.thin
+	return l.thin
 }
 
-// bound tells the kernel the least message that a pull will meet.
-func (r *runner) bound(p *pull) error {
-	l := &r.light
+// boundPull tells the kernel the least message that a pull will meet.
+func (l *lightest) boundPull(p *pull) error {
 	if l.shares { // vertices may send first whose words the summary leaves out, and whose messages p.All would have read before
 		p.from.read.All, p.All = true, false
 	}
-	if l.kernel == nil || p.Lightest == nil || r.part.Of == 1 && l.at == r.command.Superstep {
+	if l.bounded == nil || p.Lightest == nil || l.part.Of == 1 && l.at == l.command.Superstep {
 		return nil
 	}
-	l.kernel.Bound(r.leastOf(true, len(p.from.read.Words)))
+	l.bounded.Bound(l.leastOf(true, len(p.from.read.Words)))
 	return nil
 }

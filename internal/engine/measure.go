@@ -16,7 +16,7 @@ const samples, rounds = 6, 3
 
 // measure times the kernel's loops on the partition's own lists. What they compute is not used. It costs some
 // milliseconds, when a job is made.
-func (r *runner) measure() (rates delivery.Rates) {
+func (r *pusher) measure() (rates delivery.Rates) {
 	guess := delivery.Rates{
 		Word: 1e-9, Compute: 3e-9, Value: 3e-9, Copy: 5e-11, Frame: 2e-6, ForkJoin: 2e-6,
 		Row: 3e-9, Miss: 2e-8, Transpose: 3e-8, Probe: 1e-9, EdgeFew: 2e-9, Edge: 2e-9, EdgePresent: 2e-9, EdgeAll: 1e-9, Push: 3e-9,
@@ -94,7 +94,7 @@ func (r *runner) measure() (rates delivery.Rates) {
 }
 
 // measurePush times pushing to every receiver, by bins where a large push goes by them, and leaves the inbox as it was.
-func (r *runner) measurePush(turn int) float64 {
+func (r *pusher) measurePush(turn int) float64 {
 	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
 	all := make([]uint64, len(r.read.Words))
@@ -131,7 +131,7 @@ func (r *runner) measurePush(turn int) float64 {
 }
 
 // sample calls f for the words of a few chunks, spread evenly: at every turn others, if there are so many.
-func (r *runner) sample(turn int, chunks []uint32, words int, f func(w int)) {
+func (r *pusher) sample(turn int, chunks []uint32, words int, f func(w int)) {
 	n := len(chunks) - 1
 	for k := range min(samples, n) {
 		c := k*n/samples + turn*7%max(n/samples, 1)

@@ -28,8 +28,7 @@ func (j *Job) newStore() *mem.Arena {
 func (j *Job) exhausted(err error) error {
 	for _, r := range j.runners {
 		if at := r.hub.Load(); at > 0 {
-			local := uint32(at - 1)
-			err = fmt.Errorf("vertex %d, of degree %d: %w", r.label(r.part.Global(local)), max(r.outDegrees[local], r.inDegrees[local]), err)
+			err = r.crowded(r.part.Global(uint32(at-1)), err)
 			break
 		}
 	}
@@ -39,23 +38,14 @@ func (j *Job) exhausted(err error) error {
 	return err
 }
 
-// crowded makes the error of a vertex that was at work when there was no memory, or of none in particular.
-func (r *runner) crowded(at pregel.VertexID, exhausted *mem.Exhausted) error {
-	name := fmt.Sprintf("%s: superstep %d", r.job.name, r.command.Superstep)
-	if at == pregel.None {
-		return fmt.Errorf("%s: %w", name, exhausted)
-	}
+// crowded makes the error of a vertex that was at work when there was no memory.
+func (r *partition) crowded(at pregel.VertexID, err error) error {
 	local := uint64(at) / uint64(r.part.Of)
-	return fmt.Errorf("%s: vertex %d, of degree %d: %w", name, r.label(at), max(r.outDegrees[local], r.inDegrees[local]), exhausted)
+	return fmt.Errorf("vertex %d, of degree %d: %w", r.label(at), max(r.outDegrees[local], r.inDegrees[local]), err)
 }
 
-// binned reports whether there is memory for the pairs of a list in the bins of a push: else one goroutine pushes right into the inbox.
-func (r *runner) binned(edges int) bool {
-	return !r.job.budget().Tight(int64(edges) * (4 + int64(r.job.methods.program.Message.Size())))
-}
-
-// roomy reports whether there is memory for so many messages that travel one by one, in this process's part of the partitions: they lie in
-// bins, in buffers and in lists.
+// roomy reports whether there is memory for so many messages that travel one by one, in this
+// process's part of the partitions: they lie in bins, in buffers and in lists.
 func (j *Job) roomy(messages int) bool {
 	here := messages / max(len(j.owners), 1) * len(j.runners)
 	return !j.budget().Tight(3 * int64(here) * (4 + int64(j.methods.program.Message.Size())))

@@ -2,11 +2,8 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
-	"fmt"
-	"slices"
 
-	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine/change"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
@@ -16,7 +13,7 @@ import (
 type changing struct {
 	on     bool
 	create bool // a message makes a vertex that was removed anew
-	codec  requestCodec
+	codec  change.Codec
 	absent []uint64 // owned vertices that do not exist; nil if all do
 
 	graphCounts
@@ -28,6 +25,15 @@ type changing struct {
 
 // graphCounts are of the whole graph: ids is the first id that no vertex has had.
 type graphCounts struct{ ids, vertices, arcs uint64 }
+
+// take returns the changed partition, which belongs to the caller from now on, or nil.
+func (c *changing) take() *graph.Changed {
+	changed := c.changed
+	if c.changed = nil; changed != nil {
+		changed.Partition.Absent = c.absent
+	}
+	return changed
+}
 
 // idsAhead is how many ids may be made in a superstep beside as many as there are: who counts wrongly must not fill the memory.
 const idsAhead = 1 << 16
@@ -43,7 +49,7 @@ func (r *runner) beginChanges() (err error) {
 		return nil
 	}
 	c.on, c.create = true, m.traits.CreateOnMessage
-	c.codec, err = newRequestCodec(r.instance.Values())
+	c.codec, err = change.NewCodec(r.instance.Values())
 	return err
 }
 
@@ -114,7 +120,7 @@ func (r *runner) closeChanges() {
 }
 
 // label returns the input id of a vertex.
-func (r *runner) label(id pregel.VertexID) uint64 {
+func (r *partition) label(id pregel.VertexID) uint64 {
 	if uint64(id) < uint64(r.job.graph.N) {
 		return r.job.graph.Label(id)
 	}
@@ -143,130 +149,34 @@ func (r *runner) allow(t *thread) {
 	}
 }
 
-// pullFlat is the first half of pullAndCompute: what is pulled goes to the inbox, since the graph changes before the vertices run.
-func (r *runner) pullFlat(ctx context.Context, c *bsp.Command) error {
-	r.clearWritten()
-	if !r.list {
-		r.makeInbox()
-	}
-	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
-			continue
-		}
-		p, err := r.expandToPull(ctx, c, i, ways.Pull)
-		if err != nil {
-			return err
-		}
-		phase := r.timed(&r.report.Times.Traverse)
-		if r.list {
-			walked := r.instance.Gather(&p.Pull, p.from.way, r.part.Owned, r.finished)
-			r.threads[0].count.walked += walked
-		} else {
-			r.pulling = append(r.pulling[:0], p)
-			err = r.run(r.team.Size() > 1, r.ownChunks(), r.tasks.pullBlock)
-		}
-		phase.end()
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // change carries out what the vertices asked for in the last superstep. It comes between the delivery of messages, which are in the inbox
 // or the lists, and the run of the vertices.
 func (r *runner) change(ctx context.Context) error {
-	list, values, ids, err := r.requested(ctx)
-	if err != nil {
-		return fmt.Errorf("changing the graph: %w", err)
-	}
-	inOrder(list)
-	s := resolver{state: r.exists, own: r.instance.Values(), values: values}
-	s.of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
-	if r.job.methods.Has("Resolve") {
-		s.resolve = r.instance.Resolve
-	}
-	to := s.run(list)
-	to.remove = slices.DeleteFunc(to.remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
-	gone, err := r.outArcs(ctx, to.gone)
-	if err != nil {
-		return fmt.Errorf("changing the graph: %w", err)
-	}
-	to.remove = append(to.remove, gone...)
-	changed, err := r.part.Changed(ctx, graph.Change{
-		N: int(ids), Remove: to.remove, Add: to.add, Places: r.shared.ofEdges(), Team: r.team,
-	}, r.exchange.All)
+	to, err := r.changer.decide(ctx)
 	if err != nil {
 		return err
 	}
-	return r.become(ctx, changed, ids, to.vertices, values)
+	return r.become(ctx, to)
 }
 
 // changeAtEnd carries out what the vertices asked for in the last superstep of the run. Messages that it sent are dropped.
-func (r *runner) changeAtEnd(ctx context.Context, c *bsp.Command) (err error) {
+func (r *runner) changeAtEnd(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
-	r.exchange.Begin(c.Superstep)
+	r.exchange.Begin(r.command.Superstep)
 	for _, t := range r.threads {
 		t.ResetSends()
 	}
 	if err := r.change(ctx); err != nil {
 		return err
 	}
-	r.report.Account, err = r.exchange.End(ctx, c.Superstep)
+	r.report.Account, err = r.exchange.End(ctx)
 	r.freeLeft()
 	return err
 }
 
-// requested returns the requests about owned vertices, with the values that they bring, and one more than the largest id of a vertex from now on.
-func (r *runner) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
-	c, of := &r.changing, uint64(r.part.Of)
-	byOwner, ids := make([][]kernel.Request, of), c.ids
-	asked, values := r.asked()
-	for _, q := range asked {
-		if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
-			ids = max(ids, q.Of+1, q.To+1)
-		}
-		byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
-	}
-	for _, t := range r.threads {
-		t.ResetRequests()
-	}
-	data := make([][]byte, of)
-	var err error
-	for q := range data {
-		if q != r.part.Index {
-			if data[q], err = c.codec.encode(ids, byOwner[q], values); err != nil {
-				return nil, nil, 0, err
-			}
-		}
-	}
-	came, err := r.exchange.All(ctx, data)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	list := byOwner[r.part.Index]
-	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
-	owns := func(id uint64) bool { return id < limit && id%of == uint64(r.part.Index) }
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		var needed uint64
-		if list, needed, err = c.codec.decode(b, list, values, owns); err != nil {
-			return nil, nil, 0, fmt.Errorf("from partition %d: %w", q, err)
-		}
-		ids = max(ids, needed)
-	}
-	if ids > limit {
-		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", errRequests, ids, limit)
-	}
-	// What nobody adds there is nothing to remove of.
-	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
-}
-
 // asked returns the requests of the threads, and the values of the vertices that they add.
-func (r *runner) asked() (list []kernel.Request, values kernel.Column) {
+func (r *partition) asked() (list []kernel.Request, values kernel.Column) {
 	values = r.instance.Values().New(nil)
 	for _, t := range r.threads {
 		if t.requests == nil {
@@ -282,77 +192,17 @@ func (r *runner) asked() (list []kernel.Request, values kernel.Column) {
 	return list, values
 }
 
-// exists reports whether there is an owned vertex.
-func (r *runner) exists(id uint64) bool {
-	local := id / uint64(r.part.Of)
-	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
-}
-
-func (r *runner) isAbsent(local uint32) bool {
+func (r *partition) isAbsent(local uint32) bool {
 	a := r.changing.absent
 	return a != nil && a[local>>6]>>(local&63)&1 != 0
-}
-
-// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie with other partitions, too, which
-// therefore all call it.
-func (r *runner) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
-	if r.part.Grid.Flat() {
-		if len(from) == 0 {
-			return nil, nil
-		}
-		return r.part.OutArcs(from), nil
-	}
-	arcs := r.part.OutArcs(from)
-	var ids []byte
-	for id := range from {
-		ids = binary.LittleEndian.AppendUint64(ids, uint64(id))
-	}
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = ids
-	}
-	asked, err := r.exchange.All(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	for q, b := range asked {
-		data[q] = nil
-		if q == r.part.Index || len(b) == 0 {
-			continue
-		}
-		of := map[pregel.VertexID]bool{}
-		for ; len(b) >= 8; b = b[8:] {
-			of[pregel.VertexID(binary.LittleEndian.Uint64(b))] = true
-		}
-		for _, a := range r.part.OutArcs(of) {
-			data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], uint64(a.From)), uint64(a.To))
-		}
-	}
-	came, err := r.exchange.All(ctx, data)
-	if err != nil {
-		return nil, err
-	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		for ; len(b) >= 16; b = b[16:] {
-			a := graph.Arc{From: pregel.VertexID(binary.LittleEndian.Uint64(b)), To: pregel.VertexID(binary.LittleEndian.Uint64(b[8:]))}
-			if !from[a.From] {
-				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", errRequests, a.From, q)
-			}
-			arcs = append(arcs, a)
-		}
-	}
-	return arcs, nil
 }
 
 // IDs returns the first id that no vertex has had after the last run, and Exists whether an id below it is a vertex's.
 func (j *Job) IDs() uint64 { return j.runners[0].changing.ids }
 
 func (j *Job) Exists(id pregel.VertexID) bool {
-	n := uint64(len(j.owners))
-	return !j.owners[uint64(id)%n].isAbsent(uint32(uint64(id) / n))
+	r, local := j.at(id)
+	return !r.isAbsent(local)
 }
 
 // Label returns the input id of a vertex: of one that was added, too.
@@ -375,10 +225,8 @@ func (j *Job) TakeGraph() *graph.Graph {
 		parts = s.take()
 	}
 	for _, r := range j.runners {
-		if c := &r.changing; c.changed != nil {
-			c.changed.Partition.Absent = c.absent
-			parts = append(parts, c.changed)
-			c.changed = nil
+		if changed := r.changing.take(); changed != nil {
+			parts = append(parts, changed)
 		}
 	}
 	if parts == nil {

@@ -468,18 +468,6 @@ func TestEdgeColumnsMoveWithTheirEdges(t *testing.T) {
 	}
 }
 
-func FuzzRequests(f *testing.F) {
-	for _, n := range []int{0, 1, 3} {
-		b, err := engine.EncodeRequests(n)
-		if err != nil {
-			f.Fatal(err)
-		}
-		f.Add(b)
-		f.Add(b[:len(b)-n])
-	}
-	f.Fuzz(func(_ *testing.T, b []byte) { engine.DecodeRequests(b) })
-}
-
 // Who changes the graph without saying so, or asks for ids far off, fails by name.
 func TestMutationRefuses(t *testing.T) {
 	w := on(t, "0>1:1 1>2:1")

@@ -98,20 +98,16 @@ func (o *Options) driver(g *graph.Graph) bsp.Options {
 
 func (o Options) validate() error {
 	var errs []error
-	if o.MaxSupersteps < 0 {
-		errs = append(errs, fmt.Errorf("a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps))
+	refuse := func(wrong bool, format string, value any) {
+		if wrong {
+			errs = append(errs, fmt.Errorf(format, value))
+		}
 	}
-	if o.SuperstepTimeout < 0 {
-		errs = append(errs, fmt.Errorf("a limit of %v for a superstep: expected 0, for none, or more", o.SuperstepTimeout))
-	}
-	if !o.Delivery.Valid() {
-		errs = append(errs, fmt.Errorf("there is no delivery %d", o.Delivery))
-	}
-	if !o.Encoding.Valid() {
-		errs = append(errs, fmt.Errorf("there is no encoding %d that can be asked for", o.Encoding))
-	}
-	if o.Uncombined && !o.Delivery.Allows(delivery.Naive) {
-		errs = append(errs, fmt.Errorf("uncombined messages are pushed, one by one: delivery %v cannot be had, use push or auto", o.Delivery))
-	}
+	refuse(o.MaxSupersteps < 0, "a limit of %d supersteps: expected 0, for none, or more", o.MaxSupersteps)
+	refuse(o.SuperstepTimeout < 0, "a limit of %v for a superstep: expected 0, for none, or more", o.SuperstepTimeout)
+	refuse(!o.Delivery.Valid(), "there is no delivery %d", o.Delivery)
+	refuse(!o.Encoding.Valid(), "there is no encoding %d that can be asked for", o.Encoding)
+	refuse(o.Uncombined && !o.Delivery.Allows(delivery.Naive),
+		"uncombined messages are pushed, one by one: delivery %v cannot be had, use push or auto", o.Delivery)
 	return errors.Join(errs...)
 }

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -26,7 +26,7 @@ func (j *Job) measuresPaths() bool {
 }
 
 // largest is the largest float of the weights' type, and its name.
-func (r *runner) largest() (largest float64, name string) {
+func (r *summarizer) largest() (largest float64, name string) {
 	if r.job.methods.Methods.Weights == reflect.Float32 {
 		return math.MaxFloat32, "float32"
 	}
@@ -35,7 +35,7 @@ func (r *runner) largest() (largest float64, name string) {
 
 // checkOverflow finds the vertices that a path leads to whose length overflows, and reports in all
 // partitions whether there is one. The one that owns the first of all, by input id, gets a failure.
-func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err error) {
+func (r *summarizer) checkOverflow(ctx context.Context) (found bool, failure, err error) {
 	weight, err := r.leastOfAll(ctx, ^math.Float64bits(r.heaviest())) // bits rise with floats that are not negative
 	if err != nil {
 		return false, nil, err
@@ -49,20 +49,19 @@ func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err er
 	if err != nil {
 		return false, nil, err
 	}
-	data := make([][]byte, r.part.Of)
+	data := make([][]uint64, r.part.Of)
 	for _, id := range r.overflowing(lengths, unreached) {
 		owner := uint64(id) % uint64(r.part.Of)
-		data[owner] = binary.LittleEndian.AppendUint64(data[owner], uint64(id))
+		data[owner] = append(data[owner], uint64(id))
 	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Words(ctx, data)
 	if err != nil {
-		return false, nil, fmt.Errorf("checking lengths of paths: %w", err)
+		return false, nil, err
 	}
-	came[r.part.Index] = data[r.part.Index]
 	own := uint64(pregel.None)
 	for _, ids := range came {
-		for ; len(ids) >= 8; ids = ids[8:] {
-			own = min(own, r.label(pregel.VertexID(binary.LittleEndian.Uint64(ids))))
+		for _, id := range ids {
+			own = min(own, r.label(pregel.VertexID(id)))
 		}
 	}
 	first, err := r.leastOfAll(ctx, own)
@@ -76,29 +75,16 @@ func (r *runner) checkOverflow(ctx context.Context) (found bool, failure, err er
 }
 
 // leastOfAll returns the least of what all partitions have.
-func (r *runner) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = binary.LittleEndian.AppendUint64(nil, own)
+func (r *summarizer) leastOfAll(ctx context.Context, own uint64) (uint64, error) {
+	came, err := r.exchange.Numbers(ctx, own)
+	for _, numbers := range came {
+		own = min(own, numbers[0])
 	}
-	came, err := r.exchange.All(ctx, data)
-	if err != nil {
-		return 0, fmt.Errorf("checking lengths of paths: %w", err)
-	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
-		if len(b) != 8 {
-			return 0, fmt.Errorf("checking lengths of paths: %d bytes from partition %d", len(b), q)
-		}
-		own = min(own, binary.LittleEndian.Uint64(b))
-	}
-	return own, nil
+	return own, err
 }
 
 // heaviest is the greatest weight of the partition's arcs.
-func (r *runner) heaviest() float64 {
+func (r *summarizer) heaviest() float64 {
 	if r.weighed == r.part {
 		return r.greatest
 	}
@@ -123,58 +109,38 @@ func (r *runner) heaviest() float64 {
 // weight would overflow, and, by partition, the vertices that are not reached.
 //
 //	| 1 bit for each owned vertex, in words | vertex (8) length (8) | ...
-func (r *runner) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
+func (r *summarizer) exchangeLengths(ctx context.Context, greatest float64) (map[uint64]float64, [][]uint64, error) {
 	bounded, words := r.kernel.(kernel.Bounded), bitmap.Words(r.part.Owned)
-	unreached := make([][]uint64, r.part.Of)
-	own, lengths := make([]uint64, words), map[uint64]float64{}
-	var pairs []byte
-	values := r.instance.Values()
+	own, pairs, values := make([]uint64, words), []uint64(nil), r.instance.Values()
 	if err := r.each("Reached", func(v uint32) {
 		if !r.instance.Reached(v) {
 			bitmap.Set(own, v)
 		} else if length := bounded.Length(values.Any(int(v))); r.overflows(length + greatest) {
-			id := uint64(r.part.Global(v))
-			lengths[id] = length
-			pairs = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(pairs, id), math.Float64bits(length))
+			pairs = append(pairs, uint64(r.part.Global(v)), math.Float64bits(length))
 		}
 	}); err != nil {
 		return nil, nil, err
 	}
-	var all []byte
-	for _, word := range own {
-		all = binary.LittleEndian.AppendUint64(all, word)
-	}
-	all = append(all, pairs...)
-	data := make([][]byte, r.part.Of)
-	for q := range data {
-		data[q] = all
-	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Words(ctx, slices.Repeat([][]uint64{append(own, pairs...)}, r.part.Of))
 	if err != nil {
-		return nil, nil, fmt.Errorf("checking lengths of paths: %w", err)
+		return nil, nil, err
 	}
-	unreached[r.part.Index] = own
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
-		}
+	lengths, unreached := map[uint64]float64{}, make([][]uint64, r.part.Of)
+	for q, list := range came {
 		words := bitmap.Words((int(r.ids()) - q + r.part.Of - 1) / r.part.Of)
-		if len(b) < 8*words || len(b)%8 != 0 {
-			return nil, nil, fmt.Errorf("checking lengths of paths: %d bytes from partition %d", len(b), q)
+		if len(list) < words {
+			return nil, nil, fmt.Errorf("%d words from partition %d, expected %d", len(list), q, words)
 		}
-		for range words {
-			unreached[q] = append(unreached[q], binary.LittleEndian.Uint64(b))
-			b = b[8:]
-		}
-		for ; len(b) >= 16; b = b[16:] {
-			lengths[binary.LittleEndian.Uint64(b)] = math.Float64frombits(binary.LittleEndian.Uint64(b[8:]))
+		unreached[q], list = list[:words], list[words:]
+		for ; len(list) >= 2; list = list[2:] {
+			lengths[list[0]] = math.Float64frombits(list[1])
 		}
 	}
 	return lengths, unreached, nil
 }
 
 // overflows reports whether a length is infinite in the weights' type.
-func (r *runner) overflows(length float64) bool {
+func (r *summarizer) overflows(length float64) bool {
 	if r.job.methods.Methods.Weights == reflect.Float32 {
 		length = float64(float32(length))
 	}
@@ -182,7 +148,7 @@ func (r *runner) overflows(length float64) bool {
 }
 
 // overflowing returns the vertices not reached to which an arc of the partition leads that makes a length overflow.
-func (r *runner) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
+func (r *summarizer) overflowing(lengths map[uint64]float64, unreached [][]uint64) (ids []pregel.VertexID) {
 	slots, of := r.layout.Slots, uint64(r.part.Of)
 	for _, ways := range r.layout.Blocks {
 		l := &ways.Pull.ByReceiver.Lists

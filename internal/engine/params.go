@@ -164,11 +164,7 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 // Fresh returns a copy of a program with its parameters filled in, and validated.
 func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh Erased, err error) {
 	inner := p.Program
-	v := reflect.ValueOf(inner)
-	pointer := v.Kind() == reflect.Pointer
-	if pointer {
-		v = v.Elem()
-	}
+	v := reflect.Indirect(reflect.ValueOf(inner))
 	copied := reflect.New(v.Type())
 	copied.Elem().Set(v)
 	if v.Kind() == reflect.Struct {
@@ -176,7 +172,7 @@ func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexI
 			return fresh, err
 		}
 	}
-	if !pointer {
+	if reflect.TypeOf(inner).Kind() != reflect.Pointer {
 		copied = copied.Elem()
 	}
 	if err := validated(copied.Interface()); err != nil {

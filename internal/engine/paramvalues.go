@@ -26,13 +26,8 @@ func settable(t reflect.Type) bool {
 	if t.Kind() == reflect.Slice {
 		t = t.Elem()
 	}
-	switch t.Kind() {
-	case reflect.String, reflect.Bool, reflect.Float32, reflect.Float64,
-		reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.Uintptr:
-		return true
-	}
-	return false
+	k := t.Kind()
+	return k == reflect.String || k >= reflect.Bool && k <= reflect.Float64
 }
 
 // set sets a field to what a text says. find translates input ids of vertices; nil sets vertices to None.

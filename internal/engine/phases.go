@@ -23,15 +23,10 @@ func (p *phases) close() {
 	p.jobs = nil
 }
 
-// preparePhases asks the program for its plan, and readies the loaded graph for all phases: what is changed has the lists of what was loaded.
-func (j *Job) preparePhases(ctx context.Context) (err error) {
+// preparePhases asks the program for its plan.
+func (j *Job) preparePhases() (err error) {
 	if j.phases.programs, err = j.methods.plan.Phases(); err != nil {
 		return err
-	}
-	for _, p := range j.phases.programs {
-		if err := p.Ready(ctx, j.graph, j.options.Team); err != nil {
-			return err
-		}
 	}
 	if j.options.Shared == nil {
 		j.options.Shared, j.ownsShared = NewShared(), true
@@ -184,9 +179,7 @@ func (j *Job) shareGraph() {
 		c := &r.changing
 		switch p := s.base(r.part.Index); {
 		case c.changed != nil:
-			c.changed.Partition.Absent = c.absent
-			s.replace(r.part.Index, c.changed, c.graphCounts, c.create)
-			c.changed = nil
+			s.replace(r.part.Index, c.take(), c.graphCounts, c.create)
 		case c.create && p != nil: // messages may have made vertices, and nothing else has changed
 			p.changed.Partition.Absent, p.recount = c.absent, true
 			s.generation++

@@ -16,10 +16,10 @@ import (
 // arena. Values, states and frontiers are zero.
 func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
-	r.forgetTiles() // they lie in the arena of what was placed before
+	r.tiles.forgetTiles() // they lie in the arena of what was placed before
+	r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 	switch r.job.direction {
 	case pregel.Either:
-		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 		r.back.outDegrees = p.InDegrees
 	case pregel.In:
 		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
@@ -29,21 +29,20 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 			return err
 		}
 		r.inDegrees = r.outDegrees
-	default:
-		r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
 	}
 	size := (p.Owned + 63) &^ 63
 	if err := r.bind(size); err != nil {
 		return err
 	}
-	if err := r.bindLightest(ctx); err != nil {
+	if err := r.light.bindLightest(ctx, r.pull.pulls); err != nil {
 		return err
 	}
 	slots := bitmap.Words(r.layout.Count)
 	r.active = mem.Make[uint64](r.arena, size/64)
 	r.finished = mem.Make[uint64](r.arena, slots)
 	r.inbox = delivery.Inbox{}
-	r.grids = grids{}
+	r.pull.announced = nil
+	r.ring.forget()
 	for _, c := range r.columns {
 		c.read = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
 		c.write = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
@@ -65,9 +64,9 @@ func (r *runner) bind(size int) error {
 		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
 		Monotone: r.job.methods.traits.Monotone, Arena: r.arena,
 	}
-	r.pulls = r.pulls[:0]
+	r.pull.pulls = r.pull.pulls[:0]
 	for i, ways := range r.layout.Blocks {
-		r.pulls = append(r.pulls, pull{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
+		r.pull.pulls = append(r.pull.pulls, pull{kernel.Pull{Lists: &ways.Pull.ByReceiver.Lists}, r.columnOf(i)})
 		b.Lists = append(b.Lists, &ways.Pull.ByReceiver.Lists, &ways.Push.BySender.Lists)
 	}
 	err := r.instance.Place(&kernel.Placement{
@@ -109,11 +108,7 @@ func (r *runner) equip(t *thread) {
 	s := t.State()
 	s.IDs = r.changing.ids
 	s.Edges, s.Out, s.In, s.NoEdges = nil, nil, nil, nil
-	if r.part.Grid.Flat() {
-		r.edgeLists(s)
-	} else {
-		s.NoEdges = noEdges(r.part.Grid)
-	}
+	s.NoEdges = r.edgeLists(s)
 	t.Equip()
 	r.allow(t)
 }

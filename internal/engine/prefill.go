@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // Prefilled is what a property has when a run begins, by partition here: the values of its vertices in order, or of its edges as an EdgeColumn
@@ -55,13 +56,17 @@ func (j *Job) Prefill(name string) (*Prefilled, error) {
 	p := &Prefilled{Property: c, Program: j.name}
 	p.Storage, p.Ways = map[int]kernel.Column{}, map[int][]EdgeWay{}
 	for _, r := range j.runners {
-		if c.OfEdges && !r.part.Grid.Flat() {
-			return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, noEdges(r.part.Grid))
-		}
 		storage := c.Zeros(r.elements(c))
 		p.Storage[r.part.Index] = storage
 		if c.OfEdges {
-			p.Ways[r.part.Index] = r.edgeWays()
+			lists, err := r.edgesOf(j.direction)
+			if err != nil {
+				return nil, fmt.Errorf("%s: edge column %s: %w", j.name, name, err)
+			}
+			for i, l := range lists {
+				way := EdgeWay{l, j.direction == pregel.In || i > 0}
+				p.Ways[r.part.Index] = append(p.Ways[r.part.Index], way)
+			}
 		}
 		if r.prefilled == nil {
 			r.prefilled = map[int]kernel.Column{}
@@ -77,22 +82,8 @@ type EdgeWay struct {
 	In bool // of a directed graph: the lists are of those that the arcs go to
 }
 
-// edgeWays returns the lists whose edges have properties.
-func (r *runner) edgeWays() []EdgeWay {
-	var s kernel.State
-	r.edgeLists(&s)
-	var ways []EdgeWay
-	if !s.Out[0].Other {
-		ways = append(ways, EdgeWay{s.Out[0], false})
-	}
-	if !s.In[0].Other && s.In[0] != s.Out[0] {
-		ways = append(ways, EdgeWay{s.In[0], true})
-	}
-	return ways
-}
-
 // elements is how many values a property has here.
-func (r *runner) elements(c kernel.Property) int {
+func (r *partition) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {
 		if n = r.outEdges; r.back != nil {

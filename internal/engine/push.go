@@ -8,10 +8,10 @@ import (
 	"sort"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 const (
@@ -35,21 +35,40 @@ const (
 	binBytes = 256 << 10
 )
 
+// pusher delivers by pushing along the senders' edges.
+type pusher struct {
+	*partition
+	light                                    *lightest
+	ranging, claiming, emitting, foldingBins func(worker int) // rangedTask, claimTask, emitTask and foldTask
+
+	pushing kernel.Push
+	sending *column      // whose messages are pushed
+	through *graph.Block // that is pushed through
+	borders []uint32     // of the ranges of receivers
+	ranged  int          // words of senders that are pushed by ranges, from the first on
+	hubs    int          // of these, that were pushed by ranges before the others
+
+	bins     parallel.Counter // bins being folded
+	emitted  []kernel.Pairs
+	reserved bool // room in bins for messages over all edges
+	round    int  // how many pairs a worker emits before the bins are folded. Tests lower it.
+}
+
 // pushBlocks delivers by pushing along the senders' own edges, or, mirrored, along the local edges of received senders.
-func (r *runner) pushBlocks(ctx context.Context, c *bsp.Command) error {
+func (r *pusher) pushBlocks(ctx context.Context) error {
 	r.clearWritten()
-	if c.Scheme == delivery.None {
+	if r.command.Scheme == delivery.None {
 		return nil
 	}
 	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+		if !r.crossed(i) {
 			continue
 		}
 		b := ways.Push
-		if c.Scheme == delivery.Mirrored {
+		if r.command.Scheme == delivery.Mirrored {
 			b = ways.Pull
 		}
-		if err := r.pushBlock(ctx, c, r.columnOf(i), b, i > 0); err != nil {
+		if err := r.pushBlock(ctx, r.columnOf(i), b, i > 0); err != nil {
 			return err
 		}
 	}
@@ -57,8 +76,8 @@ func (r *runner) pushBlocks(ctx context.Context, c *bsp.Command) error {
 }
 
 // pushBlock expands the frontier, pushes it through a block, and folds the partial results for ghosts to their owners.
-func (r *runner) pushBlock(ctx context.Context, c *bsp.Command, from *column, b *graph.Block, reversed bool) error {
-	if _, err := r.expand(ctx, c, from, b, reversed); err != nil {
+func (r *pusher) pushBlock(ctx context.Context, from *column, b *graph.Block, reversed bool) error {
+	if _, err := r.expand(ctx, from, b, reversed); err != nil {
 		return err
 	}
 	a, err := r.part.SendersView(ctx, b)
@@ -66,12 +85,12 @@ func (r *runner) pushBlock(ctx context.Context, c *bsp.Command, from *column, b 
 		return fmt.Errorf("turning the lists to their senders: %w", err)
 	}
 	edges := from.delivering.edges
-	if t := r.thinned(); t != nil {
+	if t := r.light.thinned(); t != nil {
 		a, b = t, &graph.Block{Senders: b.Senders, Receivers: b.Receivers, ByReceiver: b.ByReceiver, BySender: t}
 		edges = r.light.pushEdges
 	}
 	if len(b.Senders.Line) > 0 {
-		edges = c.SenderEdges / r.part.Of
+		edges = r.command.SenderEdges / r.part.Of
 	}
 	r.pushing, r.sending, r.through = kernel.Push{Lists: &a.Lists, Present: from.read.Words, Skip: r.finished}, from, b
 	phase := r.timed(&r.report.Times.Traverse)
@@ -86,11 +105,13 @@ func (r *runner) pushBlock(ctx context.Context, c *bsp.Command, from *column, b 
 		return err
 	}
 	if !r.uncombined() {
-		return r.fold(ctx, c, b, reversed)
+		return r.fold(ctx, b, reversed)
 	}
 	defer r.timed(&r.report.Times.Fold).end()
-	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, c.Superstep, reversed)
-	r.resetBins()
+	err = r.exchange.Uncombined(ctx, b.Receivers, r.layout.Slots.Ghost, r.allBins(), r.sinking, reversed)
+	for _, b := range r.emitted {
+		b.Reset()
+	}
 	if err != nil {
 		return fmt.Errorf("fold: %w", err)
 	}
@@ -98,7 +119,7 @@ func (r *runner) pushBlock(ctx context.Context, c *bsp.Command, from *column, b 
 }
 
 // push pushes the messages of r.pushing, over about so many edges, into the inbox.
-func (r *runner) push(chunks []uint32, edges int) error {
+func (r *pusher) push(chunks []uint32, edges int) error {
 	if from := r.sending; from.read.All {
 		from.read.Tighten()
 	}
@@ -122,7 +143,7 @@ func (r *runner) push(chunks []uint32, edges int) error {
 	}
 	switch {
 	case by == byClaims:
-		return r.run(true, chunks, r.tasks.claim)
+		return r.run(true, chunks, r.claiming)
 	case r.binned(edges):
 		return r.pushRounds(chunks)
 	default:
@@ -142,7 +163,7 @@ const (
 
 // pushBy returns how the team divides a push through a block. Bins serve where the others do not apply, and for monotone programs,
 // most of whose messages are dropped before they reach a bin.
-func (r *runner) pushBy(b *graph.Block, senders, edges int) parting {
+func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
 	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.traits.Monotone
 	switch {
 	case r.instance.Claims() && (!ranges || edges < longLists*senders):
@@ -157,7 +178,7 @@ func (r *runner) pushBy(b *graph.Block, senders, edges int) parting {
 // hubWords returns how many words of senders, from the first on, each have so many of the edges to push that one worker would have more than
 // its share with them, and how many senders and edges these have: they go by ranges, those after them as the others do (Nakao20, 3.4: the
 // choice is made for each sender; here for 64, which in degree order are alike).
-func (r *runner) hubWords(edges int) (words, senders, part int) {
+func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	if !r.through.BySender.Rising {
 		return 0, 0, 0
 	}
@@ -180,20 +201,20 @@ func (r *runner) hubWords(edges int) (words, senders, part int) {
 }
 
 // pushRanges pushes the messages of the senders in the first words, who have so many edges, by ranges.
-func (r *runner) pushRanges(words, senders, edges int) error {
+func (r *pusher) pushRanges(words, senders, edges int) error {
 	r.cutRanges(senders, edges)
 	r.ranged = words
-	return r.run(true, nil, r.tasks.ranged)
+	return r.run(true, nil, r.ranging)
 }
 
 // pushWords pushes the messages of all senders present, but for hubs that were pushed apart, to the receivers in range.
-func (r *runner) pushWords(t *thread, p *kernel.Push) {
+func (r *pusher) pushWords(t *thread, p *kernel.Push) {
 	r.pushBelow(t, p, len(p.Bits))
 }
 
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
 // sender, the hub, where fewer than an eighth of all edges are pushed; else by all edges.
-func (r *runner) cutRanges(senders, edges int) {
+func (r *pusher) cutRanges(senders, edges int) {
 	n := min(rangesEach*len(r.threads), max(edges/(longLists*max(senders, 1)), len(r.threads)))
 	in, out := &r.through.ByReceiver.Lists, &r.through.BySender.Lists
 	var hub []uint32
@@ -216,7 +237,7 @@ func (r *runner) cutRanges(senders, edges int) {
 }
 
 // firstSender returns the sender of the least slot.
-func (r *runner) firstSender() uint32 {
+func (r *pusher) firstSender() uint32 {
 	read := r.sending.read
 	for t := range read.Top {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
@@ -230,7 +251,7 @@ func (r *runner) firstSender() uint32 {
 }
 
 // rangedTask takes ranges of receivers and pushes to them.
-func (r *runner) rangedTask(worker int) {
+func (r *pusher) rangedTask(worker int) {
 	t := r.threads[worker]
 	for k := r.chunks.Take(1); k < len(r.borders)-1 && !r.stop.Load(); k = r.chunks.Take(1) {
 		t.push = r.pushing
@@ -242,18 +263,18 @@ func (r *runner) rangedTask(worker int) {
 
 // pushRounds alternates between filling the workers' bins and folding them. One worker folds a bin, so that no locks are needed
 // and the bin's receivers stay in a cache.
-func (r *runner) pushRounds(chunks []uint32) error {
+func (r *pusher) pushRounds(chunks []uint32) error {
 	r.words = chunks
 	r.chunks.Reset(0)
 	for r.chunks.Taken() < len(chunks)-1 && !r.stop.Load() {
-		r.team.Run(r.tasks.emit)
+		r.team.Run(r.emitting)
 		r.bins.Reset(0)
-		r.team.Run(r.tasks.fold)
+		r.team.Run(r.foldingBins)
 	}
 	return r.failed()
 }
 
-func (r *runner) claimTask(worker int) {
+func (r *pusher) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
 		t.count.walked += t.Claim(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
@@ -261,7 +282,7 @@ func (r *runner) claimTask(worker int) {
 	})
 }
 
-func (r *runner) emitTask(worker int) {
+func (r *pusher) emitTask(worker int) {
 	t := r.threads[worker]
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
@@ -270,7 +291,7 @@ func (r *runner) emitTask(worker int) {
 	})
 }
 
-func (r *runner) foldTask(int) {
+func (r *pusher) foldTask(int) {
 	_, to := r.threads[0].Pairs(0).Layout()
 	for k := r.bins.Take(1); k < len(to); k = r.bins.Take(1) {
 		r.instance.FoldBins(r.lanes, k)
@@ -278,7 +299,7 @@ func (r *runner) foldTask(int) {
 }
 
 // binsOf returns a worker's bins, made at their first use.
-func (r *runner) binsOf(t *thread) kernel.Pairs {
+func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	if bins := t.Pairs(0); bins != nil {
 		return bins
 	}
@@ -292,7 +313,7 @@ func (r *runner) binsOf(t *thread) kernel.Pairs {
 }
 
 // pushBelow pushes the messages of all senders in words below a limit, but for hubs that were pushed apart.
-func (r *runner) pushBelow(t *thread, p *kernel.Push, limit int) {
+func (r *pusher) pushBelow(t *thread, p *kernel.Push, limit int) {
 	read := r.sending.read
 	for top := r.hubs >> 6; top < min(len(read.Top), (limit+63)>>6); top++ {
 		words := read.Summary(top)
@@ -308,16 +329,8 @@ func (r *runner) pushBelow(t *thread, p *kernel.Push, limit int) {
 	}
 }
 
-// eachSenderWord calls f for every word of source slots, below a limit, that has a sender, but for those of hubs that were pushed apart.
-func (r *runner) eachSenderWord(limit int, f func(w int)) {
-	r.senderWords(r.hubs, limit, func(w int) bool {
-		f(w)
-		return true
-	})
-}
-
 // senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.
-func (r *runner) senderWords(from, limit int, f func(w int) bool) {
+func (r *pusher) senderWords(from, limit int, f func(w int) bool) {
 	read := r.sending.read
 	for t := from >> 6; t < len(read.Top); t++ {
 		for top := read.Summary(t); top != 0; top &= top - 1 {
@@ -328,36 +341,6 @@ func (r *runner) senderWords(from, limit int, f func(w int) bool) {
 			if w >= from && read.Words[w] != 0 && !f(w) {
 				return
 			}
-		}
-	}
-}
-
-// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those of a pull that looks at few of their edges.
-func (r *runner) eachRun(f func(lo, hi int) bool) {
-	n := len(r.words) - 1
-	for {
-		from, to := r.chunks.TakePart(n, runsEach*len(r.threads))
-		if from == to {
-			return
-		}
-		for ; from < to; from++ {
-			if r.stop.Load() {
-				return
-			}
-			f(int(r.words[from]), int(r.words[from+1]))
-		}
-	}
-}
-
-// eachChunk takes chunks of words and calls f for them, until f returns false.
-func (r *runner) eachChunk(f func(lo, hi int) bool) {
-	for {
-		chunk := r.chunks.Take(1)
-		if chunk >= len(r.words)-1 || r.stop.Load() {
-			return
-		}
-		if !f(int(r.words[chunk]), int(r.words[chunk+1])) {
-			return
 		}
 	}
 }

@@ -35,7 +35,7 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 			o.Team = parallel.NewTeam(o.Team.Size(), false)
 			t.Cleanup(o.Team.Close)
 		}
-		j, err := program.Bind(t.Context(), g.WithPartitions(own...), o)
+		j, err := program.Bind(t.Context(), withPartitions(g, own), o)
 		check(t, err)
 		t.Cleanup(j.Close)
 		all, facts = append(all, j), append(facts, j.Facts())
@@ -43,6 +43,20 @@ func apart[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], o eng
 	d, err := program.Driver(o, facts)
 	check(t, err)
 	return all, d
+}
+
+// withPartitions returns the graph with some of its partitions only, as a process has it.
+func withPartitions(g *graph.Graph, own []int) *graph.Graph {
+	s := &graph.Graph{
+		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
+		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
+		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees,
+		Parts: make([]*graph.Partition, len(g.Parts)),
+	}
+	for _, i := range own {
+		s.Parts[i] = g.Parts[i]
+	}
+	return s
 }
 
 // alone is a process for each partition.

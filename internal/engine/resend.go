@@ -7,6 +7,7 @@ import (
 	"math/bits"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/invariants"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -15,7 +16,7 @@ import (
 // run goes on from it, these vertices send again.
 
 // resend has the vertices that sent to all neighbours in a superstep, by the columns being written, send again into these. Aggregators have no totals meanwhile.
-func (r *runner) resend(superstep int) error {
+func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
 	worker := t.Worker()
 	command, totals, step, phase := r.command, state.Totals, worker.Superstep, worker.Phase
@@ -48,7 +49,7 @@ func (r *runner) resend(superstep int) error {
 	return nil
 }
 
-func (r *runner) resendWord(t *thread, w int) error {
+func (r *saver) resendWord(t *thread, w int) error {
 	want, run := [2]uint64{}, uint64(0)
 	for i, c := range r.columns {
 		want[i] = c.write.Words[w]
@@ -78,7 +79,7 @@ func (r *runner) resendWord(t *thread, w int) error {
 
 // checkResend compares what Resend sends with what was sent, before a superstep. Tests of programs do it in every superstep, and the checks of -tags invariants whenever
 // a checkpoint is taken.
-func (r *runner) checkResend(c *bsp.Command) error {
+func (r *saver) checkResend(c *bsp.Command) error {
 	if !r.job.methods.Has("Resend") || c.Superstep == 0 || !r.resends && !(invariants.Enabled && c.Save > 0) {
 		return nil
 	}
@@ -87,7 +88,7 @@ func (r *runner) checkResend(c *bsp.Command) error {
 			if c.kernel.Traits().Bytes == 0 {
 				continue // presence says everything
 			}
-			data, err := packColumn(c.messages(r.part.Owned))
+			data, err := state.Pack(c.messages(r.part.Owned))
 			if err != nil {
 				return nil, err
 			}

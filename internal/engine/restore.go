@@ -8,8 +8,9 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/wire"
+	"github.com/superstep-go/superstep/pregel"
 )
 
 // Restore takes up the state of a checkpoint, between Begin and the first superstep, which is then the one that the checkpoint comes before. The
@@ -39,7 +40,7 @@ func (j *Job) Restore(ctx context.Context, from *checkpoint.Reader) error {
 	}
 	take := func(p *checkpoint.Part) error {
 		for _, r := range restored {
-			if !r.wants(len(from.Parts), p.Partition) {
+			if !r.owner().Wants(len(from.Parts), p.Partition) {
 				continue
 			}
 			if err := r.take(p); err != nil {
@@ -91,7 +92,7 @@ func (j *Job) readGraph(ctx context.Context, from *checkpoint.Reader) (held []*c
 // wanted returns the parts that have something of the partitions here. In a grid that is not flat arcs of a changed graph lie anywhere.
 func (j *Job) wanted(from *checkpoint.Reader) (parts []int) {
 	for i := range from.Parts {
-		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.wants(len(from.Parts), i) }) {
+		if j.changes() && !j.runners[0].part.Grid.Flat() || slices.ContainsFunc(j.runners, func(r *runner) bool { return r.owner().Wants(len(from.Parts), i) }) {
 			parts = append(parts, i)
 		}
 	}
@@ -115,44 +116,28 @@ type restoring struct {
 	lacks  bool // the messages of some senders, who are to send them again
 }
 
-// wants reports whether vertices of one of so many parts may be the partition's.
-func (r *runner) wants(parts, part int) bool { return parts != r.part.Of || part == r.part.Index }
-
-// eachOf calls f for every vertex of a part that is the partition's: there the k-th, here local.
-func (r *runner) eachOf(p *checkpoint.Part, f func(k int, local uint32)) {
-	if p.Of == r.part.Of && p.Partition == r.part.Index {
-		for k := range p.Vertices {
-			f(k, uint32(k))
-		}
-		return
-	}
-	of := uint64(r.part.Of)
-	for k := range p.Vertices {
-		id := uint64(k)*uint64(p.Of) + uint64(p.Partition)
-		if id%of == uint64(r.part.Index) {
-			f(k, uint32(id/of))
-		}
-	}
-}
-
 // take takes what a part has of the partition.
 func (r *restoring) take(p *checkpoint.Part) error {
-	if err := ownedBy(p, r.changing.ids); err != nil {
+	if err := state.Check(p, r.changing.ids); err != nil {
 		return err
 	}
-	if err := r.takeProperties(p); err != nil {
+	if err := r.owner().Properties(p, r.edgesOf, r.column); err != nil || r.begins {
 		return err
 	}
-	if r.begins {
-		return nil
-	}
-	for _, b := range r.bits() {
-		if err := r.takeBits(p, b.section, b.words); err != nil {
-			return err
+	for _, s := range r.saving.state() {
+		var err error
+		data, _ := p.Section(s.section)
+		switch {
+		case s.Column == nil:
+			err = r.owner().Bits(p, s.section, s.bits)
+		case s.sent != nil:
+			var missing bool
+			missing, err = r.owner().Some(p, sectionSent+suffixes[s.sent.way], s.section, s.Column)
+			r.lacks = r.lacks || missing
+		default:
+			err = r.owner().Vertices(p, data, s.Column)
 		}
-	}
-	for _, s := range r.state() {
-		if err := r.takeState(p, s); err != nil {
+		if err != nil {
 			return fmt.Errorf("%s: %w", s.section, err)
 		}
 	}
@@ -165,73 +150,27 @@ func (r *restoring) take(p *checkpoint.Part) error {
 	return nil
 }
 
-// takeState takes what a part has of a column of the state.
-func (r *restoring) takeState(p *checkpoint.Part, to stored) error {
-	data, ok := p.Section(to.section)
-	if to.sent == nil {
-		return r.takeVertices(p, data, to.Column)
-	}
-	sent, err := bitsOf(p, sectionSent+suffixes[to.sent.way])
-	if err != nil {
-		return err
-	}
-	ranks := bitmap.Rank(sent, nil)
-	if !ok && ranks.Count() > 0 {
-		r.lacks = true
-		return nil
-	}
-	from, err := unpackColumn(to.Column, data, ranks.Count())
-	if err != nil {
-		return err
-	}
-	r.eachOf(p, func(k int, local uint32) {
-		if bitmap.Get(sent, uint32(k)) {
-			to.Copy(int(local), from, int(ranks.Of(uint32(k))), 1)
+// owner is what the partition takes of the parts of a checkpoint.
+func (r *partition) owner() state.Owner { return state.Owner{Index: r.part.Index, Of: r.part.Of} }
+
+// column finds a column of the program or, in a plan, of any phase, of so many edges.
+func (r *restoring) column(name string, ofEdges bool, d pregel.Direction, edges int) (kernel.Column, error) {
+	for _, c := range r.job.methods.properties {
+		if c.Name == name && c.OfEdges == ofEdges && (!ofEdges || d == r.job.direction) {
+			return r.properties[c.Number], nil
 		}
-	})
-	return nil
-}
-
-// takeVertices copies values of a part's vertices, from a section, to the vertices that the
-// partition owns.
-func (r *restoring) takeVertices(p *checkpoint.Part, data []byte, to kernel.Column) error {
-	from, err := unpackColumn(to, data, p.Vertices)
-	if err != nil {
-		return err
 	}
-	if p.Of == r.part.Of {
-		to.Copy(0, from, 0, p.Vertices)
-		return nil
-	}
-	r.eachOf(p, func(k int, local uint32) { to.Copy(int(local), from, k, 1) })
-	return nil
-}
-
-// takeBits sets the bits of a part's vertices, from a section, for the vertices that the partition
-// owns.
-func (r *runner) takeBits(p *checkpoint.Part, section string, to []uint64) error {
-	set, err := bitsOf(p, section)
-	if err != nil {
-		return err
-	}
-	r.eachOf(p, func(k int, local uint32) {
-		if bitmap.Get(set, uint32(k)) {
-			bitmap.Set(to, local)
+	if s := r.job.options.Shared; s != nil {
+		for _, c := range s.known {
+			if c.Name == name && c.OfEdges == ofEdges {
+				if !ofEdges {
+					edges = r.part.Owned
+				}
+				return r.shared.columns.Get(c, d, edges).Column, nil
+			}
 		}
-	})
-	return nil
-}
-
-func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
-	data, ok := p.Section(section)
-	if words := bitmap.Words(p.Vertices); !ok || len(data) != 8*words {
-		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", errState, section, len(data), 8*words)
 	}
-	set := wire.Slice[uint64](data)
-	if last := p.Vertices & 63; last != 0 && set[len(set)-1]&^bitmap.Low(last) != 0 {
-		return nil, fmt.Errorf("%w: section %s has bits beyond %d vertices", errState, section, p.Vertices)
-	}
-	return set, nil
+	return nil, fmt.Errorf("%w: the program has no such column", state.Err)
 }
 
 // end has messages sent again that the checkpoint has not, and counts.
@@ -246,7 +185,7 @@ func (r *restoring) end(superstep int) error {
 	}
 	for w := range r.active {
 		if r.active[w]&r.finished[w] != 0 {
-			return fmt.Errorf("%w: a vertex that is finished and awake", errState)
+			return fmt.Errorf("%w: a vertex that is finished and awake", state.Err)
 		}
 	}
 	r.recount()
@@ -277,6 +216,6 @@ func (r *restoring) stands(s *bsp.Standing) {
 	s.Vertices = r.changing.vertices
 	s.Add(&bsp.Standing{
 		Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges, Senders: p.Senders, SenderEdges: p.SenderEdges,
-		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.print(),
+		BackSenders: p.BackSenders, BackEdges: p.BackEdges, Sends: p.Sends, Requests: requests, Print: r.saving.print(),
 	})
 }

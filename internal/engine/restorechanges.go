@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/wire"
@@ -32,7 +33,7 @@ func (j *Job) restoreGraph(ctx context.Context, superstep int, parts []*checkpoi
 		return nil
 	case len(parts):
 	default:
-		return fmt.Errorf("%w: %d of %d parts are of a changed graph", errState, changed, len(parts))
+		return fmt.Errorf("%w: %d of %d parts are of a changed graph", state.Err, changed, len(parts))
 	}
 	if j.options.Shared == nil {
 		j.options.Shared, j.ownsShared = NewShared(), true
@@ -77,13 +78,7 @@ func (j *Job) together(ctx context.Context, superstep int) error {
 	if ctx != j.running {
 		defer afterFunc(ctx, j.halt)()
 	}
-	c := &bsp.Command{Superstep: superstep}
-	reports := []*bsp.Report{&j.runners[0].report}
-	if j.group != nil {
-		reports = j.group.step(c)
-	} else {
-		j.runners[0].superstep(ctx, c)
-	}
+	reports := j.group.step(&bsp.Command{Superstep: superstep})
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -103,21 +98,21 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 	first, _ := parts[0].Section(sectionCounts)
 	loaded := uint64(r.job.graph.N)
 	if len(first) != 24 {
-		return fmt.Errorf("%w: %d bytes for the size of the graph", errState, len(first))
+		return fmt.Errorf("%w: %d bytes for the size of the graph", state.Err, len(first))
 	}
 	c, n := &to.counts, wire.Slice[uint64](first)
 	c.ids, c.vertices, c.arcs = n[0], n[1], n[2]
 	if c.ids < loaded || c.ids > graph.MaxVertices || c.vertices > c.ids {
-		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", errState, c.vertices, c.ids, loaded)
+		return fmt.Errorf("%w: %d vertices with ids up to %d, of a graph of %d", state.Err, c.vertices, c.ids, loaded)
 	}
 	to.Change = graph.Change{N: int(c.ids), AsStored: true, Team: r.team}
 	of, index := uint64(r.part.Of), uint64(r.part.Index)
 	absent := make([]uint64, bitmap.Words(int((c.ids-index+of-1)/of)))
 	for _, p := range parts {
 		if counts, _ := p.Section(sectionCounts); !slices.Equal(counts, first) {
-			return fmt.Errorf("%w: parts of graphs of different sizes", errState)
+			return fmt.Errorf("%w: parts of graphs of different sizes", state.Err)
 		}
-		if err := ownedBy(p, c.ids); err != nil {
+		if err := state.Check(p, c.ids); err != nil {
 			return err
 		}
 		removed, err := r.arcsOf(p, sectionRemoved, c.ids)
@@ -129,7 +124,7 @@ func (r *runner) graphIn(to *graphRestoring, parts []*checkpoint.Part) error {
 			return err
 		}
 		to.Remove, to.Add = append(to.Remove, removed...), append(to.Add, added...)
-		if err := r.takeBits(p, sectionAbsent, absent); err != nil {
+		if err := r.owner().Bits(p, sectionAbsent, absent); err != nil {
 			return err
 		}
 	}
@@ -147,17 +142,17 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 		section, _ := p.Section(sectionWeights)
 		if len(section) != len(data) {
 			return nil, fmt.Errorf(
-				"%w: %d bytes of arcs and %d of weights", errState, len(data), len(section))
+				"%w: %d bytes of arcs and %d of weights", state.Err, len(data), len(section))
 		}
 		weights = wire.Slice[float64](section)
 	}
 	if len(data)%8 != 0 {
-		return nil, fmt.Errorf("%w: %d bytes of arcs", errState, len(data))
+		return nil, fmt.Errorf("%w: %d bytes of arcs", state.Err, len(data))
 	}
 	for i, ends := range wire.Slice[[2]uint32](data) {
 		a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
 		if uint64(a.From) >= ids || uint64(a.To) >= ids {
-			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", errState, a.From, a.To, ids)
+			return nil, fmt.Errorf("%w: an arc from %d to %d, of %d vertices", state.Err, a.From, a.To, ids)
 		}
 		if int(uint64(a.From)%uint64(r.part.Of)) != r.part.Index {
 			continue
@@ -170,14 +165,6 @@ func (r *runner) arcsOf(p *checkpoint.Part, section string, ids uint64) (arcs []
 	return arcs, nil
 }
 
-// ownedBy refuses a part that has not the vertices that it owns of so many ids.
-func ownedBy(p *checkpoint.Part, ids uint64) error {
-	if owned := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(owned, 0) {
-		return fmt.Errorf("%w: %d vertices of partition %d of %d, expected %d", errState, p.Vertices, p.Partition, p.Of, owned)
-	}
-	return nil
-}
-
 // takeRequests takes the requests of the vertices that are the partition's. Those of one vertex stay in order.
 func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	data, ok := p.Section(sectionRequests)
@@ -186,10 +173,10 @@ func (r *restoring) takeRequests(p *checkpoint.Part) error {
 	}
 	to := r.threads[0].requests
 	if to == nil {
-		return fmt.Errorf("%w: requests of a program that makes none", errState)
+		return fmt.Errorf("%w: requests of a program that makes none", state.Err)
 	}
 	values := r.instance.Values().New(nil)
-	list, _, err := r.changing.codec.decode(data, nil, values, func(id uint64) bool { return id < to.Limit })
+	list, _, err := r.changing.codec.Decode(data, nil, values, func(id uint64) bool { return id < to.Limit })
 	if err != nil {
 		return err
 	}
@@ -198,7 +185,7 @@ func (r *restoring) takeRequests(p *checkpoint.Part) error {
 			continue
 		}
 		if q.To >= to.Limit {
-			return fmt.Errorf("%w: a request about an edge to %d", errState, q.To)
+			return fmt.Errorf("%w: a request about an edge to %d", state.Err, q.To)
 		}
 		if q.Kind == kernel.AddVertex {
 			added := r.threads[0].AddedValues()

@@ -4,15 +4,16 @@ import (
 	"fmt"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/wire"
 )
 
 // sendAgain has those send again whose messages are not in the checkpoint before a superstep.
 func (r *restoring) sendAgain(superstep int) error {
 	if !r.job.methods.Has("Resend") {
-		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", errState)
+		return fmt.Errorf("%w: it has not the messages, which the program sent again when it was taken: the method Resend is missing", state.Err)
 	}
-	if err := r.resend(superstep - 1); err != nil {
+	if err := r.saving.resend(superstep - 1); err != nil {
 		return err
 	}
 	for _, c := range r.threads[0].State().Cells {
@@ -29,18 +30,18 @@ func (r *restoring) takeSends(p *checkpoint.Part) error {
 	from, _ := p.Section(sectionFrom)
 	data, _ := p.Section(sectionSends)
 	receivers, senders := wire.Slice[uint64](to), wire.Slice[uint64](from)
-	messages, err := unpackColumn(r.instance.Messages(), data, len(receivers))
+	messages, err := state.Unpack(r.instance.Messages(), data, len(receivers))
 	t := r.threads[0]
 	switch {
 	case err != nil:
 		return err
 	case len(to)%8 != 0, t.KeepsSenders() && len(from) != len(to):
-		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", errState, len(to), len(from))
+		return fmt.Errorf("%w: %d bytes of receivers and %d of senders", state.Err, len(to), len(from))
 	}
 	of, own := uint64(r.part.Of), r.part.Index
 	for i, id := range receivers {
 		if id >= r.changing.ids {
-			return fmt.Errorf("%w: a message to vertex %d of %d", errState, id, r.changing.ids)
+			return fmt.Errorf("%w: a message to vertex %d of %d", state.Err, id, r.changing.ids)
 		}
 		sender := uint64(0)
 		if t.KeepsSenders() {

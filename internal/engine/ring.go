@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -20,28 +19,47 @@ const (
 	ringGrain = 32
 )
 
+// ringPull pulls by sub-steps along the processor row, in grids with both sides above 1.
+type ringPull struct {
+	*puller
+	searching func(worker int) // searchTask
+
+	hasIn   []uint64 // owned vertices with in-edges, which may want a message
+	borders []int    // of the parts of the owned vertices in a ring pull, in words
+	open    []uint64 // scratch for an own part; need is the same by slot for another owner's
+	need    []uint64
+	// The rows that searchTask searches, and the word of the first.
+	searched []uint64
+	first    int
+}
+
+// forget forgets what was made for the lists of a partition.
+func (g *ringPull) forget() {
+	*g = ringPull{puller: g.puller, searching: g.searching}
+}
+
 // ringBlocks pulls by sub-steps along the processor row (ring pull; Nakao20, 3.5): each owner's open vertices are passed from block
 // to block, its own first, and each block searches those that no earlier block found a message for. So it serves combiners that
 // need any one message. The messages found are folded to the owners after the sub-steps.
-func (r *runner) ringBlocks(ctx context.Context, c *bsp.Command) error {
-	r.clearWritten()
-	r.makeInbox()
-	r.makeParts()
-	for i, ways := range r.layout.Blocks {
-		if !r.crossed(c, i) {
+func (g *ringPull) ringBlocks(ctx context.Context) error {
+	g.clearWritten()
+	g.makeInbox()
+	g.makeParts()
+	for i, ways := range g.layout.Blocks {
+		if !g.crossed(i) {
 			continue
 		}
 		b, reversed := ways.Pull, i > 0
-		p, err := r.expandToPull(ctx, c, i, b)
+		p, err := g.expandToPull(ctx, i, b)
 		if err != nil {
 			return err
 		}
 		p.All = false
-		r.pulling = append(r.pulling[:0], p)
-		if err := r.passParts(ctx, c, b, reversed); err != nil {
+		g.pulling = append(g.pulling[:0], p)
+		if err := g.passParts(ctx, b, reversed); err != nil {
 			return fmt.Errorf("ring: %w", err)
 		}
-		if err := r.fold(ctx, c, b, reversed); err != nil {
+		if err := g.fold(ctx, b, reversed); err != nil {
 			return err
 		}
 	}
@@ -57,18 +75,17 @@ func (o *Options) subSteps() int {
 }
 
 // makeParts divides the owned vertices into parts with about equal numbers of in-edges.
-func (r *runner) makeParts() {
-	g := &r.grids
+func (g *ringPull) makeParts() {
 	if g.borders != nil {
 		return
 	}
-	words := r.part.Words()
-	g.hasIn = mem.Make[uint64](r.arena, words)
+	words := g.part.Words()
+	g.hasIn = mem.Make[uint64](g.arena, words)
 	edges := make([]int, words+1)
 	for w := range words {
-		for i, d := range r.inDegrees[w<<6 : w<<6+64] {
-			if r.back != nil {
-				d += r.outDegrees[w<<6+i]
+		for i, d := range g.inDegrees[w<<6 : w<<6+64] {
+			if g.back != nil {
+				d += g.outDegrees[w<<6+i]
 			}
 			edges[w+1] += int(d)
 			if d > 0 {
@@ -77,7 +94,7 @@ func (r *runner) makeParts() {
 		}
 		edges[w+1] += edges[w]
 	}
-	parts := r.job.options.subSteps()
+	parts := g.job.options.subSteps()
 	for k := range parts {
 		w, _ := slices.BinarySearch(edges, (edges[words]*k+parts-1)/parts)
 		g.borders = append(g.borders, min(w, words))
@@ -87,33 +104,33 @@ func (r *runner) makeParts() {
 }
 
 // passParts searches all parts of the processor row in this block, and passes them on.
-func (r *runner) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, reversed bool) error {
-	g, column := &r.grids, r.part.Grid.Column(r.part.Index)
-	t, parts := delivery.Token{Owner: r.part.Index}, r.job.options.subSteps()
+func (g *ringPull) passParts(ctx context.Context, b *graph.Block, reversed bool) error {
+	column := g.part.Grid.Column(g.part.Index)
+	t, parts := delivery.Token{Owner: g.part.Index}, g.job.options.subSteps()
 	for k := range parts {
-		t.Part, t.First, t.Open = k, g.borders[k], g.ownOpen(r.finished, r.inbox.Has.Words, k)
-		if err := r.searchOwn(&t); err != nil {
+		t.Part, t.First, t.Open = k, g.borders[k], g.ownOpen(g.finished, g.inbox.Has.Words, k)
+		if err := g.searchOwn(&t); err != nil {
 			return err
 		}
-		if err := r.exchange.Pass(ctx, r.along(column, k), &t, c.Superstep, reversed); err != nil {
+		if err := g.exchange.Pass(ctx, g.along(column, k), &t, reversed); err != nil {
 			return err
 		}
 	}
 	for range parts * len(b.Receivers.Line) {
-		fold := r.timed(&r.report.Times.Fold)
-		from, err := r.exchange.Take(ctx, b.Receivers, &t, c.Superstep, reversed)
+		fold := g.timed(&g.report.Times.Fold)
+		from, err := g.exchange.Take(ctx, b.Receivers, &t, reversed)
 		fold.end()
 		if err != nil {
 			return err
 		}
-		if t.Part >= parts || from != r.along(column, t.Part^1) {
+		if t.Part >= parts || from != g.along(column, t.Part^1) {
 			return fmt.Errorf("from partition %d: part %d of partition %d, which does not come from there", from, t.Part, t.Owner)
 		}
-		if err := r.searchGhosts(b, &t); err != nil {
+		if err := g.searchGhosts(b, &t); err != nil {
 			return err
 		}
-		if next := r.along(column, t.Part); next != t.Owner {
-			if err := r.exchange.Pass(ctx, next, &t, c.Superstep, reversed); err != nil {
+		if next := g.along(column, t.Part); next != t.Owner {
+			if err := g.exchange.Pass(ctx, next, &t, reversed); err != nil {
 				return err
 			}
 		}
@@ -122,16 +139,16 @@ func (r *runner) passParts(ctx context.Context, c *bsp.Command, b *graph.Block, 
 }
 
 // along returns the partition of the processor row that a part is passed to from column: to the right if even, to the left if odd.
-func (r *runner) along(column, part int) int {
-	grid, step := r.part.Grid, 1
+func (g *ringPull) along(column, part int) int {
+	grid, step := g.part.Grid, 1
 	if part%2 == 1 {
 		step = grid.Columns - 1
 	}
-	return grid.At(grid.Row(r.part.Index), (column+step)%grid.Columns)
+	return grid.At(grid.Row(g.part.Index), (column+step)%grid.Columns)
 }
 
 // ownOpen returns the vertices of own part k that may want a message and have none.
-func (g *grids) ownOpen(finished, has []uint64, k int) []uint64 {
+func (g *ringPull) ownOpen(finished, has []uint64, k int) []uint64 {
 	lo, hi := g.borders[k], g.borders[k+1]
 	open := g.open[:0]
 	for w := lo; w < hi; w++ {
@@ -142,25 +159,24 @@ func (g *grids) ownOpen(finished, has []uint64, k int) []uint64 {
 }
 
 // searchOwn pulls the open vertices of an own part, and removes those that got a message.
-func (r *runner) searchOwn(t *delivery.Token) error {
-	if err := r.search(t.Open, t.First); err != nil {
+func (g *ringPull) searchOwn(t *delivery.Token) error {
+	if err := g.search(t.Open, t.First); err != nil {
 		return err
 	}
 	for i := range t.Open {
-		t.Open[i] &^= r.inbox.Has.Words[t.First+i]
+		t.Open[i] &^= g.inbox.Has.Words[t.First+i]
 	}
 	return nil
 }
 
 // searchGhosts is searchOwn for a part of another owner, some of whose vertices are ghosts here.
-func (r *runner) searchGhosts(b *graph.Block, t *delivery.Token) error {
+func (g *ringPull) searchGhosts(b *graph.Block, t *delivery.Token) error {
 	if len(t.Open) == 0 {
 		return nil
 	}
 	list, group := b.Receivers.Ghosts[t.Owner], b.Receivers.Groups[t.Owner]
 	first, last := list.Rank[t.First], list.Rank[t.First+len(t.Open)] // places in the group, and so slots
 	lo, hi := first>>6, (last+63)>>6
-	g := &r.grids
 	if cap(g.need) < int(hi-lo)+1 {
 		g.need = make([]uint64, int(hi-lo)+1)
 	}
@@ -177,10 +193,10 @@ func (r *runner) searchGhosts(b *graph.Block, t *delivery.Token) error {
 		need[at>>6+1] |= packed >> 1 >> (63 - at&63)
 	}
 	base := int(group.Start>>6 + lo)
-	if err := r.search(need[:hi-lo], base); err != nil {
+	if err := g.search(need[:hi-lo], base); err != nil {
 		return err
 	}
-	has := r.inbox.Has.Words
+	has := g.inbox.Has.Words
 	for i, open := range t.Open {
 		mask := list.Bits[t.First+i]
 		if open&mask == 0 {
@@ -198,29 +214,28 @@ func (r *runner) searchGhosts(b *graph.Block, t *delivery.Token) error {
 }
 
 // search pulls the rows need, words from first on.
-func (r *runner) search(need []uint64, first int) error {
-	defer r.timed(&r.report.Times.Traverse).end()
-	g := &r.grids
+func (g *ringPull) search(need []uint64, first int) error {
+	defer g.timed(&g.report.Times.Traverse).end()
 	g.searched, g.first = need, first
-	r.chunks.Reset(0)
-	if len(need) > 4*ringGrain && r.team.Size() > 1 {
-		r.team.Run(r.tasks.search)
+	g.chunks.Reset(0)
+	if len(need) > 4*ringGrain && g.team.Size() > 1 {
+		g.team.Run(g.searching)
 	} else {
-		r.tasks.search(0)
+		g.searching(0)
 	}
-	return r.failed()
+	return g.failed()
 }
 
-func (r *runner) searchTask(worker int) {
-	t, g := r.threads[worker], &r.grids
+func (g *ringPull) searchTask(worker int) {
+	t := g.threads[worker]
 	for {
-		lo := r.chunks.Take(ringGrain)
-		if lo >= len(g.searched) || r.stop.Load() {
+		lo := g.chunks.Take(ringGrain)
+		if lo >= len(g.searched) || g.stop.Load() {
 			return
 		}
 		for i, need := range g.searched[lo:min(lo+ringGrain, len(g.searched))] {
 			if need != 0 {
-				t.count.walked += r.pullInto(t, r.pulling[0], g.first+lo+i, need)
+				t.count.walked += g.pullInto(t, g.pulling[0], g.first+lo+i, need)
 			}
 		}
 	}

@@ -2,99 +2,53 @@ package engine
 
 import (
 	"context"
-	"math/bits"
-	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// runner runs the supersteps of one partition in a job, and holds the columns of its vertices.
-//
-// Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in all bitmaps.
+// runner runs the supersteps of one partition in a job. Each of its parts has an idea and a small
+// state of its own.
 type runner struct {
-	job      *Job
-	loaded   *graph.Partition // as the graph was loaded
-	part     *graph.Partition // as it is after changes
-	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
-	store    *mem.Arena       // of messages that are kept one by one
-	instance Instance         // what the partition has of the program's types
-	hub      atomic.Uint64    // 1 more than the last vertex with so many messages that they want room, of a list program
-	changing changing
-	team     *parallel.Team
-	exchange *delivery.Exchange
-	traits   kernel.Traits // of both columns
-	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program of direction Either.
-	column
-	back    *column
-	columns []*column // the one, or both
+	*partition
+	sweep       sweep
+	push        pusher
+	pull        puller
+	ring        ringPull
+	tiles       tiling
+	light       lightest
+	early       early
+	saving      saver
+	summarizing summarizer
+	changer     changer
 
-	list     bool // the program is a list program
-	active   []uint64
-	finished []uint64       // by slot: ghosts never are
-	inbox    delivery.Inbox // made when first needed
-	grids    grids
-	early    early
-
-	layout     graph.Layout        // of the program's direction
-	pulls      []pull              // by block
-	pulling    []*pull             // those of this superstep
-	passed     []kernel.ColumnPull // these, as the instance has them
-	tiling     tiling
-	light      lightest
-	weighed    *graph.Partition // whose greatest weight is greatest
-	greatest   float64
-	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
-	inEqual    []uint32 // see equalDegrees
-	shared     *sharedPart
-	properties []kernel.Column       // the program's of shared, by their numbers
-	prefilled  map[int]kernel.Column // what these have when a run begins
-
-	watcher  Watcher // or nil
-	resends  bool    // Resend is compared with what was sent, in every superstep
-	threads  []*thread
-	outboxes []kernel.Sends // the threads'
-	lanes    []Lane         // theirs
-	tasks    tasks
-	chunks   parallel.Counter
-	words    []uint32 // the borders of the chunks being handed out
-	pushing  kernel.Push
-	sending  *column          // whose messages are pushed
-	through  *graph.Block     // that is pushed through
-	borders  []uint32         // of the ranges of receivers
-	ranged   int              // words of senders that are pushed by ranges, from the first on
-	hubs     int              // of these, that were pushed by ranges before the others
-	bins     parallel.Counter // bins being folded
-	emitted  []kernel.Pairs
-	sinking  delivery.Sink     // sink, bound once
-	folding  delivery.Sink     // the instance's Take, bound once
-	reserved bool              // room in bins for messages over all edges
-	came     int               // messages to single vertices, in the last superstep that delivered any
-	combine  delivery.Combiner // of messages to single vertices on their way; nil if they travel one by one
-	// serialEdges is the number of edges from which the team shares a superstep's work, and round the number of pairs that a worker
-	// emits before the bins are folded. Tests lower them.
-	serialEdges, round int
-
-	command *bsp.Command
-	instead func(ctx context.Context) error // of the superstep that is commanded next, or nil
-	report  bsp.Report
-	alone   [1]*bsp.Report
-	printed uint64 // see print, once it was asked for
-	inEdges int    // along which messages may come to all owned vertices
-	stop    *atomic.Bool
-	failure atomic.Pointer[bsp.ProgramError]
+	prefilled map[int]kernel.Column           // what properties have when a run begins
+	combine   delivery.Combiner               // of messages to single vertices on their way; nil if they travel one by one
+	watcher   Watcher                         // or nil
+	instead   func(ctx context.Context) error // of the superstep that is commanded next, or nil
 }
 
-// tasks are the loops that the team runs, bound once: a closure for each superstep would be garbage.
-type tasks struct {
-	pull, inbox, lists, start, ranged, claim, emit, fold func(worker int)
-	pullBlock, search, addTiles, least, thin             func(worker int)
+// assemble makes the parts. The loops that the team runs are bound once: a closure for each
+// superstep would be garbage.
+func (r *runner) assemble() {
+	p := r.partition
+	r.tiles.partition, r.light.partition, r.early.partition = p, p, p
+	r.saving.partition, r.summarizing.partition, r.changer.partition = p, p, p
+	s := &r.sweep
+	s.partition, s.starting, s.inboxes, s.lists = p, s.startTask, s.inboxTask, s.listsTask
+	r.tiles.add = r.tiles.addTilesTask
+	r.light.leastTask, r.light.thinTask = r.light.findLeast, r.light.thinLists
+	r.push = pusher{partition: p, light: &r.light, round: roundEdges}
+	u := &r.push
+	u.ranging, u.claiming, u.emitting, u.foldingBins = u.rangedTask, u.claimTask, u.emitTask, u.foldTask
+	r.pull = puller{partition: p, sweep: s, tiles: &r.tiles, light: &r.light, early: &r.early}
+	r.pull.pullingWords, r.pull.pullingBlock = r.pull.pullTask, r.pull.pullBlockTask
+	r.ring.puller, r.ring.searching = &r.pull, r.ring.searchTask
 }
 
 // thread is the state of one worker of a partition's team.
@@ -119,8 +73,11 @@ type counts struct {
 }
 
 func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.Team) (*runner, error) {
-	r := &runner{job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore()}
-	r.shared = new(sharedPart)
+	r := &runner{partition: &partition{
+		job: j, loaded: p, team: team, stop: &j.stop, arena: j.arena, store: j.newStore(),
+		shared: new(sharedPart), serialEdges: serialEdges,
+	}}
+	r.assemble()
 	if s := j.options.Shared; s != nil {
 		r.shared = s.part(p.Index)
 	}
@@ -136,16 +93,10 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	if r.back != nil {
 		r.columns = append(r.columns, r.back)
 	}
-	r.tasks = tasks{
-		r.pullTask, r.inboxTask, r.listsTask, r.startTask, r.rangedTask, r.claimTask, r.emitTask, r.foldTask, r.pullBlockTask, r.searchTask,
-		r.addTilesTask, r.leastTask, r.thinTask,
-	}
 	r.sinking, r.folding = r.sink, r.instance.Take
 	if !r.list && !j.options.Uncombined {
 		r.combine = r.instance
 	}
-	r.serialEdges = serialEdges
-	r.round = roundEdges
 	for _, c := range j.methods.properties {
 		r.properties = append(r.properties, make([]kernel.Column, max(0, c.Number+1-len(r.properties)))...)
 	}
@@ -162,7 +113,8 @@ func newRunner(ctx context.Context, j *Job, p *graph.Partition, team *parallel.T
 	return r, nil
 }
 
-// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the program.
+// superstep runs a command. r.report is valid until the next call, also after runtime.Goexit in the
+// program.
 func (r *runner) superstep(ctx context.Context, c *bsp.Command) {
 	returned := false
 	defer func() {
@@ -192,9 +144,9 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	}
 	switch {
 	case c.Ended && c.Change:
-		return r.changeAtEnd(ctx, c)
+		return r.changeAtEnd(ctx)
 	case c.Ended:
-		return r.summarize(ctx, c)
+		return r.summarizing.summarize(ctx)
 	}
 	p := &r.report
 	r.delivering = sending{p.Senders - p.BackSenders, p.SenderEdges - p.BackEdges}
@@ -217,16 +169,16 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 			return err
 		}
 	}
-	if err := r.checkResend(c); err != nil {
+	if err := r.saving.checkResend(c); err != nil {
 		return err
 	}
 	if c.Save > 0 {
-		r.save(c)
+		r.saving.save(c)
 	}
 	if r.watcher != nil {
 		r.watcher.Began(r.job.methods.program.Program)
 	}
-	if err := r.deliverAndCompute(ctx, c); err != nil {
+	if err := r.deliverAndCompute(ctx); err != nil {
 		return err
 	}
 	if r.watcher != nil {
@@ -235,7 +187,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 		}
 	}
 	waited := r.exchange.Waited
-	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+	if r.report.Account, err = r.exchange.End(ctx); err != nil {
 		return err
 	}
 	r.report.Times.Wait += (r.exchange.Waited - waited).Seconds()
@@ -243,7 +195,7 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	if err := r.settle(); err != nil {
 		return err
 	}
-	if err := r.sendAhead(c); err != nil {
+	if err := r.early.sendAhead(); err != nil {
 		return err
 	}
 	r.report.Times.Total = time.Since(start).Seconds()
@@ -277,7 +229,7 @@ func (r *runner) settle() error {
 			p.Requests += len(t.requests.List)
 		}
 	}
-	if err := r.estimate(); err != nil {
+	if err := r.light.estimate(); err != nil {
 		return err
 	}
 	p.Sent, p.Bytes, p.Peers = r.exchange.Sent, r.exchange.Bytes, r.exchange.Peers
@@ -293,63 +245,4 @@ func (r *runner) settle() error {
 	p.Cells = cells
 	r.check()
 	return nil
-}
-
-// run calls a task on the team, or on the caller alone, over chunks of words.
-func (r *runner) run(many bool, chunks []uint32, task func(worker int)) error {
-	r.words = chunks
-	r.chunks.Reset(0)
-	if many {
-		r.team.Run(task)
-	} else {
-		task(0)
-	}
-	return r.failed()
-}
-
-// failed returns why the superstep cannot go on: the program's failure, or that of another partition.
-func (r *runner) failed() error {
-	if err := r.failure.Load(); err != nil {
-		return err
-	}
-	if err := r.job.over.Load(); err != nil {
-		return *err
-	}
-	if r.stop.Load() {
-		return errStopped
-	}
-	return nil
-}
-
-// unequal says that the vertices of a word differ in degree.
-const unequal = ^uint32(0)
-
-// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and the sum of the
-// degrees. In degree order nearly all words have one degree, so that sums need not read the vertices' degrees.
-func equalDegrees(column []uint32) (equal []uint32, sum int) {
-	equal = make([]uint32, len(column)/64)
-	for w := range equal {
-		d := (*[64]uint32)(column[w<<6:])
-		equal[w] = d[0]
-		for _, x := range d {
-			sum += int(x)
-			if x != d[0] {
-				equal[w] = unequal
-			}
-		}
-	}
-	return equal, sum
-}
-
-// degrees adds up a degree column at the ones of a word.
-func degrees(column, equal []uint32, w int, set uint64) int {
-	if d := equal[w]; d != unequal {
-		return int(d) * bits.OnesCount64(set)
-	}
-	d := (*[64]uint32)(column[w<<6:])
-	sum := 0
-	for ; set != 0; set &= set - 1 {
-		sum += int(d[bits.TrailingZeros64(set)&63])
-	}
-	return sum
 }

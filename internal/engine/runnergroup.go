@@ -9,66 +9,77 @@ import (
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
-// runnerGroup runs the supersteps of a process's partitions: each runner has a goroutine, which takes commands and makes reports.
-// The first runs on the caller's goroutine.
+// runnerGroup runs the supersteps of a process's partitions: each in a goroutine, but for the
+// first, which runs in the caller's.
 type runnerGroup struct {
-	process  *processStats // nil if nothing is recorded
-	first    func(*bsp.Command)
-	commands []chan *bsp.Command // of the others
-	reports  []*bsp.Report
-	done     chan struct{}
-	group    sync.WaitGroup
+	process *processStats // nil if nothing is recorded
+	command *bsp.Command  // being run
+	first   func()        // runs it on the first partition
+	wake    []chan bool   // has the others run it
+	reports []*bsp.Report
+	running sync.WaitGroup // partitions but for the first
+	others  sync.WaitGroup // their goroutines
 }
 
-// start starts the goroutines of the job's partitions. They exchange frames at their endpoints; broken is called when one fails, and
-// must end all waiting there.
+// start readies the job's partitions, if there are several to exchange frames at their endpoints.
+// broken is called when one fails, and must end all waiting there.
 func (j *Job) start(ctx context.Context, endpoint func(partition int) transport.Endpoint, broken func()) *runnerGroup {
 	threads := 1
 	if j.options.Team != nil {
 		threads = j.options.Team.Size()
 	}
 	gate := make(chan struct{}, threads)
-	n := len(j.runners)
-	c := &runnerGroup{process: j.beginStats(), reports: make([]*bsp.Report, n), done: make(chan struct{}, n)}
+	c := &runnerGroup{}
+	if j.options.Trace != nil {
+		c.process = &j.process
+		c.process.begin()
+	}
 	for i, r := range j.runners {
+		c.reports = append(c.reports, &r.report)
+		if endpoint == nil {
+			c.first = func() { r.superstep(ctx, c.command) }
+			continue
+		}
 		r.exchange.Connect(endpoint(r.part.Index), gate)
-		c.reports[i] = &r.report
-		work := func(command *bsp.Command) {
+		run := func() {
 			gate <- struct{}{}
 			defer func() { // also when the program ends the goroutine
 				<-gate
 				if r.report.Err != nil {
 					broken()
 				}
+				if i > 0 {
+					c.running.Done()
+				}
 			}()
-			r.superstep(ctx, command)
+			r.superstep(ctx, c.command)
 		}
 		if i == 0 {
-			c.first = work
+			c.first = run
 			continue
 		}
-		commands := make(chan *bsp.Command, 1)
-		c.commands = append(c.commands, commands)
-		c.group.Go(func() {
-			for command := range commands {
-				func() {
-					defer func() { c.done <- struct{}{} }()
-					work(command)
-				}()
+		wake := make(chan bool, 1)
+		c.wake = append(c.wake, wake)
+		c.others.Go(func() {
+			for range wake {
+				run()
 			}
 		})
 	}
 	return c
 }
 
-// step runs a superstep on every partition. The reports are in the order of partitions, and valid until the next step.
+// step runs a superstep on every partition. The reports are in the order of partitions, and valid
+// until the next step.
 func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
-	for _, commands := range c.commands {
-		commands <- command
+	c.command = command
+	c.running.Add(len(c.wake))
+	for _, wake := range c.wake {
+		wake <- true
 	}
 	func() {
-		defer c.join() // also when the program ends the goroutine
-		c.first(command)
+		defer c.running.Wait() // also when the program ends the goroutine
+		c.first()
 	}()
 	if c.process != nil {
 		c.process.addTo(c.reports)
@@ -76,42 +87,16 @@ func (c *runnerGroup) step(command *bsp.Command) []*bsp.Report {
 	return c.reports
 }
 
-// join waits until all partitions but the first are done.
-func (c *runnerGroup) join() {
-	for range c.commands {
-		<-c.done
-	}
-}
-
 // stop ends the goroutines.
 func (c *runnerGroup) stop() {
-	for _, commands := range c.commands {
-		close(commands)
+	for _, wake := range c.wake {
+		close(wake)
 	}
-	c.group.Wait()
+	c.others.Wait()
 }
 
-// runAlone runs a superstep on the only partition.
-func (j *Job) runAlone(ctx context.Context, c *bsp.Command) []*bsp.Report {
-	r := j.runners[0]
-	r.alone[0] = &r.report
-	r.superstep(ctx, c)
-	if j.options.Trace != nil {
-		j.process.addTo(r.alone[:])
-	}
-	return r.alone[:]
-}
-
-// beginStats returns the process's statistics, begun for a new run, or nil if nothing is recorded.
-func (j *Job) beginStats() *processStats {
-	if j.options.Trace == nil {
-		return nil
-	}
-	j.process.begin()
-	return &j.process
-}
-
-// firstError returns the error of the first partition that failed by itself, else of one that stopped because another had failed.
+// firstError returns the error of the first partition that failed by itself, else of one that
+// stopped because another had failed.
 func firstError(reports []*bsp.Report) error {
 	var first error
 	for _, p := range reports {

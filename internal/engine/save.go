@@ -12,15 +12,15 @@ import (
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/internal/wire"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // The sections of a part of a checkpoint (docs/design/checkpoints.md). Bits are words of 64 vertices; values lie by rising vertex, as in memory if
-// they hold no pointers, else as packColumn has them.
+// they hold no pointers, else as state.Pack has them. Package state has the sections of columns of the program.
 const (
 	sectionValues   = "values"
 	sectionActive   = "active"   // bits
@@ -31,9 +31,6 @@ const (
 	sectionTo       = "to"       // receivers of messages to single vertices
 	sectionFrom     = "from"     // their senders, where the order counts
 	sectionSends    = "sends"    // these messages
-	sectionRows     = "rows "    // how many edges with properties each vertex has, 4 bytes each; with a direction and which lists of it
-	sectionColumn   = "column "  // and its name: of vertices
-	sectionEdges    = "edges "   // and the direction and its name: of edges
 
 	// Of a program that changes the graph.
 	sectionRequests = "requests" // what the last superstep asked for, as partitions send it to each other
@@ -94,41 +91,43 @@ func (m *methods) HasState() bool {
 
 // keptTypes are the program's types in words: what goes on from a checkpoint has the same.
 func (m *methods) keptTypes(deterministic bool) []string {
-	describe := func(t reflect.Type, raw bool) string { return pack.Describe(t, raw) }
-	all := []string{
-		"values of type " + describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
-		"messages of type " + describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
-		"direction " + m.traits.Direction.String(),
-	}
-	if !m.List {
-		all = append(all, "combiner "+m.Combiner)
-	} else {
-		all = append(all, "all messages")
+	received, kind := "combiner "+m.Combiner, "a run that is not deterministic"
+	if m.List {
+		received = "all messages"
 	}
 	if deterministic {
-		all = append(all, "a deterministic run")
-	} else {
-		all = append(all, "a run that is not deterministic")
+		kind = "a deterministic run"
+	}
+	all := []string{
+		"values of type " + pack.Describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
+		"messages of type " + pack.Describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
+		"direction " + m.traits.Direction.String(), received, kind,
 	}
 	if m.HasState() {
 		all = append(all, "a state of its own")
 	}
-	var named []string
 	for _, a := range m.aggregates {
-		named = append(named, fmt.Sprintf("aggregator %s of type %s", a.Name, describe(a.Type, false)))
+		all = append(all, fmt.Sprintf("aggregator %s of type %s", a.Name, pack.Describe(a.Type, false)))
 	}
 	for _, c := range m.properties {
 		of := "vertices"
 		if c.OfEdges {
 			of = "edges"
 		}
-		named = append(named, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, describe(c.Type(), c.Raw())))
+		all = append(all, fmt.Sprintf("column %s of %s, of type %s", c.Name, of, pack.Describe(c.Type(), c.Raw())))
 	}
-	return append(all, named...)
+	return all
+}
+
+// saver copies the state of a partition for checkpoints.
+type saver struct {
+	*partition
+	printed uint64 // see print, once it was asked for
+	resends bool   // Resend is compared with what was sent, in every superstep
 }
 
 // save copies the state of the partition as it is before a superstep, to be stored beside the run.
-func (r *runner) save(c *bsp.Command) {
+func (r *saver) save(c *bsp.Command) {
 	began := time.Now()
 	p := &checkpoint.Part{
 		Partition: r.part.Index, Of: r.part.Of, Superstep: c.Save, Vertices: r.part.Owned, Print: r.print(),
@@ -145,76 +144,58 @@ func (r *runner) save(c *bsp.Command) {
 	r.job.options.Parts.Write(p)
 }
 
-// stored is a column of a partition's state, and the section that a part of a checkpoint has it in.
+// stored is a column of a partition's state, or bits of its vertices, and the section that a part of a
+// checkpoint has it in.
 type stored struct {
 	section string
 	kernel.Column
+	bits []uint64
 	sent *column // of messages to all neighbours: whose senders have one
 }
 
-// state returns the columns that a superstep changes: of vertices, and of messages to all
-// neighbours.
-func (r *runner) state() []stored {
-	all := []stored{{sectionValues, r.instance.Values(), nil}}
+// state returns what a superstep changes: of vertices, and of messages to all neighbours.
+func (r *saver) state() []stored {
+	all := []stored{
+		{section: sectionActive, bits: r.active},
+		{section: sectionFinished, bits: r.finished},
+		{section: sectionValues, Column: r.instance.Values()},
+	}
 	for i, c := range r.columns {
+		all = append(all, stored{section: sectionSent + suffixes[i], bits: c.write.Words})
 		if k, ok := c.kernel.(kernel.Remembering); ok {
 			if best := k.Best(); best != nil {
-				all = append(all, stored{sectionBest + suffixes[i], best, nil})
+				all = append(all, stored{section: sectionBest + suffixes[i], Column: best})
 			}
 		}
 		if c.kernel.Traits().Bytes > 0 {
-			all = append(all, stored{sectionMessages + suffixes[i], c.kernel.Next(), c})
+			all = append(all, stored{section: sectionMessages + suffixes[i], Column: c.kernel.Next(), sent: c})
 		}
 	}
 	return all
 }
 
-// bits returns the sections of a part that have a bit for each vertex, and where these are here.
-func (r *runner) bits() []storedBits {
-	all := []storedBits{{sectionActive, r.active}, {sectionFinished, r.finished}}
-	for i, c := range r.columns {
-		all = append(all, storedBits{sectionSent + suffixes[i], c.write.Words})
-	}
-	return all
-}
-
-type storedBits struct {
-	section string
-	words   []uint64
-}
-
-func (r *runner) saveInto(p *checkpoint.Part) error {
+func (r *saver) saveInto(p *checkpoint.Part) error {
 	owned, words := r.part.Owned, bitmap.Words(r.part.Owned)
-	for _, b := range r.bits() {
-		p.Add(b.section, slices.Clone(wire.Bytes(b.words[:words])))
-	}
 	for _, s := range r.state() {
-		copied := s.New(nil)
+		copied, n := s.Column, owned
 		switch {
+		case s.Column == nil:
+			p.Add(s.section, slices.Clone(wire.Bytes(s.bits[:words])))
+			continue
 		case s.sent == nil:
-			copied.Append(s.Part(0, owned))
 		case r.job.methods.Has("Resend"): // they are sent again when a run goes on
 			continue
 		default:
 			copied = s.sent.messages(owned)
+			n = copied.Len()
 		}
-		if err := saveColumn(p, s.section, copied); err != nil {
+		if err := state.Save(p, s.section, copied, n); err != nil {
 			return err
 		}
 	}
 	if err := r.saveSends(p); err != nil {
 		return fmt.Errorf("messages to single vertices: %w", err)
 	}
-	return nil
-}
-
-// saveColumn adds a column, which nobody changes any more.
-func saveColumn(p *checkpoint.Part, section string, c kernel.Column) error {
-	data, err := packColumn(c)
-	if err != nil {
-		return fmt.Errorf("%s: %w", section, err)
-	}
-	p.Add(section, data)
 	return nil
 }
 
@@ -228,33 +209,15 @@ func (c *column) messages(owned int) kernel.Column {
 }
 
 // saveShared adds what outlives a phase of a plan: the graph and the columns.
-func (r *runner) saveShared(p *checkpoint.Part) error {
+func (r *saver) saveShared(p *checkpoint.Part) error {
 	if err := r.saveChanges(p); err != nil {
 		return fmt.Errorf("changes of the graph: %w", err)
 	}
-	rows := map[pregel.Direction]bool{}
-	for _, c := range r.shared.columns {
-		section := sectionColumn + c.Name
-		if c.OfEdges {
-			section = fmt.Sprintf("%s%d %s", sectionEdges, c.direction, c.Name)
-			if !rows[c.direction] {
-				rows[c.direction] = true
-				r.saveRows(p, c.direction)
-			}
-		}
-		copied := c.New(nil)
-		copied.Append(c.Column)
-		if err := saveColumn(p, section, copied); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.shared.columns.Save(p, r.edgesOf)
 }
 
-func rowsSection(d pregel.Direction, i int) string { return fmt.Sprintf("%s%d %d", sectionRows, d, i) }
-
 // saveSends adds the messages to single vertices that are to be delivered.
-func (r *runner) saveSends(p *checkpoint.Part) error {
+func (r *saver) saveSends(p *checkpoint.Part) error {
 	var to, from []uint64
 	messages := r.instance.Messages()
 	of := uint64(r.part.Of)
@@ -272,41 +235,11 @@ func (r *runner) saveSends(p *checkpoint.Part) error {
 	}
 	p.Add(sectionTo, wire.Bytes(to))
 	p.Add(sectionFrom, wire.Bytes(from))
-	return saveColumn(p, sectionSends, messages)
-}
-
-// edgeRows are lists of edges with properties, whose values lie from offset on.
-type edgeRows struct {
-	*kernel.EdgeLists
-	offset int
-}
-
-// rows are the lists of edges that have properties in phases of a direction, one after the other, as pregel.EdgeColumn counts their edges.
-func (r *runner) rows(d pregel.Direction) []edgeRows {
-	s := r.threads[0].State()
-	out, in := s.Out[0], s.In[0]
-	switch d {
-	case pregel.Out:
-		return []edgeRows{{out, 0}}
-	case pregel.In:
-		return []edgeRows{{in, 0}}
-	}
-	return []edgeRows{{out, 0}, {in, len(out.Adj)}}
-}
-
-func (r *runner) saveRows(p *checkpoint.Part, d pregel.Direction) {
-	for i, l := range r.rows(d) {
-		degrees := make([]uint32, r.part.Owned)
-		for v := range degrees {
-			lo, hi := l.Row(uint32(v))
-			degrees[v] = hi - lo
-		}
-		p.Add(rowsSection(d, i), wire.Bytes(degrees))
-	}
+	return state.Save(p, sectionSends, messages, messages.Len())
 }
 
 // print returns a sum over the owned vertices by which loaded graphs are told apart: of numbers, input ids and degrees.
-func (r *runner) print() uint64 {
+func (r *saver) print() uint64 {
 	if p := r.loaded; r.printed == 0 {
 		for v := range uint32(p.Owned) {
 			id := p.Global(v)

@@ -9,7 +9,7 @@ import (
 )
 
 // saveChanges adds what the graph has become, as arcs that differ from those that were loaded, and the requests that are to be carried out.
-func (r *runner) saveChanges(p *checkpoint.Part) error {
+func (r *saver) saveChanges(p *checkpoint.Part) error {
 	if r.part != r.loaded {
 		r.saveGraph(p)
 	}
@@ -17,12 +17,12 @@ func (r *runner) saveChanges(p *checkpoint.Part) error {
 	if len(list) == 0 {
 		return nil
 	}
-	data, err := r.changing.codec.encode(0, list, values)
+	data, err := r.changing.codec.Encode(0, list, values)
 	p.Add(sectionRequests, data)
 	return err
 }
 
-func (r *runner) saveGraph(p *checkpoint.Part) {
+func (r *saver) saveGraph(p *checkpoint.Part) {
 	c := &r.changing
 	counts := wire.Bytes([]uint64{c.ids, c.vertices, c.arcs})
 	absent := make([]uint64, bitmap.Words(r.part.Owned))

@@ -1,11 +1,9 @@
 package engine
 
 import (
-	"fmt"
-
+	"github.com/superstep-go/superstep/internal/engine/state"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Shared is what the phases of a plan share, of the partitions of one process: the property columns and, once a phase has changed it, the
@@ -22,18 +20,12 @@ type Shared struct {
 // sharedPart is what belongs to one partition.
 type sharedPart struct {
 	// columns are the program's property columns or, in a plan, those of all phases.
-	columns []*sharedColumn
+	columns state.Columns
 	lasting bool           // the columns outlive a run: it is of a plan
 	changed *graph.Changed // the partition as phases have left it; nil if it is as it was loaded
 	counts  graphCounts    // of the changed graph
 	// recount says that messages may have made vertices that the counts do not have. It is the same in all partitions.
 	recount bool
-}
-
-// sharedColumn is a property column with its values.
-type sharedColumn struct {
-	kernel.Property
-	direction pregel.Direction // of a column of edges, which phases of one direction share
 }
 
 // NewShared makes columns that are zero, of the loaded graph.
@@ -99,44 +91,4 @@ func (s *Shared) replace(partition int, changed *graph.Changed, counts graphCoun
 	}
 	p.changed, p.counts, p.recount = changed, counts, recount
 	s.generation++
-}
-
-// column returns a column of n elements, made at first use.
-func (p *sharedPart) column(c kernel.Property, d pregel.Direction, n int) *sharedColumn {
-	for _, known := range p.columns {
-		switch {
-		case known.Name != c.Name || known.OfEdges != c.OfEdges:
-		case known.Number != c.Number:
-			panic(fmt.Sprintf("two columns are named %s: "+
-				"phases share a column by its handle, of which there is one", c.Name))
-		case c.OfEdges && known.direction != d:
-			panic(fmt.Sprintf("edge column %s: a phase of direction %v has it, "+
-				"and this one is of direction %v: they do not share it", c.Name, known.direction, d))
-		default:
-			return known
-		}
-	}
-	made := &sharedColumn{c, d}
-	made.Column = c.Zeros(n)
-	p.columns = append(p.columns, made)
-	return made
-}
-
-// ofEdges reports whether there is a column of edges.
-func (p *sharedPart) ofEdges() bool {
-	for _, c := range p.columns {
-		if c.OfEdges {
-			return true
-		}
-	}
-	return false
-}
-
-// clearVertex makes all columns of vertices zero at a vertex.
-func (p *sharedPart) clearVertex(local uint32) {
-	for _, c := range p.columns {
-		if !c.OfEdges {
-			c.SetZero(int(local))
-		}
-	}
 }

@@ -3,11 +3,11 @@ package engine
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -19,17 +19,24 @@ func (j *Job) summarizes() bool {
 	return j.options.Summary && (m.Score || m.Reached || m.Group || m.Number)
 }
 
+// summarizer says what reports tell of the values when a run has ended.
+type summarizer struct {
+	*partition
+	weighed  *graph.Partition // whose greatest weight is greatest
+	greatest float64
+}
+
 // summarize checks lengths of paths, and says what reports tell of the values of the partition's vertices, when the program has ended. Groups
 // are counted by the partition that owns their key.
-func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
+func (r *summarizer) summarize(ctx context.Context) (err error) {
 	r.report.Begin()
 	r.report.Cells = r.threads[0].State().Cells // to which nobody adds
-	r.exchange.Begin(c.Superstep)
+	r.exchange.Begin(r.command.Superstep)
 	var overflows bool
 	var overflow error
-	if !c.Cut && r.job.measuresPaths() {
+	if !r.command.Cut && r.job.measuresPaths() {
 		if overflows, overflow, err = r.checkOverflow(ctx); err != nil {
-			return err
+			return fmt.Errorf("checking lengths of paths: %w", err)
 		}
 	}
 	if r.report.Summary = new(trace.Summary); !overflows && r.job.summarizes() {
@@ -37,14 +44,14 @@ func (r *runner) summarize(ctx context.Context, c *bsp.Command) (err error) {
 			return err
 		}
 	}
-	if r.report.Account, err = r.exchange.End(ctx, c.Superstep); err != nil {
+	if r.report.Account, err = r.exchange.End(ctx); err != nil {
 		return err
 	}
 	return overflow
 }
 
 // summarizeValues adds up what the program says of the values.
-func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
+func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
 	m := r.job.methods
 	if m.Score {
 		s.TopBy = m.ScoreName
@@ -73,7 +80,7 @@ func (r *runner) summarizeValues(ctx context.Context, s *trace.Summary) (err err
 }
 
 // each calls f for each owned vertex that exists. What panics is the program's method.
-func (r *runner) each(method string, f func(v uint32)) error {
+func (r *summarizer) each(method string, f func(v uint32)) error {
 	current := uint32(0)
 	defer func() {
 		if v := recover(); v != nil {
@@ -99,7 +106,7 @@ func (r *runner) each(method string, f func(v uint32)) error {
 type size struct{ key, count uint64 }
 
 // groups counts the groups whose keys the partition owns, of the vertices of all partitions.
-func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
+func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 	of, m := uint64(r.part.Of), r.job.methods
 	keys := make([][]uint64, of)
 	keep := r.job.newStore()
@@ -120,28 +127,23 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 	}); err != nil {
 		return nil, err
 	}
-	own := sizes(keys[r.part.Index])
-	data := make([][]byte, of)
+	data := make([][]uint64, of)
 	for q, list := range keys {
-		if q != r.part.Index {
-			for _, s := range sizes(list) {
-				data[q] = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(data[q], s.key), s.count)
-			}
+		for _, s := range sizes(list) {
+			data[q] = append(data[q], s.key, s.count)
 		}
 	}
-	came, err := r.exchange.All(ctx, data)
+	came, err := r.exchange.Words(ctx, data)
 	if err != nil {
 		return nil, fmt.Errorf("counting groups: %w", err)
 	}
-	for q, b := range came {
-		if q == r.part.Index {
-			continue
+	var own []size
+	for q, list := range came {
+		if len(list)%2 != 0 {
+			return nil, fmt.Errorf("counting groups: %d numbers from partition %d", len(list), q)
 		}
-		for ; len(b) >= 16; b = b[16:] {
-			own = append(own, size{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])})
-		}
-		if len(b) != 0 {
-			return nil, fmt.Errorf("counting groups: %d bytes too many from partition %d", len(b), q)
+		for ; len(list) > 0; list = list[2:] {
+			own = append(own, size{list[0], list[1]})
 		}
 	}
 	slices.SortFunc(own, func(a, b size) int { return cmp.Compare(a.key, b.key) })
@@ -162,7 +164,7 @@ func (r *runner) groups(ctx context.Context) (*trace.Groups, error) {
 }
 
 // ids is one more than the largest id of a vertex.
-func (r *runner) ids() uint64 { return r.threads[0].State().IDs }
+func (r *partition) ids() uint64 { return r.threads[0].State().IDs }
 
 // sizes counts keys, whose order it changes.
 func sizes(keys []uint64) (list []size) {

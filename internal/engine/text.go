@@ -5,6 +5,7 @@ import (
 	"encoding"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"reflect"
 	"strconv"
 	"strings"
@@ -35,22 +36,45 @@ func printable(t reflect.Type, depth int) error {
 	case reflect.Array, reflect.Slice:
 		return printable(t.Elem(), depth-1)
 	case reflect.Struct:
-		shown := 0
-		for i := range t.NumField() {
-			f := t.Field(i)
-			if !f.IsExported() {
-				continue
-			}
-			if err := printable(f.Type, depth-1); err != nil {
+		err := fmt.Errorf("%v has no exported fields", t)
+		for _, f := range shown(t) {
+			if err = printable(f.Type, depth-1); err != nil {
 				return fmt.Errorf("field %s: %w", f.Name, err)
 			}
-			shown++
 		}
-		if shown == 0 {
-			return fmt.Errorf("%v has no exported fields", t)
-		}
+		return err
 	}
 	return nil
+}
+
+// shown are the exported fields of a struct, which are written.
+func shown(t reflect.Type) iter.Seq2[int, reflect.StructField] {
+	return func(yield func(int, reflect.StructField) bool) {
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && !yield(i, f) {
+				return
+			}
+		}
+	}
+}
+
+// parts are what a value is written as in several parts: its exported fields, or its elements.
+func parts(v reflect.Value) iter.Seq[reflect.Value] {
+	return func(yield func(reflect.Value) bool) {
+		if v.Kind() == reflect.Struct {
+			for i := range shown(v.Type()) {
+				if !yield(v.Field(i)) {
+					return
+				}
+			}
+			return
+		}
+		for i := range v.Len() {
+			if !yield(v.Index(i)) {
+				return
+			}
+		}
+	}
 }
 
 // textual reports whether values of a type are written by their MarshalText or String. Structs with exported fields are written
@@ -60,10 +84,8 @@ func textual(t reflect.Type) bool {
 		return false
 	}
 	if t.Kind() == reflect.Struct {
-		for i := range t.NumField() {
-			if t.Field(i).IsExported() {
-				return false
-			}
+		for range shown(t) {
+			return false
 		}
 	}
 	return t.Implements(reflect.TypeFor[encoding.TextMarshaler]()) || t.Implements(reflect.TypeFor[fmt.Stringer]())
@@ -207,19 +229,12 @@ func (a appender) reflected(dst []byte, v reflect.Value) []byte {
 		return text(dst, v.Interface())
 	}
 	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				part(v.Field(i))
-			}
-		}
-		return dst
-	case reflect.Array, reflect.Slice:
-		if !isPlain(v.Type().Elem()) {
+	case reflect.Struct, reflect.Array, reflect.Slice:
+		if v.Kind() != reflect.Struct && !isPlain(v.Type().Elem()) {
 			return a.nested(dst, v)
 		}
-		for i := range v.Len() {
-			part(v.Index(i))
+		for p := range parts(v) {
+			part(p)
 		}
 		return dst
 	case reflect.Float32, reflect.Float64:
@@ -240,22 +255,11 @@ func (a appender) nested(dst []byte, v reflect.Value) []byte {
 		return dst
 	}
 	dst = append(dst, '[')
-	element := func(v reflect.Value) {
+	for p := range parts(v) {
 		if len(dst) > start+1 {
 			dst = append(dst, ',')
 		}
-		dst = a.nested(dst, v)
-	}
-	if v.Kind() == reflect.Struct {
-		for i := range v.NumField() {
-			if v.Type().Field(i).IsExported() {
-				element(v.Field(i))
-			}
-		}
-	} else {
-		for i := range v.Len() {
-			element(v.Index(i))
-		}
+		dst = a.nested(dst, p)
 	}
 	return append(dst, ']')
 }

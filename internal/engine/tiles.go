@@ -6,22 +6,28 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 )
 
-// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a sender anywhere in the column, and for branches at the ends of
-// lists. So such a pull goes by tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum for each receiver, and the vertices
-// compute when all ranges are through. A sum that is ordered is the same, for ranges are in the order of the lists.
+// A pull of sums from all vertices waits for cache misses, since each edge reads the message of a
+// sender anywhere in the column, and for branches at the ends of lists. So such a pull goes by
+// tiles (graph.Tiles): of one range of senders after the other the messages are added to one sum
+// for each receiver, and the vertices compute when all ranges are through. A sum that is ordered is
+// the same, for ranges are in the order of the lists.
 
 const (
 	// tiledArcs is the number of arcs from which tiles pay for the memory that they want.
 	tiledArcs = 1 << 20
-	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they save in 3 to 8.
+	// tiledPulls is how many full pulls the tiles must serve: making them takes as long as they
+	// save in 3 to 8.
 	tiledPulls = 10
 )
 
-// tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. lab/results.md has what other sizes took.
+// tileSize is the size of tiles: 0.5 MB of float64 messages, and 64 KB of sums. lab/results.md has
+// what other sizes took.
 var tileSize = graph.TileSize{Senders: 1 << 16, Receivers: 1 << 13, Arcs: 1 << 18, Least: 64, Spread: 4}
 
 // tiling is the state of pulls by tiles.
 type tiling struct {
+	*partition
+	add   func(worker int) // addTilesTask
 	never bool             // for tests
 	size  graph.TileSize   // tests set it: then tiles are made at the first full pull
 	fulls int              // pulls of all messages in this run
@@ -32,100 +38,99 @@ type tiling struct {
 	found []uint64 // the receivers, in this superstep's pull by tiles
 }
 
-// pullTiles adds up the messages of the pull that comes by tiles, where that is faster: then no list is left to be pulled.
-func (r *runner) pullTiles(ctx context.Context, many bool) error {
-	s := &r.tiling
+// pullTiles adds up the messages of a pull by tiles, where that is faster, and says so by s.on:
+// then no list is left to be pulled.
+func (s *tiling) pullTiles(ctx context.Context, pulling []*pull, many bool) error {
 	s.on = false
-	if len(r.pulling) != 1 || !r.pulling[0].All || r.list || r.command.Sends || r.changing.on {
+	if len(pulling) != 1 || !pulling[0].All || s.list || s.command.Sends || s.changing.on {
 		return nil
 	}
-	whole, a := r.pulling[0], r.layout.Blocks[0].Pull.ByReceiver
+	whole, a := pulling[0], s.layout.Blocks[0].Pull.ByReceiver
 	if whole.Lists != &a.Lists || !a.Rising {
 		return nil
 	}
-	if !r.instance.Tiles() {
+	if !s.instance.Tiles() {
 		return nil
 	}
-	if made, err := r.makeTiles(ctx, a); !made {
+	if made, err := s.makeTiles(ctx, a); !made {
 		return err
 	}
 	s.on, s.found = true, a.Bits
-	phase := r.timed(&r.report.Times.Traverse)
+	phase := s.timed(&s.report.Times.Traverse)
 	defer phase.end()
 	for s.now = range s.tiles.Ranges() {
-		if err := r.run(many, s.tiles.Windows, r.tasks.addTiles); err != nil {
+		if err := s.run(many, s.tiles.Windows, s.add); err != nil {
 			return err
 		}
 	}
-	r.pulling = r.pulling[:0]
 	return nil
 }
 
-// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are some.
-func (r *runner) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
-	s := &r.tiling
+// makeTiles makes tiles when enough full pulls may come for that, and reports whether there are
+// some.
+func (s *tiling) makeTiles(ctx context.Context, a *graph.Adjacency) (bool, error) {
 	if s.of == a || s.never {
 		return s.tiles != nil, nil
 	}
 	size := s.size
 	if size.Senders == 0 {
 		size = tileSize
-		if s.fulls++; len(a.Adj) < tiledArcs || !r.manyPulls() {
+		if s.fulls++; len(a.Adj) < tiledArcs || !s.manyPulls() {
 			return false, nil
 		}
 	}
-	r.forgetTiles()
+	s.forgetTiles()
 	s.of = a
-	arena := r.job.newArena()
+	arena := s.job.newArena()
 	defer func() {
 		if s.tiles == nil { // memory was short, now or in the middle of it
 			arena.Close()
 		}
 	}()
-	tiles, err := a.Tiles(ctx, size, r.team, arena, func(bytes int64) bool {
-		return !r.job.budget().Tight(bytes + r.instance.ApartBytes())
+	tiles, err := a.Tiles(ctx, size, s.team, arena, func(bytes int64) bool {
+		return !s.job.budget().Tight(bytes + s.instance.ApartBytes())
 	})
 	if err != nil {
-		r.forgetTiles() // another run may make them
+		s.forgetTiles() // another run may make them
 		return false, err
 	}
 	if tiles == nil {
 		return false, nil
 	}
-	r.instance.MakeSums(arena)
+	s.instance.MakeSums(arena)
 	s.tiles = tiles
-	r.arena.Adopt(arena)
+	s.arena.Adopt(arena)
 	return true, nil
 }
 
 // forgetTiles forgets the tiles, before the arena ends in which they lie.
-func (r *runner) forgetTiles() {
-	s := &r.tiling
+func (s *tiling) forgetTiles() {
 	s.of, s.tiles, s.on = nil, nil, false
-	r.instance.MakeSums(nil)
+	s.instance.MakeSums(nil)
 }
 
-// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has supersteps left, or, if it does not say so, as there were.
-func (r *runner) manyPulls() bool {
-	if most := r.job.methods.traits.MaxSupersteps; most > 0 {
-		return most-r.command.Superstep >= tiledPulls
+// manyPulls reports whether tiledPulls more full pulls may come: as many as the program has
+// supersteps left, or, if it does not say so, as there were.
+func (s *tiling) manyPulls() bool {
+	if most := s.job.methods.traits.MaxSupersteps; most > 0 {
+		return most-s.command.Superstep >= tiledPulls
 	}
-	return r.tiling.fulls > tiledPulls
+	return s.fulls > tiledPulls
 }
 
 // addTilesTask adds the messages of a range of senders to the receivers' sums.
-func (r *runner) addTilesTask(worker int) {
-	t := r.threads[worker]
-	defer r.recover(t)
-	s, windows := &r.tiling, r.words
+func (s *tiling) addTilesTask(worker int) {
+	t := s.threads[worker]
+	defer s.recover(t)
+	windows := s.words
 	for {
-		i := r.chunks.Take(1)
-		if i >= len(windows)-1 || r.stop.Load() {
+		i := s.chunks.Take(1)
+		if i >= len(windows)-1 || s.stop.Load() {
 			return
 		}
 		from := int(windows[i])
 		if s.now == 0 {
-			r.instance.ClearSums(from, int(windows[i+1]))
+			s.instance.ClearSums(from, int(windows[i+1]))
 		}
 		tile := s.tiles.Tile(s.now, i)
 		t.AddTile(&tile, from)

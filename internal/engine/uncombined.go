@@ -5,30 +5,35 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// uncombined reports whether pushed messages travel one by one.
-func (r *runner) uncombined() bool { return r.list || r.job.options.Uncombined }
-
 // emit puts all messages of r.pushing, over about so many edges, into the workers' bins.
-func (r *runner) emit(a *graph.Adjacency, edges int) error {
+func (r *pusher) emit(a *graph.Adjacency, edges int) error {
 	if 2*edges >= len(a.Adj) && !r.reserved {
 		r.reserve(a.Adj)
 	}
 	if edges <= r.serialEdges { // few words have a sender
 		t := r.threads[0]
 		r.binsOf(t)
-		r.eachSenderWord(len(r.pushing.Bits), func(w int) { t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1) })
+		r.senderWords(r.hubs, len(r.pushing.Bits), func(w int) bool {
+			t.count.walked += t.Emit(&r.pushing, r.sending.way, w, w+1)
+			return true
+		})
 		return r.failed()
 	}
 	round := r.round
 	r.round = 1 << 62
-	err := r.run(r.team.Size() > 1, a.Chunks, r.tasks.emit)
+	err := r.run(r.team.Size() > 1, a.Chunks, r.emitting)
 	r.round = round
 	return err
 }
 
+// binned reports whether there is memory for the pairs of a list in the bins of a push: else one goroutine pushes right into the inbox.
+func (r *pusher) binned(edges int) bool {
+	return !r.job.budget().Tight(int64(edges) * (4 + int64(r.job.methods.program.Message.Size())))
+}
+
 // reserve makes room in the bins for a message to each of the receivers, before a superstep in which most edges are crossed: bins that grow
 // as they are filled are copied several times, and leave behind as much as they hold.
-func (r *runner) reserve(receivers []uint32) {
+func (r *pusher) reserve(receivers []uint32) {
 	r.reserved = true
 	shift, bins := r.binsOf(r.threads[0]).Layout()
 	counts := make([]int, len(bins))
@@ -46,7 +51,7 @@ func (r *runner) reserve(receivers []uint32) {
 	}
 }
 
-func (r *runner) allBins() []kernel.Pairs {
+func (r *pusher) allBins() []kernel.Pairs {
 	r.emitted = r.emitted[:0]
 	for _, t := range r.threads {
 		if bins := t.Pairs(0); bins != nil {
@@ -54,10 +59,4 @@ func (r *runner) allBins() []kernel.Pairs {
 		}
 	}
 	return r.emitted
-}
-
-func (r *runner) resetBins() {
-	for _, b := range r.allBins() {
-		b.Reset()
-	}
 }

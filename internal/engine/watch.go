@@ -26,7 +26,7 @@ func Watch(ctx context.Context, w Watcher) context.Context {
 // watchMessages gives the runner of a job its watcher, if ctx has one.
 func (r *runner) watchMessages(ctx context.Context) {
 	w, _ := ctx.Value(watching{}).(Watcher)
-	r.resends = w != nil
+	r.saving.resends = w != nil
 	if w == nil || r.part.Of > 1 || len(r.threads) > 1 {
 		return
 	}

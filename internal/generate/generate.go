@@ -6,7 +6,6 @@ package generate
 import (
 	"context"
 	"fmt"
-	"math/bits"
 	"strings"
 	"sync/atomic"
 
@@ -75,7 +74,7 @@ func Input(ctx context.Context, g Generator, o Options) (*edges.Input, error) {
 		Vertices: int(g.Vertices()),
 		Directed: g.Directed(),
 		Account: []string{fmt.Sprintf("generated %s: %d vertices, %d %s tuples, %v, %s packed",
-			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, mem.Text(packedBytes(g, o.Weights)))},
+			g.Name(), g.Vertices(), g.Edges(), kind, o.Weights, mem.Text(edges.PackedBytes(g.Vertices(), g.Edges(), o.Weights)))},
 		Free: p.Close,
 	}, nil
 }
@@ -118,7 +117,7 @@ func fill(ctx context.Context, g Generator, p *edges.Packed, o Options) error {
 // fits returns an error if g, and the bytes beside it, are too large for the given number of bytes, 0 where nobody knows
 // how many there are.
 func fits(g Generator, weights edges.Weights, beside, available int64) error {
-	need := packedBytes(g, weights) + beside
+	need := edges.PackedBytes(g.Vertices(), g.Edges(), weights) + beside
 	if available <= 0 {
 		available = 1 << 46 // about what a process can address
 	}
@@ -148,20 +147,6 @@ func vertexLimit(g Generator) error {
 		return fmt.Errorf("generator %s: %s", g.Name(), tooManyVertices(n))
 	}
 	return nil
-}
-
-// packedBytes returns the size of the list that holds the graph.
-func packedBytes(g Generator, weights edges.Weights) int64 {
-	width := int64(max(bits.Len64(g.Vertices()-1), 1))
-	n := int64(g.Edges())
-	bytes := (n + 3) / 4 * width // two endpoints of width bits each
-	switch weights {
-	case edges.Float32:
-		bytes += 4 * n
-	case edges.Float64:
-		bytes += 8 * n
-	}
-	return bytes
 }
 
 // Lazy returns the tuples of g as a list that computes them at each Read and holds none.

@@ -26,10 +26,8 @@ func assemble(base *Graph, parts []*Changed) *Graph {
 		Parts: make([]*Partition, len(base.Parts)), arena: &mem.Arena{Meter: base.arena.Meter, Kind: mem.Graph},
 	}
 	g.held = &held{arena: g.arena}
-	g.hasReversed = true
 	for _, c := range parts {
 		p := c.Partition
-		g.hasReversed = g.hasReversed && p.reversedPart != nil
 		p.graph, g.Parts[p.Index] = g, p
 		g.Arcs += uint64(c.Arcs)
 		g.held.uses, c.uses = append(g.held.uses, c.uses...), nil

@@ -91,17 +91,14 @@ type Layout struct {
 	Count int
 }
 
-// Layout returns the partition's blocks for messages that go in a direction. For another than Out Graph.MakeReversed must
-// have been called.
+// Layout returns the partition's blocks for messages that go in a direction.
 func (p *Partition) Layout(d pregel.Direction) Layout {
 	if !p.graph.Directed || d == pregel.Out {
 		return Layout{Blocks: []Blocks{p.along}, Slots: &p.slots, Count: p.Slots}
 	}
 	lists := p
 	if !p.Grid.Flat() {
-		p.graph.reversing.Lock()
 		lists = p.reversedPart
-		p.graph.reversing.Unlock()
 	}
 	l := Layout{Slots: &lists.slots, Count: lists.Slots}
 	if d == pregel.Both || d == pregel.Either {
@@ -165,6 +162,17 @@ func weightsOf(arena *mem.Arena, l, like *kernel.Lists) {
 	case like.Weights64 != nil:
 		l.Weights64 = mem.Make[float64](arena, len(l.Adj))
 	}
+}
+
+// arcWeight returns the weight of the arc at a place of lists, 1 if they have none.
+func arcWeight(l *kernel.Lists, at uint32) float64 {
+	switch {
+	case l.Weights32 != nil:
+		return float64(l.Weights32[at])
+	case l.Weights64 != nil:
+		return l.Weights64[at]
+	}
+	return 1
 }
 
 // SendersView returns a block's lists by sender. Those of the P x 1 block are made at the first call that ctx does not

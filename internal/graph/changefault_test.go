@@ -30,11 +30,6 @@ func faultyGraph(t testing.TB, kind int, meter *mem.Meter, size int) *graph.Grap
 		t.Fatal(err)
 	}
 	t.Cleanup(g.Close)
-	if kind%5 == 0 {
-		if err := g.MakeReversed(t.Context(), nil); err != nil {
-			t.Fatal(err)
-		}
-	}
 	return g
 }
 

@@ -134,18 +134,7 @@ func (a *changer) lists(
 // blocks makes the blocks of a flat grid. Views by sender are kept where neither the lists nor the slots changed.
 func (a *changer) blocks(from, to *Side, still bool) {
 	p, next := a.p, a.next
-	owned := &Side{Groups: make([]Group, p.Of)}
-	if p.Of == 1 {
-		b := &Block{Senders: owned, Receivers: owned, ByReceiver: next.In, BySender: next.Out}
-		next.along, next.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
-		return
-	}
-	next.along = Blocks{
-		Push: &Block{Senders: owned, Receivers: to, BySender: next.Out},
-		Pull: &Block{Senders: from, Receivers: owned, ByReceiver: next.In},
-	}
-	next.reversed = Blocks{Push: next.along.Pull.reversed(), Pull: next.along.Push.reversed()}
-	if !still {
+	if next.flatBlocks(from, to); !still || p.Of == 1 {
 		return
 	}
 	p.transposing.Lock()
@@ -176,11 +165,7 @@ func (a *changer) least(l *kernel.Lists, s *splices) float64 {
 			k++
 			continue
 		}
-		if l.Weights32 != nil {
-			least = min(least, float64(l.Weights32[at]))
-		} else {
-			least = min(least, l.Weights64[at])
-		}
+		least = min(least, arcWeight(l, at))
 		at++
 	}
 	return least

@@ -3,14 +3,11 @@ package graph
 import (
 	"context"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
-	"github.com/superstep-go/superstep/internal/parallel"
 )
 
 // cutter makes the blocks of a grid with both sides above 1. It cuts each list of neighbours' ids, by receiver, which its owner holds,
@@ -23,7 +20,6 @@ type cutter struct {
 	a     *Builder
 	parts []*Partition // what is made, nil elsewhere; of reversed arcs not the graph's own
 	lists []*kernel.Lists
-	tmp   *mem.Arena
 	// exchange reaches the partitions of other processes, if there are any.
 	exchange Exchange
 	// counts[q][c] are the lengths of the pieces for column c, by q's vertices, and next[q][c] where in their block's Adj
@@ -32,42 +28,54 @@ type cutter struct {
 	next   [][]uint32
 }
 
-// cut returns the parts' blocks. The lists are not needed afterwards: free is called when they are not.
+// cut returns the blocks of the partitions here. The lists are not needed afterwards: free is called when they are not.
 func (c *cutter) cut(ctx context.Context, free func()) ([]*Block, error) {
-	n := len(c.parts)
+	a, n := c.a, len(c.parts)
 	c.counts, c.next = make([][][]uint32, n), make([][]uint32, n)
-	blocks, failed := make([]*Block, n), make([]error, n)
-	each := func(f func(i int)) error {
-		c.a.team.For(n, 1, func(_, lo, _ int) {
-			if ctx.Err() == nil && c.parts[lo] != nil {
-				f(lo)
-			}
-		})
-		if ctx.Err() != nil {
-			return fmt.Errorf("dealing the edges to the grid: %w", context.Cause(ctx))
-		}
-		return nil
-	}
-	sides := make([]func(*Partition) *Side, 0, 2)
-	sides = append(sides, func(p *Partition) *Side { return blocks[p.Index].Receivers }, func(p *Partition) *Side { return blocks[p.Index].Senders })
+	blocks := make([]*Block, n)
+	each := func(f func(p *Partition) error) error { return a.each(ctx, "dealing the edges to the grid", f) }
+	receivers := func(p *Partition) *Side { return blocks[p.Index].Receivers }
+	senders := func(p *Partition) *Side { return blocks[p.Index].Senders }
 	for _, step := range []func() error{
-		func() error { return each(func(i int) { c.count(ctx, c.parts[i]) }) },
+		func() error { return each(c.count) },
 		func() error { return c.sendCounts(ctx) },
-		func() error { return each(func(i int) { blocks[i], failed[i] = c.rows(c.parts[i]) }) },
-		func() error { return firstError(failed) },
-		func() error { return each(func(i int) { c.deal(ctx, c.parts[i], blocks) }) },
+		func() error {
+			return each(func(p *Partition) (err error) {
+				blocks[p.Index], err = c.rows(p)
+				return err
+			})
+		},
+		func() error { return each(func(p *Partition) error { return c.deal(ctx, p, blocks) }) },
 		func() error { return c.sendPieces(ctx, blocks) },
 		func() error { free(); return nil },
-		func() error { return each(func(i int) { failed[i] = c.parts[i].linkBlock(ctx, blocks[i], c.tmp) }) },
-		func() error { return firstError(failed) },
-		func() error { return c.a.share(ctx, c.exchange, c.parts, sides...) },
-		func() error { return each(func(i int) { blocks[i].Senders.Ghosts = nil }) },
+		func() error {
+			return each(func(p *Partition) error { return p.linkBlock(ctx, blocks[p.Index], a.tmp) })
+		},
+		func() error { return a.share(ctx, c.exchange, receivers, senders) },
 	} {
 		if err := step(); err != nil {
 			return nil, err
 		}
 	}
-	return blocks, each(func(i int) { blocks[i].BySender = c.parts[i].transpose(ctx, blocks[i].ByReceiver) })
+	return blocks, each(func(p *Partition) error {
+		b := blocks[p.Index]
+		b.Senders.Ghosts, b.BySender = nil, p.transpose(ctx, b.ByReceiver)
+		return nil
+	})
+}
+
+// each calls f with the partitions here, each from one goroutine of the team, until ctx ends, and returns the first error.
+func (a *Builder) each(ctx context.Context, stage string, f func(p *Partition) error) error {
+	failed := make([]error, len(a.g.Parts))
+	a.team.For(len(a.g.Parts), 1, func(_, i, _ int) {
+		if p := a.g.Parts[i]; p != nil && ctx.Err() == nil {
+			failed[i] = f(p)
+		}
+	})
+	if ctx.Err() != nil {
+		return fmt.Errorf("%s: %w", stage, context.Cause(ctx))
+	}
+	return firstError(failed)
 }
 
 // firstError returns the first of some errors, or nil: of what is wrong with many partitions one says enough.
@@ -80,17 +88,6 @@ func firstError(errs []error) error {
 	return nil
 }
 
-// here yields the partitions that are made.
-func (c *cutter) here() iter.Seq[*Partition] {
-	return func(yield func(*Partition) bool) {
-		for _, p := range c.parts {
-			if p != nil && !yield(p) {
-				return
-			}
-		}
-	}
-}
-
 // column returns the processor column of a vertex's owner.
 func (c *cutter) column(id uint32) uint32 {
 	g := c.a.o.Grid
@@ -98,10 +95,10 @@ func (c *cutter) column(id uint32) uint32 {
 }
 
 // count measures the pieces of an owner's lists.
-func (c *cutter) count(ctx context.Context, p *Partition) {
+func (c *cutter) count(p *Partition) error {
 	counts := make([][]uint32, p.Grid.Columns)
 	for j := range counts {
-		counts[j] = mem.Make[uint32](c.tmp, p.Owned)
+		counts[j] = mem.Make[uint32](c.a.tmp, p.Owned)
 	}
 	l := c.lists[p.Index]
 	bitmap.Each(l.Bits, func(v uint32) {
@@ -111,6 +108,7 @@ func (c *cutter) count(ctx context.Context, p *Partition) {
 		}
 	})
 	c.counts[p.Index] = counts
+	return nil
 }
 
 // rows makes the receivers' side of a block, and its lists, still without neighbours: the owned vertices' rows, then,
@@ -140,7 +138,7 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 		return nil, err
 	}
 	b := &Block{Receivers: receivers}
-	lengths := mem.Make[uint32](c.tmp, p.Slots)
+	lengths := mem.Make[uint32](c.a.tmp, p.Slots)
 	total := uint32(0)
 	take := func(q, start int, local, position uint32) {
 		n := c.counts[q][column][local]
@@ -168,7 +166,7 @@ func (c *cutter) rows(p *Partition) (*Block, error) {
 }
 
 // deal copies the pieces of an owner's lists to the blocks of its row, where the rows of an owner are consecutive.
-func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
+func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) error {
 	l := c.lists[p.Index]
 	to := make([]*kernel.Lists, p.Grid.Columns)
 	next := make([]uint32, p.Grid.Columns)
@@ -182,7 +180,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 	done := 0
 	for some := range slices.Chunk(l.Adj, limits.linkGrain) {
 		if ctx.Err() != nil {
-			return
+			break
 		}
 		for i, id := range some {
 			j := c.column(id)
@@ -201,6 +199,7 @@ func (c *cutter) deal(ctx context.Context, p *Partition, blocks []*Block) {
 		}
 		done += len(some)
 	}
+	return nil
 }
 
 // linkBlock makes the senders' side of a block, and turns its lists' ids into slots. Its ghosts by owner, which share tells these, are in tmp.
@@ -209,7 +208,7 @@ func (p *Partition) linkBlock(ctx context.Context, b *Block, tmp *mem.Arena) err
 	if b.Senders, err = p.side(p.Column, p.seen(ctx, b.ByReceiver, p.Column, tmp), tmp); err != nil {
 		return err
 	}
-	p.name(b.Receivers, b.Senders)
+	p.name(p.graph.arena, b.Receivers, b.Senders)
 	if err := p.relabel(ctx, b.ByReceiver, b.Senders); err != nil {
 		return err
 	}
@@ -235,91 +234,11 @@ func (a *Builder) cut(ctx context.Context, exchange Exchange) error {
 
 // cutLists returns the blocks of lists by receiver, which are freed.
 func (a *Builder) cutLists(ctx context.Context, exchange Exchange, lists func(p *Partition) *kernel.Lists) ([]*Block, error) {
-	c := &cutter{a: a, parts: a.g.Parts, tmp: a.tmp, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
+	c := &cutter{a: a, parts: a.g.Parts, exchange: exchange, lists: make([]*kernel.Lists, len(a.g.Parts))}
 	for p := range a.g.here() {
 		c.lists[p.Index] = lists(p)
 	}
 	return c.cut(ctx, a.lists.Close)
-}
-
-// MakeReversed makes the blocks of the reversed arcs, which programs of another direction than Out need of a directed graph in
-// a grid with both sides above 1. Otherwise, and when they are made, it does nothing.
-func (g *Graph) MakeReversed(ctx context.Context, team *parallel.Team) (err error) {
-	defer mem.Recover(&err)
-	if !g.Directed || g.Options.Grid.Flat() {
-		return nil
-	}
-	if g.whole != nil {
-		return g.whole.MakeReversed(ctx, team)
-	}
-	g.reversing.Lock()
-	defer g.reversing.Unlock()
-	if g.hasReversed {
-		return nil
-	}
-	if slices.Contains(g.Parts, nil) {
-		return fmt.Errorf("%s: the blocks of reversed arcs are made where all partitions are", g.Name)
-	}
-	whole := &Builder{g: g, o: g.Options, team: team, tmp: &mem.Arena{Kind: mem.Loading}}
-	defer whole.tmp.Close()
-	a := whole.reversed(&mem.Arena{Kind: mem.Loading})
-	defer a.lists.Close()
-	a.g.arena = &mem.Arena{Meter: g.arena.Meter, Kind: mem.Graph} // adopted by the graph at the end, so that a stopped call leaves nothing
-	defer func() {
-		if !g.hasReversed {
-			a.g.arena.Close()
-		}
-	}()
-	if err := a.makeReversed(ctx, g); err != nil {
-		return fmt.Errorf("%s: %w", g.Name, err)
-	}
-	g.arena.Adopt(a.g.arena)
-	a.g.arena = g.arena
-	return nil
-}
-
-// makeReversed makes the lists of the reversed arcs from the stored arcs, and their blocks from the lists.
-func (a *Builder) makeReversed(ctx context.Context, g *Graph) error {
-	for _, p := range g.Parts {
-		a.partition(p.Index)
-	}
-	s, err := a.newScatter(false, func(p *Partition, row uint32) int { return int(g.Parts[p.Index].OutDegrees[row]) })
-	if err != nil {
-		return err
-	}
-	defer s.tmp.Close()
-	a.team.For(len(g.Parts), 1, func(worker, i, _ int) { s.stored(ctx, worker, g.Parts[i]) })
-	if ctx.Err() != nil {
-		return fmt.Errorf("dealing the edges to the grid: %w", context.Cause(ctx))
-	}
-	if err := s.Finish(ctx); err != nil {
-		return err
-	}
-	return a.cutReversed(ctx, g, nil)
-}
-
-// stored puts the arcs of a partition's block into the buckets of their senders.
-func (s *Scatter) stored(ctx context.Context, worker int, p *Partition) {
-	l := &p.along.Push.BySender.Lists
-	arcs := make([]uint64, 0, edges.BlockSize)
-	bitmap.Each(l.Bits, func(slot uint32) {
-		from := p.slots.ID(slot)
-		for lo, hi := l.Row(slot); lo < hi && ctx.Err() == nil; lo += uint32(len(arcs)) {
-			arcs = arcs[:0]
-			for _, to := range l.Adj[lo : lo+min(hi-lo, edges.BlockSize)] {
-				arcs = append(arcs, uint64(from)<<32|uint64(p.slots.ID(to)))
-			}
-			var single []float32
-			var double []float64
-			if l.Weights32 != nil {
-				single = l.Weights32[lo:]
-			}
-			if l.Weights64 != nil {
-				double = l.Weights64[lo:]
-			}
-			s.Arcs(worker, arcs, single, double)
-		}
-	})
 }
 
 // reversed returns the builder of the reversed arcs' blocks, without partitions.
@@ -350,6 +269,5 @@ func (a *Builder) cutReversed(ctx context.Context, g *Graph, exchange Exchange) 
 		p.reversed = Blocks{blocks[p.Index], blocks[p.Index]}
 		g.Parts[p.Index].reversedPart = p
 	}
-	g.hasReversed = true
 	return nil
 }

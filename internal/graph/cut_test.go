@@ -41,9 +41,6 @@ func gridsAgainstSlowTwin(t *testing.T, sizes [][2]int, grids ...graph.Grid) {
 					Name: "random", Edges: edges.Pack(uint64(size[0]), tuples, weights), Vertices: size[0], Directed: variant%2 == 1,
 				}
 				g, err := build.Local(context.Background(), in, o)
-				if err == nil {
-					err = g.MakeReversed(context.Background(), o.Team)
-				}
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -21,7 +21,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.here() {
+		for q := range c.a.g.here() {
 			for _, p := range q.Row {
 				if c.parts[p] == nil {
 					data = AppendCounts(data[:0], c.counts[q.Index][q.Grid.Column(p)])
@@ -40,7 +40,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 		if c.counts[m.From] == nil {
 			c.counts[m.From] = make([][]uint32, p.Grid.Columns)
 		}
-		counts := mem.Make[uint32](c.tmp, owned(c.a.g.N, m.From, p.Of))
+		counts := mem.Make[uint32](c.a.tmp, owned(c.a.g.N, m.From, p.Of))
 		rest, err := ReadCounts(m.Data, len(counts), func(i int, n uint32) { counts[i] = n })
 		if err != nil || len(rest) > 0 {
 			return fmt.Errorf("lengths from partition %d to %d, %d bytes too many: %w", m.From, m.To, len(rest), err)
@@ -51,7 +51,7 @@ func (c *cutter) sendCounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for p := range c.here() {
+	for p := range c.a.g.here() {
 		for _, q := range p.Row {
 			if c.counts[q] == nil || c.counts[q][p.Grid.Column(p.Index)] == nil {
 				return fmt.Errorf("partition %d has no lengths from %d: %w", p.Index, q, errMessage)
@@ -89,7 +89,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	}
 	var data []byte
 	send := func(yield func(Message) bool) {
-		for q := range c.here() {
+		for q := range c.a.g.here() {
 			if !c.eachPiece(ctx, q, func(p int, k *piece) bool {
 				data = binary.LittleEndian.AppendUint32(data[:0], k.first)
 				data = append(append(append(data, wire.Bytes(k.ids)...), wire.Bytes(k.single)...), wire.Bytes(k.double)...)
@@ -115,7 +115,7 @@ func (c *cutter) sendPieces(ctx context.Context, blocks []*Block) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for p := range c.here() {
+	for p := range c.a.g.here() {
 		for _, q := range p.Row {
 			if got := came[[2]int{q, p.Index}]; c.parts[q] == nil && got != int(c.length(p, q)) {
 				return fmt.Errorf("%d arcs came from partition %d to %d, which has room for %d: %w", got, q, p.Index, c.length(p, q), errMessage)

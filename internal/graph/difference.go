@@ -73,14 +73,7 @@ func arcsOf(p *Partition, l *Adjacency, slot uint32, buffer *[]end) []end {
 	lo, hi := l.Row(slot)
 	list := (*buffer)[:0]
 	for i := lo; i < hi; i++ {
-		e := end{to: p.slots.ID(l.Adj[i])}
-		switch {
-		case l.Weights32 != nil:
-			e.weight = float64(l.Weights32[i])
-		case l.Weights64 != nil:
-			e.weight = l.Weights64[i]
-		}
-		list = append(list, e)
+		list = append(list, end{to: p.slots.ID(l.Adj[i]), weight: arcWeight(&l.Lists, i)})
 	}
 	before := func(a, b end) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.weight, b.weight)) }
 	if !slices.IsSortedFunc(list, before) {

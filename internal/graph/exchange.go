@@ -32,8 +32,8 @@ type sets struct {
 
 // share makes lists of what partitions know of each other: p's ghosts of q's vertices become q's list for p. It runs
 // when all partitions have the sides.
-func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partition, sides ...func(*Partition) *Side) error {
-	came, err := a.exchangeSets(ctx, exchange, parts, sets{
+func (a *Builder) share(ctx context.Context, exchange Exchange, sides ...func(*Partition) *Side) error {
+	came, err := a.exchangeSets(ctx, exchange, sets{
 		sides: len(sides),
 		line:  func(side int, p *Partition) []int { return sides[side](p).Line },
 		of:    func(side int, p *Partition, q int) []uint64 { return sides[side](p).Ghosts[q].Bits },
@@ -43,25 +43,21 @@ func (a *Builder) share(ctx context.Context, exchange Exchange, parts []*Partiti
 		return err
 	}
 	for k, side := range sides {
-		for _, p := range parts {
-			if p != nil {
-				side(p).Peers = newPeers(a.g.arena, came(k, p))
-			}
+		for p := range a.g.here() {
+			side(p).Peers = newPeers(a.g.arena, came(k, p))
 		}
 	}
 	return nil
 }
 
 // exchangeSets sends sets, and returns what finds those that a partition was told at a side, by who told them.
-func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, parts []*Partition, s sets) (func(side int, p *Partition) [][]uint64, error) {
+func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, s sets) (func(side int, p *Partition) [][]uint64, error) {
 	type place struct{ side, to, from int }
+	parts := a.g.Parts
 	came := map[place][]uint64{}
 	send := func(yield func(Message) bool) {
 		for k := range s.sides {
-			for _, p := range parts {
-				if p == nil {
-					continue
-				}
+			for p := range a.g.here() {
 				for _, q := range s.line(k, p) {
 					if parts[q] == nil && !yield(Message{p.Index, q, appendSet([]byte{byte(k)}, s.of(k, p, q))}) {
 						return
@@ -89,10 +85,7 @@ func (a *Builder) exchangeSets(ctx context.Context, exchange Exchange, parts []*
 		}
 	}
 	for k := range s.sides {
-		for _, p := range parts {
-			if p == nil {
-				continue
-			}
+		for p := range a.g.here() {
 			for _, q := range s.line(k, p) {
 				if _, ok := came[place{k, p.Index, q}]; parts[q] == nil && !ok {
 					return nil, fmt.Errorf("partition %d has no list from %d: %w", p.Index, q, errMessage)

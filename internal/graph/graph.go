@@ -105,13 +105,10 @@ type Graph struct {
 
 	Parts []*Partition
 
-	added       *added // vertices that came after loading, where the maps do not have them
-	whole       *Graph // that this has some partitions of
-	reversing   sync.Mutex
-	hasReversed bool
-	arena       *mem.Arena
-	held        *held // of a graph of changed partitions
-	close       sync.Once
+	added *added // vertices that came after loading, where the maps do not have them
+	arena *mem.Arena
+	held  *held // of a graph of changed partitions
+	close sync.Once
 }
 
 // Label returns the input id of a vertex. If no process has the whole graph, the vertex must belong to a partition of this process.
@@ -232,26 +229,12 @@ type Partition struct {
 	slots  kernel.Slots
 	labels []uint64 // input ids of the owned vertices, where there are neither Inputs nor the graph's maps
 	// The blocks of the arcs, and of the reversed arcs. In a grid with both sides above 1 the latter are reversedPart's, which
-	// Graph.MakeReversed makes, and its slots continue these.
+	// of directed graphs alone, and its slots continue these.
 	along, reversed Blocks
 	reversedPart    *Partition
 	transposing     sync.Mutex
 	lightest        *kernel.Lists // once Lightest has made it
 	pieces          pieces        // of a changed partition
-}
-
-// WithPartitions returns the graph with some of its partitions only, such as those of one process. It is valid while g is.
-func (g *Graph) WithPartitions(partitions ...int) *Graph {
-	s := &Graph{
-		Name: g.Name, N: g.N, Arcs: g.Arcs, Directed: g.Directed, Weights: g.Weights, Options: g.Options,
-		Tuples: g.Tuples, Loops: g.Loops, Dropped: g.Dropped, LeastWeight: g.LeastWeight, Connected: g.Connected,
-		Order: g.Order, IDs: g.IDs, Labels: g.Labels, Names: g.Names, TupleDegrees: g.TupleDegrees, added: g.added,
-		Parts: make([]*Partition, len(g.Parts)), arena: &mem.Arena{Kind: mem.Graph}, whole: g,
-	}
-	for _, i := range partitions {
-		s.Parts[i] = g.Parts[i]
-	}
-	return s
 }
 
 // Global returns the id of an owned vertex.

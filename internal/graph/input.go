@@ -86,14 +86,7 @@ func (g *Graph) eachEdge(f func(u, v uint32, w float64)) {
 				if !g.Directed && to < from {
 					continue
 				}
-				w := 1.0
-				switch {
-				case l.Weights64 != nil:
-					w = l.Weights64[j]
-				case l.Weights32 != nil:
-					w = float64(l.Weights32[j])
-				}
-				f(g.Order[from], g.Order[to], w)
+				f(g.Order[from], g.Order[to], arcWeight(l, j))
 			}
 		})
 	}

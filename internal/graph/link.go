@@ -28,18 +28,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	for k := range peers {
 		peers[k] = make([][][]uint64, len(g.Parts))
 	}
-	each := func(f func(p *Partition) error) error {
-		failed := make([]error, len(g.Parts))
-		a.team.For(len(g.Parts), 1, func(_, i, _ int) {
-			if p := g.Parts[i]; p != nil && ctx.Err() == nil {
-				failed[i] = f(p)
-			}
-		})
-		if ctx.Err() != nil {
-			return fmt.Errorf("linking the partitions: %w", context.Cause(ctx))
-		}
-		return firstError(failed)
-	}
+	each := func(f func(p *Partition) error) error { return a.each(ctx, "linking the partitions", f) }
 	err := each(func(p *Partition) error {
 		p.begin(Of(p.Of))
 		peers[sendersSide][p.Index] = p.neighbors(ctx, p.Out, a.tmp)
@@ -51,7 +40,7 @@ func (a *Builder) link(ctx context.Context, exchange Exchange) error {
 	if err != nil {
 		return err
 	}
-	ghosts, err := a.exchangeSets(ctx, exchange, g.Parts, sets{
+	ghosts, err := a.exchangeSets(ctx, exchange, sets{
 		sides: sides,
 		line:  func(_ int, p *Partition) []int { return p.Column },
 		of:    func(side int, p *Partition, q int) []uint64 { return peers[side][p.Index][q] },
@@ -135,7 +124,7 @@ func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Parti
 			return err
 		}
 	}
-	p.name(from, to)
+	p.name(p.graph.arena, from, to)
 	for _, a := range []*Adjacency{p.In, p.Out} {
 		if a.Heads == nil {
 			a.Rising = p.Of == 1
@@ -143,18 +132,23 @@ func (p *Partition) linkFlat(ctx context.Context, ghosts func(side int, p *Parti
 			a.chunk(p.Words(), p.Words())
 		}
 	}
+	p.flatBlocks(from, to)
+	return nil
+}
+
+// flatBlocks makes the blocks of a flat grid of the partition's lists, and the sides that have ghosts.
+func (p *Partition) flatBlocks(from, to *Side) {
 	owned := &Side{Groups: make([]Group, p.Of)}
 	if p.Of == 1 { // one block is both
 		b := &Block{Senders: owned, Receivers: owned, ByReceiver: p.In, BySender: p.Out}
 		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
-		return nil
+		return
 	}
 	p.along = Blocks{
 		Push: &Block{Senders: owned, Receivers: to, BySender: p.Out},
 		Pull: &Block{Senders: from, Receivers: owned, ByReceiver: p.In},
 	}
 	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
-	return nil
 }
 
 // side makes a side whose ghosts are those seen of each partition of a line, and gives them slots.
@@ -176,8 +170,8 @@ func (p *Partition) side(line []int, seen [][]uint64, arena *mem.Arena) (*Side, 
 }
 
 // name sets the vertices of the slots of new ghosts. It runs after the sides have their slots, and before share.
-func (p *Partition) name(sides ...*Side) {
-	ghosts := mem.Make[uint64](p.graph.arena, p.Slots-int(p.slots.Ghost))
+func (p *Partition) name(arena *mem.Arena, sides ...*Side) {
+	ghosts := mem.Make[uint64](arena, p.Slots-int(p.slots.Ghost))
 	for i := copy(ghosts, p.slots.Ghosts); i < len(ghosts); i++ {
 		ghosts[i] = kernel.None
 	}
@@ -191,7 +185,7 @@ func (p *Partition) name(sides ...*Side) {
 		}
 	}
 	p.slots.Ghosts = ghosts
-	p.slots.FindBases(mem.Make[uint64](p.graph.arena, p.Slots/64))
+	p.slots.FindBases(mem.Make[uint64](arena, p.Slots/64))
 }
 
 // weigh finds the least and the greatest weight, and refuses sums of weights that overflow.

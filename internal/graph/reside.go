@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
-	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -165,7 +164,11 @@ func (a *changer) reside(sides ...*sideChange) (moved []uint32, shared bool, err
 	if err := checkSlots(next.Slots); err != nil {
 		return nil, false, err
 	}
-	a.name(arena, sides)
+	named := make([]*Side, len(sides))
+	for i, s := range sides {
+		named[i] = &Side{Groups: s.new.Groups, Ghosts: s.ghosts}
+	}
+	next.name(arena, named...)
 	if same || p.Of == 1 {
 		return nil, false, nil
 	}
@@ -205,24 +208,4 @@ func change(set []uint64, changed []uint32) {
 	for _, i := range changed {
 		set[i>>6] ^= 1 << (i & 63)
 	}
-}
-
-// name sets the vertices of the slots of ghosts.
-func (a *changer) name(arena *mem.Arena, sides []*sideChange) {
-	next := a.next
-	ghosts := mem.Make[uint64](arena, next.Slots-int(next.slots.Ghost))
-	for i := range ghosts {
-		ghosts[i] = kernel.None
-	}
-	for _, s := range sides {
-		for q, list := range s.ghosts {
-			at := s.new.Groups[q].Start - next.slots.Ghost
-			bitmap.Each(list.Bits, func(local uint32) {
-				ghosts[at] = uint64(local)*next.slots.Stride + uint64(q)
-				at++
-			})
-		}
-	}
-	next.slots.Ghosts = ghosts
-	next.slots.FindBases(mem.Make[uint64](arena, next.Slots/64))
 }

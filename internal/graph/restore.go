@@ -1,7 +1,6 @@
 package graph
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -81,8 +80,8 @@ func (r *Restorer) fits(s Shape) error {
 		return fmt.Errorf("partition %d is of another graph: grid %v, %d vertices", s.Index, s.Grid, s.Vertices)
 	case g.Order == nil && !s.Wide && s.First != first:
 		return fmt.Errorf("partition %d has input ids from %d on, expected %d", s.Index, s.First, first)
-	case s.Reversed && (!s.Directed || s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
-		return fmt.Errorf("partition %d has blocks of reversed arcs: it needs none", s.Index)
+	case s.Reversed != (s.Directed && !s.Grid.Flat()) || !s.Reversed && s.ReversedSlots != 0:
+		return fmt.Errorf("partition %d: directed graphs in a grid with both sides above 1, and no others, have blocks of reversed arcs", s.Index)
 	case s.Slots < 0 || s.Slots > maxSlots || s.Slots%64 != 0 || s.ReversedSlots < 0 || s.ReversedSlots > maxSlots || s.ReversedSlots%64 != 0:
 		return fmt.Errorf("partition %d has %d and %d slots", s.Index, s.Slots, s.ReversedSlots)
 	case uint64(s.Added) > n || s.Added > 0 && s.AddedLabel+n < s.AddedLabel:
@@ -118,23 +117,14 @@ func (g *Graph) restored(s Shape) *Partition {
 	if p.Out = p.In; g.Directed {
 		p.Out = lists()
 	}
-	own := &Side{Groups: make([]Group, n)}
-	if n == 1 {
-		own.Peers = newPeers(nil, make([][]uint64, 1))
-		b := &Block{Senders: own, Receivers: own, ByReceiver: p.In, BySender: p.Out}
-		p.along, p.reversed = Blocks{b, b}, Blocks{b.reversed(), b.reversed()}
-		return p
-	}
 	from := side(p.Column)
 	to := from
 	if g.Directed {
 		to = side(p.Column)
 	}
-	p.along = Blocks{
-		Push: &Block{Senders: own, Receivers: to, BySender: p.Out},
-		Pull: &Block{Senders: from, Receivers: own, ByReceiver: p.In},
+	if p.flatBlocks(from, to); n == 1 {
+		p.along.Pull.Senders.Peers = newPeers(nil, make([][]uint64, 1))
 	}
-	p.reversed = Blocks{Push: p.along.Pull.reversed(), Pull: p.along.Push.reversed()}
 	return p
 }
 
@@ -179,14 +169,7 @@ func (p *Partition) deriveBlock(b *Block) {
 // Graph returns the graph, after checking what the partitions here say of each other. Until it has succeeded the arena is the caller's.
 func (r *Restorer) Graph() (*Graph, error) {
 	g := r.g
-	g.hasReversed = g.Directed && !g.Options.Grid.Flat()
 	for p := range g.here() {
-		g.hasReversed = g.hasReversed && p.reversedPart != nil
-	}
-	for p := range g.here() {
-		if g.hasReversed != (p.reversedPart != nil) {
-			return nil, errors.New("some partitions have blocks of reversed arcs, others have none")
-		}
 		for _, q := range slices.Concat(p.Column, p.Row) {
 			if g.Parts[q] == nil {
 				continue

@@ -310,7 +310,7 @@ func (s *splicer) one(id, at, run, stored uint32) {
 	weight, place, same := 0.0, uint32(NewPlace), false
 	adds := s.adds
 	if stored > 0 {
-		weight, place, same = s.weightAt(at), at, true
+		weight, place, same = arcWeight(s.l, at), at, true
 	} else {
 		weight, adds = s.e.weight(adds[0].what), adds[1:]
 	}
@@ -346,7 +346,7 @@ func (s *splicer) keep(id, at, run, stored uint32) {
 	}
 	for k, x := range s.adds {
 		w, was := s.e.weight(x.what), next
-		for next < run && stored > 0 && cmp.Compare(s.weightAt(next), w) <= 0 {
+		for next < run && stored > 0 && cmp.Compare(arcWeight(s.l, next), w) <= 0 {
 			next++
 		}
 		if (k == 0 || next != was) && (stored > 0 || run == at) {
@@ -354,17 +354,6 @@ func (s *splicer) keep(id, at, run, stored uint32) {
 		}
 		s.insert(id, w, NewPlace)
 	}
-}
-
-// weightAt returns the weight of the arc at a place.
-func (s *splicer) weightAt(at uint32) float64 {
-	switch {
-	case s.l.Weights32 != nil:
-		return float64(s.l.Weights32[at])
-	case s.l.Weights64 != nil:
-		return s.l.Weights64[at]
-	}
-	return 1
 }
 
 // cut begins a splice.

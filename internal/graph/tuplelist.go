@@ -119,9 +119,6 @@ func (g *Graph) WithoutWeights() {
 	g.Weights, g.Options.Weights, g.LeastWeight = edges.Unweighted, edges.Unweighted, 0
 	for p := range g.here() {
 		for _, d := range []pregel.Direction{pregel.Out, pregel.In} {
-			if d == pregel.In && !p.Grid.Flat() && p.reversedPart == nil {
-				continue
-			}
 			for _, b := range p.Layout(d).Blocks {
 				for _, block := range []*Block{b.Push, b.Pull} {
 					for _, a := range []*Adjacency{block.ByReceiver, block.BySender} {

@@ -14,8 +14,18 @@ import (
 // vertex-based format of LDBC Graphalytics. A directed edge is in the line of its source; an undirected one is in the lines of both ends,
 // and the pair is kept from that of the smaller.
 
-// list reads the line of a vertex, which is text without the blanks around it.
-func (p *parser) list(line, text []byte) *fault {
+// adjacencyLists reads lines of ids between blanks.
+type adjacencyLists struct{}
+
+func (adjacencyLists) line(p *parser, line []byte) *fault {
+	text := trimLine(line)
+	if len(text) == 0 {
+		return nil
+	}
+	if strings.IndexByte(listMarks, text[0]) >= 0 {
+		p.comments++
+		return nil
+	}
 	u, rest, f := p.nextID(text)
 	if f != nil {
 		return f.at(line, text)
@@ -27,13 +37,7 @@ func (p *parser) list(line, text []byte) *fault {
 		if v, rest, f = p.nextID(rest); f != nil {
 			return f.at(line, from)
 		}
-		if p.twice {
-			p.balance.edge(u, v)
-		}
-		if p.twice && v < u {
-			continue
-		}
-		p.ids = append(p.ids, u, v)
+		p.neighbor(u, v, 0)
 	}
 	return nil
 }
@@ -57,20 +61,20 @@ func (r *reader) readAdjacency(ctx context.Context, f *file) (*edges.RankInput, 
 	if columns(f.head()) == 0 && f.headIsAll() {
 		return nil, noLists(f.path)
 	}
-	return r.readLists(ctx, f, lists{what: "adjacency lists"}, 2)
+	return r.readLists(ctx, f, lists{what: "adjacency lists", own: adjacencyLists{}}, 2)
 }
 
 // lists says what the lines of lists are, each a vertex and its neighbours.
 type lists struct {
 	what string     // the format, for people
-	own  lineFormat // that reads a line; nil of ids between blanks
+	own  lineFormat // that reads a line
 	from start      // where the first line is
 	skip bool       // lines at fault have been left out
 }
 
 // columnOf returns where a neighbour is in a line, as far as that is known.
 func (d lists) columnOf(line []byte, neighbor int) int {
-	if d.own != nil {
+	if _, plain := d.own.(adjacencyLists); !plain {
 		return 1
 	}
 	return offsetIn(line, fieldAt(line, neighbor+1)) + 1
@@ -80,7 +84,7 @@ func (d lists) columnOf(line []byte, neighbor int) int {
 func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (*edges.RankInput, error) {
 	directed := r.directed(true)
 	d.skip = r.SkipBad > 0
-	g := grammar{columns: columns, lists: true, twice: !directed, marks: listMarks, high: maxID, single: r.Weights == edges.Float32, own: d.own}
+	g := grammar{columns: columns, twice: !directed, high: maxID, single: r.Weights == edges.Float32, own: d.own}
 	t, err := r.readTable(ctx, f, d.from, g)
 	if err != nil {
 		return nil, err
@@ -100,7 +104,7 @@ func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (
 	unbalanced := func(ctx context.Context) error {
 		return r.reopened(ctx, path, func(f *file) error { return r.unbalanced(ctx, f, d) })
 	}
-	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, undeclared, err := r.packed(ctx, path, t, x, directed)
 	if err != nil {
 		return nil, err
 	}
@@ -108,20 +112,16 @@ func (r *reader) readLists(ctx context.Context, f *file, d lists, columns int) (
 		return nil, undeclaredIn(f, d, t.spans[0].From, !directed, undeclared, t.undeclaredIn(undeclared, x))
 	}
 	if !r.partial && t.balance != (balance{}) {
-		list.Close()
+		s.Close()
 		return nil, r.unbalanced(ctx, f, d)
 	}
-	s := r.input(path, list, x, directed)
 	s.Account = r.account(f, d.what, t.remarks, s, columns == 3)
 	if !r.partial {
 		return s, nil
 	}
-	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0]}
+	s.Naming = edges.Listed
 	s.Balance, s.Unbalanced = t.balance, unbalanced
-	s.IDs = make([]uint64, 0, vertices.n)
-	for _, b := range vertices.batches {
-		s.IDs = append(s.IDs, b.words...)
-	}
+	s.IDs = vertices.ids()
 	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
 		return r.reopened(ctx, path, func(f *file) error { return undeclaredIn(f, d, t.spans[0].From, !directed, tuple, id) })
 	}
@@ -193,7 +193,7 @@ func repeatedList(f *file, d lists, from int64, k int, id uint64) error {
 func eachList(f *file, d lists, each func(at int64, line int, text []byte, u uint64, neighbors []uint64) bool) error {
 	f.restart()
 	l := lineReader{r: f.content}
-	p := parser{grammar: grammar{columns: 2, lists: true, high: maxID, own: d.own}}
+	p := parser{grammar: grammar{columns: 2, high: maxID, own: d.own}}
 	for rows := 0; ; rows += p.rows {
 		at := l.offset
 		line, err := l.next()
@@ -205,7 +205,7 @@ func eachList(f *file, d lists, each func(at int64, line int, text []byte, u uin
 		if at < d.from.offset {
 			continue
 		}
-		bad := p.oneList(line)
+		bad := d.own.line(&p, line)
 		if bad != nil && d.skip {
 			continue
 		}
@@ -228,18 +228,5 @@ func eachList(f *file, d lists, each func(at int64, line int, text []byte, u uin
 		if !each(at, l.line, line, u, neighbors) {
 			return nil
 		}
-	}
-}
-
-// oneList reads a line of lists, of any format.
-func (p *parser) oneList(line []byte) *fault {
-	text := trimLine(line)
-	switch {
-	case p.own != nil:
-		return p.own.line(p, line)
-	case len(text) == 0 || strings.IndexByte(listMarks, text[0]) >= 0:
-		return nil
-	default:
-		return p.list(line, text)
 	}
 }

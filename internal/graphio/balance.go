@@ -19,27 +19,12 @@ func (b *balance) add(c balance) {
 	b[1] += c[1]
 }
 
-// edge counts v in the list of u.
-func (b *balance) edge(u, v uint64) {
-	switch {
-	case u < v:
-		b.add(hashPair(u, v))
-	case u > v:
-		h := hashPair(v, u)
-		b[0] -= h[0]
-		b[1] -= h[1]
+// edge counts v in the list of u, with the weight of the edge, which must be the same in both lists. 0 is what edges without weights have.
+func (b *balance) edge(u, v uint64, w float64) {
+	h := hashPair(min(u, v), max(u, v))
+	if w != 0 {
+		h = hashPair(h[0]^math.Float64bits(w), h[1])
 	}
-}
-
-// weighted counts v in the list of u, with the weight of the edge, which must be the same in both lists. 0 is what edges without weights have.
-func (b *balance) weighted(u, v uint64, w float64) {
-	if w == 0 {
-		b.edge(u, v)
-		return
-	}
-	lo, hi := min(u, v), max(u, v)
-	pair := hashPair(lo, hi)
-	h := hashPair(pair[0]^math.Float64bits(w), pair[1])
 	switch {
 	case u < v:
 		b.add(h)
@@ -128,7 +113,7 @@ func (r *reader) unbalanced(ctx context.Context, f *file, d lists) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if d.own != nil && f.unchanged() == nil {
+	if _, plain := d.own.(adjacencyLists); !plain && f.unchanged() == nil {
 		return fileFault(f.path, "edges whose weight is another in the list of the other end", "the same weight in the lists of both ends")
 	}
 	return f.changed("lists that agree")

@@ -66,6 +66,15 @@ func (t *table) seal() {
 	t.starts[len(t.batches)] = t.n
 }
 
+// ids returns the ids of a table of one column.
+func (t *table) ids() []uint64 {
+	all := make([]uint64, 0, t.n)
+	for _, b := range t.batches {
+		all = append(all, b.words...)
+	}
+	return all
+}
+
 // each calls f with every id of batch i.
 func (t *table) each(i int, f func(ids []uint64)) {
 	b := &t.batches[i]
@@ -115,42 +124,6 @@ func (t *table) store(worker, index int, p *parser) (batch, error) {
 		b.weights = all[words:]
 		for i := range b.weights {
 			b.weights[i] = math.Float64bits(p.weights[i])
-		}
-	}
-	return b, nil
-}
-
-// storePairs is store of columns: as many sources as targets and, if there are weights, of these.
-func (t *table) storePairs(worker, index int, us, vs []uint64, ws []float64) (batch, error) {
-	b := batch{n: len(us)}
-	for i, u := range us {
-		b.max = max(b.max, u, vs[i])
-	}
-	words, weights := b.n, 0
-	if b.wide = b.max > math.MaxUint32; b.wide {
-		words = 2 * b.n
-	}
-	if t.weighted {
-		weights = b.n
-	}
-	all, err := t.slabs.take(worker, index, words+weights)
-	if err != nil {
-		return b, err
-	}
-	b.words = all[:words:words]
-	if b.wide {
-		for i, u := range us {
-			b.words[2*i], b.words[2*i+1] = u, vs[i]
-		}
-	} else {
-		for i, u := range us {
-			b.words[i] = u | vs[i]<<32
-		}
-	}
-	if t.weighted {
-		b.weights = all[words:]
-		for i, w := range ws[:b.n] {
-			b.weights[i] = math.Float64bits(w)
 		}
 	}
 	return b, nil

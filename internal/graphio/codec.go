@@ -10,6 +10,7 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+	"github.com/therootcompany/xz"
 )
 
 // codec is how a file is compressed.
@@ -38,8 +39,11 @@ func splitCodec(path string) (base string, c codec) {
 	return path, plain
 }
 
-// gzipMagic begins every member of a gzip file.
-const gzipMagic = "\x1f\x8b"
+// What every member of a gzip file, and every stream of an xz file, begins with.
+const (
+	gzipMagic = "\x1f\x8b"
+	xzMagic   = "\xfd7zXZ\x00"
+)
 
 // codecOf returns how a file that begins with head is compressed. A zstd file may begin with a skippable frame.
 func codecOf(head []byte) codec {
@@ -57,7 +61,7 @@ func codecOf(head []byte) codec {
 	return plain
 }
 
-// maxWindow is the largest zstd window decoded: 128 MiB, as the zstd tool has it, so that a header of a few bytes
+// maxWindow is the largest window of zstd and dictionary of xz decoded: 128 MiB, as the zstd tool has it, so that a header of a few bytes
 // cannot ask for more.
 const maxWindow = 128 << 20
 
@@ -86,7 +90,7 @@ func expand(f *file) *expander {
 			x.err = x.corrupt(err)
 			return x
 		}
-		x.from, x.close = &members{f, z}, func() { _ = z.Close() } // nothing but memory is held
+		x.from, x.close = z, func() { _ = z.Close() } // nothing but memory is held
 	case zstandard:
 		z, err := zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
@@ -98,7 +102,7 @@ func expand(f *file) *expander {
 	case bzipped:
 		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
 	case xzipped:
-		z, err := newXZReader(f.raw)
+		z, err := xz.NewReader(f.raw, maxWindow)
 		if err != nil {
 			x.err = x.corrupt(err)
 			return x
@@ -106,42 +110,6 @@ func expand(f *file) *expander {
 		x.from = z
 	}
 	return x
-}
-
-// members decodes the members of a gzip file one after another, to know where each ends.
-type members struct {
-	f *file
-	z *gzip.Reader
-}
-
-func (m *members) Read(p []byte) (int, error) {
-	for {
-		m.z.Multistream(false)
-		n, err := m.z.Read(p)
-		if n > 0 && err == io.EOF {
-			err = nil // it says so again
-		}
-		if n > 0 || err != io.EOF {
-			return n, err
-		}
-		next, err := m.f.raw.Peek(len(gzipMagic))
-		if len(next) == 0 {
-			return 0, err
-		}
-		if !strings.HasPrefix(gzipMagic, string(next)) {
-			more, _ := m.f.raw.Peek(80)
-			return 0, fileFault(
-				m.f.path, fmt.Sprintf("%s after the gzip data, which end at byte %d", quote(more), m.f.consumed()),
-				"the end of the file, or more gzip data",
-			)
-		}
-		if err := m.z.Reset(m.f.raw); err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return 0, err
-		}
-	}
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -170,21 +138,21 @@ func (x *expander) bomb() error {
 	return fileFault(x.path, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected)
 }
 
-// errAfterBzip2 is what package bzip2 says of what follows the data and is none.
-var errAfterBzip2 error = bzip2.StructuralError("bad magic value in continuation file")
+// afterData reports whether an error is that something follows the data that is none: a file of another kind is not taken for any of these.
+func (x *expander) afterData(err error) bool {
+	return x.n > 0 && (err == gzip.ErrHeader || err == xz.ErrFormat) || errors.Is(err, zstd.ErrMagicMismatch) ||
+		err == error(bzip2.StructuralError("bad magic value in continuation file"))
+}
 
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
-	var told *fault
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case errors.As(err, &told):
-		return told
-	case errors.Is(err, zstd.ErrMagicMismatch), errors.Is(err, errAfterXZ), err == errAfterBzip2: // a file of another kind is not taken for any of these
+	case x.afterData(err):
 		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), fmt.Sprintf("the end of the file, or more %s data", x.codec))
-	case err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF):
+	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
 		return fileFault(x.path, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it")
 	default:
 		return fileFault(x.path, fmt.Sprintf("corrupt %s data (%v)", x.codec, err), "a whole file")

@@ -77,11 +77,15 @@ func TestMembers(t *testing.T) {
 	}
 	path := put(t, "a.el", gz(one)+"trailing rubbish")
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, `a.el: found "trailing rubbish" after the gzip data, which end at byte `+fmt.Sprint(len(gz(one)))+", expected the end of the file, or more gzip data")
+	wantError(t, err, path, "a.el: found something else after the gzip data, expected the end of the file, or more gzip data")
 	for _, extra := range []string{"x", "\x1f\x00", "\x00\x00\x00", "12345678901234567890"} {
 		path := put(t, "a.el", gz(one)+gz(two)+extra)
 		_, err := read(path, 5, ReadOptions{})
-		wantError(t, err, path, fmt.Sprintf("a.el: found %q after the gzip data, which end at byte %d, expected the end of the file, or more gzip data", extra, len(gz(one)+gz(two))))
+		want := "a.el: found something else after the gzip data, expected the end of the file, or more gzip data"
+		if len(extra) < 10 { // less than the header of a member
+			want = "a.el: found the end of the file within gzip data, expected the rest of it"
+		}
+		wantError(t, err, path, want)
 	}
 	path = put(t, "a.el", gz(one)+"\x1f")
 	_, err = read(path, pieceSize, ReadOptions{})

@@ -21,9 +21,6 @@ func (p *parser) line(line []byte) *fault {
 		p.comments++
 		return nil
 	}
-	if p.lists {
-		return p.list(line, text)
-	}
 	var fields [3][]byte
 	n, want := 0, p.columns+p.before+p.after
 	beyond := text[len(text):] // the first column too many, or where one is missing

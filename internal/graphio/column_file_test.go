@@ -85,15 +85,15 @@ func TestReadVector(t *testing.T) {
 		}
 	}
 	for text, want := range map[string]string{
-		"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 3\n": `a:1:23: found "coordinate", expected array for a column of values`,
-		"%%MatrixMarket matrix array complex general\n1 1\n3 0\n":       `a:1:29: found "complex", expected real or integer or unsigned-integer for a column of values`,
-		"%%MatrixMarket matrix array real symmetric\n1 1\n3\n":          `a:1:34: found "symmetric", expected general for a column of values`,
-		"%%MatrixMarket matrix array\n1 1\n3\n":                         `a:1:1: found "%%MatrixMarket matrix array", expected %%MatrixMarket matrix array FIELD general`,
+		"%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 3\n": `a:1:23: found "coordinate", expected array`,
+		"%%MatrixMarket matrix array complex general\n1 1\n3 0\n":       `a:1:29: found "complex", expected real or integer or unsigned-integer`,
+		"%%MatrixMarket matrix array real symmetric\n1 1\n3\n":          `a:1:34: found "symmetric", expected general`,
+		"%%MatrixMarket matrix array\n1 1\n3\n":                         `a:1:1: found "%%MatrixMarket matrix array", expected %%MatrixMarket matrix array FIELD SYMMETRY`,
 		banner:                                                          "a:2:1: found the end of the file, expected a line of rows and columns",
-		banner + "2 2\n1\n2\n3\n4\n":                                    `a:2:1: found "2 2", expected ROWS 1: a column of values`,
-		banner + "2 1 1\n1\n2\n":                                        `a:2:1: found "2 1 1", expected ROWS 1: a column of values`,
-		banner + "-2 1\n1\n2\n":                                         `a:2:1: found the negative number "-2", expected ROWS 1: a column of values`,
-		banner + "2\n1\n2\n":                                            `a:2:1: found "2", expected ROWS 1: a column of values`,
+		banner + "2 2\n1\n2\n3\n4\n":                                    `a:2:1: found 2 columns, expected 1: a column of values`,
+		banner + "2 1 1\n1\n2\n":                                        `a:2:5: found more than 2 numbers, expected rows and columns, 2 whole numbers`,
+		banner + "-2 1\n1\n2\n":                                         `a:2:1: found the negative number "-2", expected rows and columns, 2 whole numbers`,
+		banner + "2\n1\n2\n":                                            `a:2:2: found 1 number, expected rows and columns, 2 whole numbers`,
 		banner + "% c\n2 1\n1\n":                                        "a:3:1: found 1 value in the file, expected 2, as this line says",
 		banner + "2 1\n1\n2\n\n3\n":                                     "a:6:1: found a value of row 3, expected 2 rows, as line 2 says",
 		banner + "2 1\n1 2\n":                                           `a:3:3: found more than one number: "1 2", expected one a line`,

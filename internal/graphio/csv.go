@@ -75,11 +75,11 @@ type csvGrammar struct {
 }
 
 // readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.
-func (r *reader) readCSV(ctx context.Context, f *file, format Format) (*edges.RankInput, error) {
+func (r *reader) readCSV(ctx context.Context, f *file) (*edges.RankInput, error) {
 	head := f.head()
-	c, said, from, err := r.Columns.understand(head, f.headIsAll(), format)
+	c, said, from, err := r.Columns.understand(head, f.headIsAll(), r.format)
 	if err == nil && from.offset == 0 && r.Columns.Header == nil && len(r.others) > 0 {
-		c, said, from, err = r.otherHeader(ctx, f, format, c, said)
+		c, said, from, err = r.otherHeader(ctx, f, c, said)
 	}
 	if err == nil {
 		err = r.headed(ctx, f, c)

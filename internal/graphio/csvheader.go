@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -86,24 +87,16 @@ func (r *reader) repeats(ctx context.Context, f *file, c *csvGrammar, first []st
 		return false, err
 	}
 	defer f.Close()
-	src := &streamSource{f: f, size: pieceSize, ranks: 1, first: -1, csv: c}
-	for n := 0; n < headerLines; {
-		var p piece
-		if err := src.next(ctx, &p); err != nil {
-			return false, endOfLists(err)
+	n, found := 0, false
+	err = c.eachRecord(ctx, f, start{}, func(record []byte, _ int) error {
+		row, bad := c.row(record)
+		found = n > 0 && bad == nil && again(row)
+		if n++; found || n == headerLines {
+			return io.EOF
 		}
-		data, _ := cutBOM(p.data)
-		for end := 0; len(data) > 0 && n < headerLines; data, n = data[end+1:], n+1 {
-			if end = c.recordEnd(data, 0); end < 0 {
-				return false, nil // who reads it says so
-			}
-			row, bad := c.row(bytes.TrimSuffix(data[:end], carriage))
-			if n > 0 && bad == nil && again(row) {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
+		return nil
+	})
+	return found, endOfLists(err)
 }
 
 // headed refuses a table whose first line may as well be an edge as the names of columns.

@@ -168,38 +168,10 @@ func (p *parser) read(record []byte, text bool) *fault {
 	if len(record) == 0 {
 		return nil
 	}
-	if bad := checkLine(record); bad != nil {
-		return bad
-	}
 	c := p.csv
-	if !text && !utf8.Valid(record) {
-		return &fault{
-			column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record),
-			expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
-		}
-	}
 	var fields [3][]byte
-	n := 0
-	if bytes.IndexByte(record, '"') < 0 {
-		if i := bytes.IndexByte(record, '\r'); i >= 0 {
-			return bareCarriage(i)
-		}
-		n = c.plain(record, &fields)
-	} else {
-		p.cut.begin(record, c.delimiter)
-		for ; p.cut.more(); n++ {
-			field, bad := p.cut.field()
-			if bad != nil {
-				return bad
-			}
-			c.keep(n, field, &fields)
-		}
-	}
-	if n != c.columns {
-		return &fault{
-			column: c.begins(record, min(n, c.columns)) + 1,
-			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
-		}
+	if bad := c.fields(&p.cut, record, text, &fields); bad != nil {
+		return bad
 	}
 	if c.kind > 0 {
 		if bad := c.otherKind(record); bad != nil {
@@ -246,6 +218,42 @@ func (p *parser) read(record []byte, text bool) *fault {
 	}
 	for _, field := range fields[:ends] {
 		p.names.Add(field)
+	}
+	return nil
+}
+
+// fields cuts a record, which is not empty, and keeps the fields that are read. text says that it is UTF-8.
+func (c *csvGrammar) fields(cut *cutter, record []byte, text bool, fields *[3][]byte) *fault {
+	if bad := checkLine(record); bad != nil {
+		return bad
+	}
+	if !text && !utf8.Valid(record) {
+		return &fault{
+			column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record),
+			expected: "names in UTF-8 (iconv -f LATIN1 -t UTF-8 converts a file in Latin-1)",
+		}
+	}
+	n := 0
+	if bytes.IndexByte(record, '"') < 0 {
+		if i := bytes.IndexByte(record, '\r'); i >= 0 {
+			return bareCarriage(i)
+		}
+		n = c.plain(record, fields)
+	} else {
+		cut.begin(record, c.delimiter)
+		for ; cut.more(); n++ {
+			field, bad := cut.field()
+			if bad != nil {
+				return bad
+			}
+			c.keep(n, field, fields)
+		}
+	}
+	if n != c.columns {
+		return &fault{
+			column: c.begins(record, min(n, c.columns)) + 1,
+			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
+		}
 	}
 	return nil
 }

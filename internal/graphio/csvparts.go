@@ -10,13 +10,13 @@ import (
 
 // otherHeader looks for the names of columns in the files of the table after the first one, f, which has none. c and said are what the first says of the table;
 // it returns what the table is then, and where the lines of data begin in f.
-func (r *reader) otherHeader(ctx context.Context, f *file, format Format, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
+func (r *reader) otherHeader(ctx context.Context, f *file, c *csvGrammar, said string) (*csvGrammar, string, start, error) {
 	for _, path := range r.others {
 		other, err := newReader(ReadOptions{}, r.piece).open(ctx, path)
 		if err != nil {
 			return nil, "", start{}, err
 		}
-		found, means, from, err := r.Columns.understand(other.head(), other.headIsAll(), format)
+		found, means, from, err := r.Columns.understand(other.head(), other.headIsAll(), r.format)
 		if err := other.Close(); err != nil {
 			return nil, "", start{}, err
 		}

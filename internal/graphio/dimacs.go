@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/edges"
 )
 
-// countedHeader is a header that says how many vertices there are, numbered from 1, and how many edges.
+// countedHeader is a header that says how many vertices there are, numbered from 1, and how many lines of data.
 type countedHeader struct {
 	vertices, edges uint64
 	line            int
@@ -39,24 +39,24 @@ func (h *countedHeader) affordable(n int) error {
 	return nil
 }
 
-// wholeNumbers reads so many numbers, or up to as many more as optional says, that are all a line has.
-func wholeNumbers(text []byte, n, optional int, what string) ([]uint64, *fault) {
+// wholeNumbers reads so many numbers, or up to as many more as optional says, that are all of a text at the end of a line.
+func wholeNumbers(line, text []byte, n, optional int, what string) ([]uint64, *fault) {
 	var all []uint64
 	for len(text) > 0 {
 		var field []byte
 		field, text = cutField(text)
 		x, bad := wholeNumber(field)
+		if bad == nil && len(all) == n+optional {
+			bad = &fault{found: "more than " + counted(n+optional, "number", "numbers")}
+		}
 		if bad != nil {
 			bad.expected = what
-			return nil, bad
-		}
-		if len(all) == n+optional {
-			return nil, &fault{found: "more than " + counted(n+optional, "number", "numbers"), expected: what}
+			return nil, bad.at(line, field)
 		}
 		all = append(all, x)
 	}
 	if len(all) < n {
-		return nil, &fault{found: counted(len(all), "number", "numbers"), expected: what}
+		return nil, (&fault{found: counted(len(all), "number", "numbers"), expected: what}).at(line, line[len(line):])
 	}
 	return all, nil
 }
@@ -106,12 +106,11 @@ func (r *reader) countedEdges(ctx context.Context, f *file, t *table, h *counted
 		}
 	}
 	x := consecutive(1, int(h.vertices))
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(directed))
-	s.Spans, s.Check, s.CountSkipped = t.spans, check, true
+	s.Check, s.CountSkipped = check, true
 	s.Account = r.account(f, what, h.remarks+t.remarks, s, weighted)
 	return s, nil
 }
@@ -144,7 +143,7 @@ func readDIMACSHeader(lines *lineReader) (dimacsKind, *countedHeader, error) {
 		if !ok {
 			return kind, nil, lines.at(&fault{found: "the problem " + quote(problem), expected: line})
 		}
-		sizes, bad := wholeNumbers(rest, 2, 0, "vertices and edges, two whole numbers")
+		sizes, bad := wholeNumbers(text, rest, 2, 0, "vertices and edges, two whole numbers")
 		if bad == nil && sizes[0] > maxVertices {
 			bad = tooMany(sizes[0])
 		}

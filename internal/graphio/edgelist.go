@@ -39,13 +39,7 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 		return nil, err
 	}
 	defer t.slabs.close()
-	path := r.name
-	check := func(tuples int, _ uint64) error {
-		if tuples == 0 {
-			return noEdges(path)
-		}
-		return nil
-	}
+	path, check := r.name, someEdges(r.name)
 	var x *numbering
 	if !r.partial {
 		if err := check(t.n, 0); err != nil {
@@ -55,12 +49,11 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 			return nil, inFile(err, path)
 		}
 	}
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(told.directed == nil || *told.directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(told.directed == nil || *told.directed))
-	s.Largest, s.Spans, s.Check = t.max, t.spans, check
+	s.Check = check
 	s.Account = r.account(f, listNames[format]+g.others(), t.remarks, s, format == WEL)
 	line := told.warning
 	if told.directed != nil {
@@ -77,6 +70,16 @@ func (r *reader) readEdgeList(ctx context.Context, f *file, format Format) (*edg
 
 // noEdges is the fault of a file that says nothing but its edges, and has none: a download or a program that failed.
 func noEdges(path string) error { return fileFault(path, "no edges", "one or more") }
+
+// someEdges refuses such a file when all of it was read.
+func someEdges(path string) func(tuples int, _ uint64) error {
+	return func(tuples int, _ uint64) error {
+		if tuples == 0 {
+			return noEdges(path)
+		}
+		return nil
+	}
+}
 
 var listNames = map[Format]string{SNAP: "snap edge list", EL: "edge list", WEL: "weighted edge list"}
 
@@ -103,6 +106,19 @@ func (g *grammar) others() string {
 		return " with " + counted(n, "other column", "other columns")
 	}
 	return ""
+}
+
+// packed makes the result of a table, and frees what was packed of it. Of a tuple with an endpoint that has no number it returns the place, else -1.
+func (r *reader) packed(ctx context.Context, path string, t *table, x *numbering, directed bool) (*edges.RankInput, int, error) {
+	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	if err != nil || undeclared >= 0 {
+		return nil, undeclared, err
+	}
+	s := r.input(path, list, x, directed)
+	if s.Spans = t.spans; x == nil {
+		s.Largest = t.max
+	}
+	return s, -1, nil
 }
 
 // input makes the result of a list in memory, whose endpoints x has numbered; nil stands for the ids as they are.

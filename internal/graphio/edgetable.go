@@ -30,12 +30,7 @@ func (r *reader) readNamed(ctx context.Context, f *file, from start, g grammar, 
 // edgesOf makes an input of a table that was read.
 func (r *reader) edgesOf(ctx context.Context, f *file, t *table, e edgeTable) (*edges.RankInput, error) {
 	path := r.name
-	check := func(tuples int, _ uint64) error {
-		if tuples == 0 {
-			return noEdges(path)
-		}
-		return nil
-	}
+	check := someEdges(path)
 	all := t
 	var also *table
 	if r.Columns.Vertices != "" {
@@ -72,15 +67,14 @@ func (r *reader) edgesOf(ctx context.Context, f *file, t *table, e edgeTable) (*
 		defer x.named.Close()
 		x.n = dictionary.Len()
 	}
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(e.directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(e.directed))
 	if s.Names = dictionary; dictionary != nil && r.partial {
 		s.Naming, s.Vertices = edges.Texts, 0
 	}
-	s.Largest, s.Spans, s.Check = t.max, t.spans, check
+	s.Largest, s.Check = t.max, check
 	if also != nil && r.partial {
 		if err := r.listOf(also, x, s); err != nil {
 			s.Close()

@@ -259,7 +259,7 @@ func (r *reader) readPart(ctx context.Context, t *table, f *file, from start, g 
 		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
 		whole.From, whole.To = p.low, p.high
 	case *recordSource:
-		s.lo, s.hi = max(p.low, from.offset), max(p.high, from.offset)
+		s.lo, s.end = max(p.low, from.offset), max(p.high, from.offset)
 		whole.From, whole.To = p.low, p.high
 	case *streamSource:
 		switch {

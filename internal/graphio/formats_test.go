@@ -201,7 +201,7 @@ func TestFormatErrors(t *testing.T) {
 		{"a.gr", "c\n", "a.gr:2: found the end of the file, expected p sp VERTICES ARCS or p edge VERTICES EDGES", ReadOptions{}},
 		{"a.gr", "a 1 2 3\n", `a.gr:1:1: found "a 1 2 3", expected p sp VERTICES ARCS or p edge VERTICES EDGES`, ReadOptions{}},
 		{"a.gr", "p max 3 2\n", `a.gr:1:1: found the problem "max", expected p sp VERTICES ARCS or p edge VERTICES EDGES`, ReadOptions{}},
-		{"a.gr", "p sp 3\n", "a.gr:1:1: found 1 number, expected vertices and edges, two whole numbers", ReadOptions{}},
+		{"a.gr", "p sp 3\n", "a.gr:1:7: found 1 number, expected vertices and edges, two whole numbers", ReadOptions{}},
 		{"a.gr", "p sp 3 2\na 1 2 3\n", "a.gr:1:1: found 1 edge in the file, expected 2, as this line says", ReadOptions{}},
 		{"a.gr", "p sp 2000000 1\na 1 2 3\n", "a.gr:1:1: found 2,000,000 vertices for 1 edge, expected at most 1,048,576 (1024 each)", ReadOptions{}},
 		{"a.gr", "p sp 99999999999 1\na 1 2 3\n", "a.gr:1:1: found 99,999,999,999 vertices, expected at most 4,294,967,296", ReadOptions{}},

@@ -23,21 +23,11 @@ func (r *reader) readGiraph(ctx context.Context, f *file) (*edges.RankInput, err
 
 const giraphLine = "[id, value, [[target, weight], ...]]"
 
-func (g giraphLists) line(p *parser, line []byte) *fault {
-	text := trimLine(line)
-	if len(text) == 0 {
+func (giraphLists) line(p *parser, line []byte) *fault {
+	c := newJSONCursor(line)
+	if len(c.text) == 0 {
 		return nil
 	}
-	bad := g.list(p, text)
-	if bad != nil && bad.column > 0 {
-		bad.column += offsetIn(line, text)
-	}
-	return bad
-}
-
-// list reads the list of a line, which has no blanks around it.
-func (giraphLists) list(p *parser, line []byte) *fault {
-	c := newJSONCursor(line)
 	if !c.take('[') {
 		return c.bad(giraphLine)
 	}
@@ -120,7 +110,7 @@ func (c *jsonCursor) vertex(p *parser) (uint64, *fault) {
 // neighbor adds v, with a weight if there are any, to the list of u. Of an edge that is in the lists of both its ends that of the smaller one counts.
 func (p *parser) neighbor(u, v uint64, w float64) {
 	if p.twice {
-		p.balance.weighted(u, v, w)
+		p.balance.edge(u, v, w)
 		if v < u {
 			return
 		}

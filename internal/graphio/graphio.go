@@ -206,28 +206,8 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 			return nil, err
 		}
 	}
-	if format == MatrixMarket {
-		return r.readMatrixMarket(ctx, f)
-	}
-	switch format {
-	case Adjacency:
-		return r.readAdjacency(ctx, f)
-	case CSV, TSV:
-		return r.readCSV(ctx, f, format)
-	case JSONLines:
-		return r.readJSONLines(ctx, f)
-	case Giraph:
-		return r.readGiraph(ctx, f)
-	case DIMACS:
-		return r.readDIMACS(ctx, f)
-	case METIS:
-		return r.readMETIS(ctx, f)
-	case Parquet:
-		return r.readParquet(ctx, f)
-	case GraphML:
-		return r.readGraphML(ctx, f)
-	case Serialized, SerializedW:
-		return r.readSerialized(ctx, f, format == SerializedW)
+	if read := readers[format]; read != nil {
+		return read(r, ctx, f)
 	}
 	metis, lists := isMETIS(head, f.headIsAll()), areLists(head, f.headIsAll())
 	s, err := r.readEdgeList(ctx, f, format)
@@ -240,6 +220,22 @@ func (r *reader) dispatch(ctx context.Context, name string) (*edges.RankInput, e
 		err = listsFault(path)
 	}
 	return s, err
+}
+
+// readers read the formats of one file that are no edge lists.
+var readers = map[Format]func(r *reader, ctx context.Context, f *file) (*edges.RankInput, error){
+	MatrixMarket: (*reader).readMatrixMarket,
+	Adjacency:    (*reader).readAdjacency,
+	CSV:          (*reader).readCSV,
+	TSV:          (*reader).readCSV,
+	JSONLines:    (*reader).readJSONLines,
+	Giraph:       (*reader).readGiraph,
+	DIMACS:       (*reader).readDIMACS,
+	METIS:        (*reader).readMETIS,
+	Parquet:      (*reader).readParquet,
+	GraphML:      (*reader).readGraphML,
+	Serialized:   (*reader).readSerialized,
+	SerializedW:  (*reader).readSerialized,
 }
 
 // directed returns what the caller says of the edges' direction, or else what the format or the file says.

@@ -74,11 +74,10 @@ func (g *graphml) input(ctx context.Context) (*edges.RankInput, error) {
 	if g.numeric {
 		x.byNumber(dictionary)
 	}
-	list, _, err := pack(ctx, r.Team, g.t, x, r.Weights)
+	s, _, err := r.packed(ctx, f.path, g.t, x, r.directed(g.directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(f.path, list, x, r.directed(g.directed))
 	if !g.numeric {
 		s.Names = dictionary
 	}

@@ -54,7 +54,8 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	c := &csvGrammar{at: [3]int{-1, -1, -1}}
 	cursor := newJSONCursor(lines[0].text)
 	if c.titles, bad = cursor.titles(); bad != nil {
-		return nil, "", lines[0].at(bad)
+		bad.line, bad.column = lines[0].number, max(bad.column, 1)
+		return nil, "", bad
 	}
 	c.columns = len(c.titles)
 	if c.columns < 2 {
@@ -78,17 +79,10 @@ func (o *Columns) members(head []byte, all bool) (*jsonLines, string, error) {
 	return j, c.say(JSONLines, true), nil
 }
 
-// numberedLine is a line, without the blanks around it, and its number.
+// numberedLine is a line and its number.
 type numberedLine struct {
 	text   []byte
 	number int
-	indent int // blanks before the text
-}
-
-// at gives a fault at a place of the text the place in the file.
-func (l numberedLine) at(bad *fault) *fault {
-	bad.line, bad.column = l.number, max(bad.column, 1)+l.indent
-	return bad
 }
 
 // headLines are the first lines of a text that are not empty. all says that the text is whole.
@@ -100,8 +94,8 @@ func headLines(head []byte, all bool) []numberedLine {
 			break
 		}
 		head = rest
-		if text := trimLine(line); len(text) > 0 {
-			lines = append(lines, numberedLine{text, number, offsetIn(line, text)})
+		if len(trimLine(line)) > 0 {
+			lines = append(lines, numberedLine{line, number})
 		}
 	}
 	return lines
@@ -131,7 +125,7 @@ func (c *jsonCursor) titles() ([]string, *fault) {
 
 // named reports whether a line has an end that is no whole number.
 func (j *jsonLines) named(line numberedLine) bool {
-	fields, bad := j.fields(line.text)
+	fields, bad := j.fields(newJSONCursor(line.text))
 	if bad != nil {
 		return false // it is said when it is read
 	}
@@ -152,8 +146,7 @@ type jsonField struct {
 }
 
 // fields returns the members of the object of a line that are read.
-func (j *jsonLines) fields(line []byte) (fields [3]jsonField, bad *fault) {
-	c := newJSONCursor(line)
+func (j *jsonLines) fields(c jsonCursor) (fields [3]jsonField, bad *fault) {
 	if !c.take('{') {
 		return fields, c.bad("an object, which begins with {")
 	}
@@ -187,7 +180,7 @@ func (j *jsonLines) fields(line []byte) (fields [3]jsonField, bad *fault) {
 	}
 	for i := range fields[:j.columns] {
 		if !fields[i].there {
-			return fields, &fault{column: len(line) + 1, found: "no member " + strconv.Quote(j.members[i]) + ": " + quote(line), expected: "one, as in the first line"}
+			return fields, &fault{column: len(c.all) + 1, found: "no member " + strconv.Quote(j.members[i]) + ": " + quote(c.all), expected: "one, as in the first line"}
 		}
 	}
 	return fields, c.end()
@@ -221,20 +214,11 @@ func (c *jsonCursor) field(at int) (f jsonField, bad *fault) {
 
 // line reads the object of a line.
 func (j *jsonLines) line(p *parser, line []byte) *fault {
-	text := trimLine(line)
-	if len(text) == 0 {
+	c := newJSONCursor(line)
+	if len(c.text) == 0 {
 		return nil
 	}
-	bad := j.object(p, text)
-	if bad != nil && bad.column > 0 {
-		bad.column += offsetIn(line, text)
-	}
-	return bad
-}
-
-// object reads the object of a line, which has no blanks around it.
-func (j *jsonLines) object(p *parser, line []byte) *fault {
-	fields, bad := j.fields(line)
+	fields, bad := j.fields(c)
 	if bad != nil {
 		return bad
 	}

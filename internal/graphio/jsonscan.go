@@ -16,7 +16,11 @@ type jsonCursor struct {
 	all  []byte
 }
 
-func newJSONCursor(line []byte) jsonCursor { return jsonCursor{text: line, all: line} }
+// newJSONCursor begins to read a line. The cursor has no text if there are only blanks.
+func newJSONCursor(line []byte) jsonCursor {
+	text := trimLine(line)
+	return jsonCursor{text: text, all: line[:offsetIn(line, text)+len(text)]}
+}
 
 // column is where the cursor is in the text, from 1.
 func (c *jsonCursor) column() int { return len(c.all) - len(c.text) + 1 }

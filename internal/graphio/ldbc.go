@@ -145,7 +145,7 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	if err := g.v.unchanged(); err != nil {
 		return nil, err
 	}
-	list, undeclared, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, undeclared, err := r.packed(ctx, path, t, x, r.directed(g.directed()))
 	if err != nil {
 		return nil, err
 	}
@@ -155,7 +155,6 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 	if undeclared >= 0 {
 		return nil, undeclaredIn(g.e, undeclared, t.undeclaredIn(undeclared, x))
 	}
-	s := r.input(path, list, x, r.directed(g.directed()))
 	if !r.partial {
 		s.Account = append([]string{fmt.Sprintf("%s: Graphalytics vertices, %s", g.v.path, counted(x.n, "vertex", "vertices"))},
 			append(r.account(g.e, "Graphalytics edges"+g.grammar.others(), t.remarks, s, g.grammar.columns == 3), g.account(r.Directed))...)
@@ -165,11 +164,8 @@ func (r *reader) readLDBC(ctx context.Context, path string) (*edges.RankInput, e
 		s.Close()
 		return nil, err
 	}
-	s.Naming, s.Largest, s.Spans = edges.Listed, t.max, []edges.Span{t.spans[0], vertices.spans[0]}
-	s.IDs = make([]uint64, 0, vertices.n)
-	for _, b := range vertices.batches {
-		s.IDs = append(s.IDs, b.words...)
-	}
+	s.Naming, s.Spans = edges.Listed, append(s.Spans, vertices.spans...)
+	s.IDs = vertices.ids()
 	s.Undeclared = func(ctx context.Context, tuple int, id uint64) error {
 		return r.reopened(ctx, g.edges, func(f *file) error { return undeclaredIn(f, tuple, id) })
 	}

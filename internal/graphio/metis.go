@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -37,11 +38,11 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	g := grammar{columns: 2, lists: true, twice: true, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: metisLists{h}}
+	g := grammar{columns: 2, twice: true, low: 1, high: h.vertices, single: r.Weights == edges.Float32, own: metisLists{h}}
 	if h.weighted {
 		g.columns = 3
 	}
-	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, count: metisRows}
+	src := &streamSource{f: f, offset: h.from.offset, size: r.piece, rank: r.rank, ranks: r.ranks, first: -1, end: math.MaxInt64, count: metisRows}
 	t, err := r.readPieces(ctx, f, h.from, g, src)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 			h.remarks++
 			continue
 		}
-		if bad := h.parse(trimLine(line), what); bad != nil {
+		if bad := h.parse(line, what); bad != nil {
 			return nil, lines.at(bad)
 		}
 		h.line, h.from = lines.line, start{lines.offset, lines.line}
@@ -99,8 +100,8 @@ func readMETISHeader(lines *lineReader) (*metisHeader, error) {
 	}
 }
 
-func (h *metisHeader) parse(text []byte, what string) *fault {
-	numbers, bad := wholeNumbers(text, 2, 2, what)
+func (h *metisHeader) parse(line []byte, what string) *fault {
+	numbers, bad := wholeNumbers(line, trimLine(line), 2, 2, what)
 	if bad != nil {
 		return bad
 	}

@@ -1,7 +1,6 @@
 package graphio
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -18,182 +17,178 @@ const mtxBanner = "%%MatrixMarket"
 // is a general matrix.
 const lowerTriangle = `those with row >= column alone, each edge once (a file with both triangles is "general", not "symmetric")`
 
-// mtxHeader is what a Matrix Market file says before its entries (Boisvert, Pozo, Remington 1996):
+// mtxKind is a kind of matrix: what the banner may say, and the numbers of the line of sizes.
+type mtxKind struct {
+	banner [4][]string // the words after the first
+	sizes  string      // in words
+	count  int         // of these numbers
+	noun   [2]string   // a line of data, and several
+}
+
+// The kinds of matrices that are read: graphs, and columns of values. Unsigned integers are written by SciPy.
+var (
+	mtxGraph = mtxKind{
+		[4][]string{{"matrix"}, {"coordinate"}, {"pattern", "real", "integer", "unsigned-integer"}, {"general", "symmetric"}},
+		"rows, columns and entries", 3, [2]string{"entry", "entries"},
+	}
+	mtxColumn = mtxKind{
+		[4][]string{{"matrix"}, {"array"}, {"real", "integer", "unsigned-integer"}, {"general"}},
+		"rows and columns", 2, [2]string{"value", "values"},
+	}
+)
+
+// mtxHeader is what a Matrix Market file says before its data (Boisvert, Pozo, Remington 1996):
 //
-//	%%MatrixMarket matrix coordinate FIELD SYMMETRY
-//	% comments
-//	ROWS COLUMNS ENTRIES
+//	%%MatrixMarket matrix coordinate FIELD SYMMETRY          %%MatrixMarket matrix array FIELD general
+//	% comments                                               % comments
+//	ROWS COLUMNS ENTRIES                                     ROWS 1
 type mtxHeader struct {
-	field     string // one of mtxFields
+	countedHeader
+	field     string
 	symmetric bool
-	rows      uint64
-	entries   uint64
-	sizeLine  int
-	remarks   int
 }
 
 // readMatrixMarket reads a matrix whose entries are edges from row to column. Its vertices are 1 to rows. Nothing is
 // allocated by what the header says before the entries have been read.
 func (r *reader) readMatrixMarket(ctx context.Context, f *file) (*edges.RankInput, error) {
-	lines := &lineReader{r: f.content}
-	h, err := readMTXHeader(lines)
+	h, err := readMTXHeader(&lineReader{r: f.content}, &mtxGraph)
+	if err == nil && h.symmetric && r.directed(false) {
+		err = &fault{
+			line: 1, column: 1, found: "a symmetric matrix to be read as directed",
+			expected: "a general one (an undirected graph is walked both ways already)",
+		}
+	}
 	if err != nil {
 		return nil, inFile(err, f.path)
 	}
-	if err := h.allows(r, f.path); err != nil {
-		return nil, err
+	g := grammar{
+		columns: 3, marks: "%", low: 1, high: h.vertices, single: r.Weights == edges.Float32,
+		lower: h.symmetric, layout: `3: "row column value"`,
 	}
-	g := h.grammar(r.Weights == edges.Float32)
-	t, err := r.readTable(ctx, f, start{lines.offset, lines.line}, g)
+	if h.field == "pattern" {
+		g.columns, g.layout = 2, `2: "row column"`
+	}
+	t, err := r.readTable(ctx, f, h.from, g)
 	if err != nil {
 		return nil, err
 	}
 	defer t.slabs.close()
-	path := f.path
-	check := func(entries int, _ uint64) error { return inFile(h.check(entries), path) }
-	if !r.partial {
-		if err := check(t.n+len(r.skipped), 0); err != nil {
-			return nil, err
-		}
-	}
-	x := consecutive(1, int(h.rows))
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
-	if err != nil {
-		return nil, err
-	}
-	s := r.input(path, list, x, r.directed(!h.symmetric))
-	s.Spans, s.Check, s.CountSkipped = t.spans, check, true
-	s.Account = r.account(f, h.what(), h.remarks+t.remarks, s, g.columns == 3)
-	return s, nil
-}
-
-// allows refuses a direction that the matrix does not have.
-func (h *mtxHeader) allows(r *reader, path string) error {
-	if h.symmetric && r.directed(false) {
-		return &fault{
-			file: path, line: 1, column: 1, found: "a symmetric matrix to be read as directed",
-			expected: "a general one (an undirected graph is walked both ways already)",
-		}
-	}
-	return nil
-}
-
-// grammar is that of the entries.
-func (h *mtxHeader) grammar(single bool) grammar {
-	g := grammar{columns: 3, marks: "%", low: 1, high: h.rows, single: single, lower: h.symmetric, layout: `3: "row column value"`}
-	if h.field == "pattern" {
-		g.columns, g.layout = 2, `2: "row column"`
-	}
-	return g
-}
-
-// what says what kind of matrix it is.
-func (h *mtxHeader) what() string {
+	what := "Matrix Market, " + h.field + " general"
 	if h.symmetric {
-		return "Matrix Market, " + h.field + " symmetric"
+		what = "Matrix Market, " + h.field + " symmetric"
 	}
-	return "Matrix Market, " + h.field + " general"
+	return r.countedEdges(ctx, f, t, &h.countedHeader, what, !h.symmetric, g.columns == 3)
 }
 
-// check compares the header with the n entries there are.
-func (h *mtxHeader) check(n int) error {
-	if h.entries != uint64(n) {
-		return &fault{
-			line: h.sizeLine, column: 1, found: counted(n, "entry", "entries") + " in the file",
-			expected: thousands(h.entries) + ", as this line says",
-		}
-	}
-	if most := mostVertices(n); h.rows > most {
-		return &fault{
-			line: h.sizeLine, column: 1, found: fmt.Sprintf("%s rows for %s", thousands(h.rows), counted(n, "entry", "entries")),
-			expected: fmt.Sprintf("at most %s (1024 an entry)", thousands(most)),
-		}
-	}
-	return nil
+// isMatrixMarket reports whether a text begins with the banner of Matrix Market.
+func isMatrixMarket(head []byte) bool {
+	return len(head) >= len(mtxBanner) && strings.EqualFold(string(head[:len(mtxBanner)]), mtxBanner)
 }
 
-// readMTXHeader reads the lines before the entries.
-func readMTXHeader(lines *lineReader) (*mtxHeader, error) {
-	banner, err := lines.next()
-	if err == io.EOF {
-		return nil, &fault{line: 1, column: 1, found: "the end of the file", expected: mtxBanner}
-	}
-	if err != nil {
-		return nil, err
-	}
-	h, f := parseBanner(banner)
-	if f != nil {
-		return nil, lines.at(f)
-	}
-	for {
+// readMTXHeader reads the lines before the data.
+func readMTXHeader(lines *lineReader, kind *mtxKind) (*mtxHeader, error) {
+	h := &mtxHeader{countedHeader: countedHeader{noun: kind.noun[0], nouns: kind.noun[1]}}
+	for first := true; ; first = false {
 		line, err := lines.next()
 		if err == io.EOF {
-			return nil, &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: "a line of rows, columns and entries"}
+			expected := "a line of " + kind.sizes
+			if first {
+				expected = mtxBanner
+			}
+			return nil, &fault{line: lines.line + 1, column: 1, found: "the end of the file", expected: expected}
 		}
 		if err != nil {
 			return nil, err
 		}
 		text := trimLine(line)
+		var bad *fault
 		switch {
+		case first:
+			bad = h.banner(line, kind)
 		case len(text) == 0:
 		case text[0] == '%':
 			h.remarks++
 		default:
-			h.sizeLine = lines.line
-			if f := h.parseSize(line); f != nil {
-				return nil, lines.at(f)
+			if bad = h.size(line, kind); bad == nil {
+				h.line, h.from = lines.line, start{lines.offset, lines.line}
+				return h, nil
 			}
-			return h, nil
+		}
+		if bad != nil {
+			return nil, lines.at(bad)
 		}
 	}
 }
 
-// mtxFields are the kinds of entries that are read; those of unsigned-integer are written by SciPy.
-var mtxFields = []string{"pattern", "real", "integer", "unsigned-integer"}
-
-// parseBanner reads the first line.
-func parseBanner(line []byte) (*mtxHeader, *fault) {
+// banner reads the first line.
+func (h *mtxHeader) banner(line []byte, kind *mtxKind) *fault {
 	words := strings.Fields(strings.ToLower(string(line[:min(len(line), 1024)])))
 	if len(words) == 0 || words[0] != strings.ToLower(mtxBanner) {
-		return nil, &fault{found: quote(line), expected: mtxBanner}
+		return &fault{found: quote(line), expected: mtxBanner}
 	}
 	if len(words) != 5 {
-		return nil, &fault{found: quote(line), expected: mtxBanner + " matrix coordinate FIELD SYMMETRY"}
+		return &fault{found: quote(line), expected: fmt.Sprintf("%s matrix %s FIELD SYMMETRY", mtxBanner, kind.banner[1][0])}
 	}
-	for i, allowed := range [][]string{{"matrix"}, {"coordinate"}, mtxFields, {"general", "symmetric"}} {
+	for i, allowed := range kind.banner {
 		if word := words[i+1]; !slices.Contains(allowed, word) {
 			f := &fault{found: quote([]byte(word)), expected: strings.Join(allowed, " or ")}
-			return nil, f.at(line, fieldAt(line, i+1))
+			return f.at(line, fieldAt(line, i+1))
 		}
 	}
-	return &mtxHeader{field: words[3], symmetric: words[4] == "symmetric"}, nil
+	h.field, h.symmetric = words[3], words[4] == "symmetric"
+	return nil
 }
 
-// parseSize reads the line of rows, columns and entries.
-func (h *mtxHeader) parseSize(line []byte) *fault {
-	var sizes [3]uint64
-	text := trimLine(line)
-	for i := range sizes {
-		var field []byte
-		field, text = cutField(text)
-		x, f := wholeNumber(field)
-		if len(bytes.TrimSpace(field)) == 0 {
-			f, field = &fault{found: counted(i, "number", "numbers")}, line[len(line):]
-		}
-		if f != nil {
-			f.expected = "rows, columns and entries, three whole numbers"
-			return f.at(line, field)
-		}
-		sizes[i] = x
-	}
+// size reads the line of sizes.
+func (h *mtxHeader) size(line []byte, kind *mtxKind) *fault {
+	sizes, bad := wholeNumbers(line, trimLine(line), kind.count, 0, fmt.Sprintf("%s, %d whole numbers", kind.sizes, kind.count))
 	switch {
-	case len(text) > 0:
-		return (&fault{found: "more than three numbers", expected: "rows, columns and entries"}).at(line, text)
-	case sizes[0] != sizes[1]:
-		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
+	case bad != nil:
+		return bad
 	case sizes[0] > maxVertices:
 		return tooMany(sizes[0])
+	case len(sizes) == 2 && sizes[1] != 1:
+		return &fault{found: fmt.Sprintf("%d columns", sizes[1]), expected: "1: a column of values"}
+	case len(sizes) == 2:
+		h.vertices, h.edges = sizes[0], sizes[0]
+		return nil
+	case sizes[0] != sizes[1]:
+		return &fault{found: fmt.Sprintf("%s rows and %s columns", thousands(sizes[0]), thousands(sizes[1])), expected: "as many rows as columns"}
 	}
-	h.rows, h.entries = sizes[0], sizes[2]
+	h.vertices, h.edges = sizes[0], sizes[2]
 	return nil
+}
+
+// eachElement calls each with the elements of a vector, a Matrix Market array of one column, by row from 1: a value a line.
+func eachElement(lines *lineReader, each func(line []byte, row uint64, value []byte) *fault) error {
+	h, err := readMTXHeader(lines, &mtxColumn)
+	if err != nil {
+		return err
+	}
+	for row := uint64(0); ; {
+		line, err := lines.next()
+		if err == io.EOF {
+			return h.check(int(row))
+		}
+		if err != nil {
+			return err
+		}
+		text := trimLine(line)
+		if len(text) == 0 || text[0] == '%' {
+			continue
+		}
+		value, rest := cutField(text)
+		var bad *fault
+		switch row++; {
+		case len(rest) > 0:
+			bad = (&fault{found: "more than one number: " + quote(text), expected: "one a line"}).at(line, rest)
+		case row > h.edges:
+			bad = &fault{found: "a value of row " + thousands(row), expected: fmt.Sprintf("%s, as line %d says", counted(h.edges, "row", "rows"), h.line)}
+		default:
+			bad = each(line, row, value).at(line, value)
+		}
+		if bad != nil {
+			return lines.at(bad)
+		}
+	}
 }

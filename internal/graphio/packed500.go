@@ -5,7 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
-	"sync"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/edges"
 )
@@ -37,11 +37,18 @@ func appendEdge(dst []byte, u, v uint64) []byte {
 // largest endpoint. The file is read twice, first for the largest endpoint and then for the tuples, so that nothing but the
 // packed list takes memory.
 func (r *reader) readGraph500(ctx context.Context, path string) (*edges.RankInput, error) {
-	f, w, shut, err := r.openPacked(ctx, path)
+	f, err := r.openRecords(ctx, path, 2)
 	if err != nil {
 		return nil, err
 	}
-	defer shut()
+	defer f.Close()
+	w, err := r.openWeights(ctx, f)
+	if err != nil {
+		return nil, err
+	}
+	if w != nil {
+		defer w.Close()
+	}
 	check := func(tuples int, last uint64) error {
 		if tuples == 0 {
 			return noEdges(path)
@@ -106,11 +113,6 @@ func (r *reader) load(ctx context.Context, f, w *file, n int, part extent, verti
 	if w == nil {
 		kind = edges.Unweighted
 	}
-	if kind != edges.Unweighted && part != (extent{0, n}) {
-		if err := r.countWeights(ctx, w, n); err != nil {
-			return nil, err
-		}
-	}
 	need := edges.PackedBytes(vertices, part.to-part.from, kind)
 	if err := r.admission(f).admit(need, "the list of "+counted(part.to-part.from, "edge", "edges")); err != nil {
 		return nil, err
@@ -154,22 +156,6 @@ func (r *reader) openRecords(ctx context.Context, path string, times int64) (*fi
 	return f, nil
 }
 
-// openPacked opens a file of tuples, to be read twice, and the weights beside it, w, if there are any. shut closes both.
-func (r *reader) openPacked(ctx context.Context, path string) (f, w *file, shut func(), err error) {
-	if f, err = r.openRecords(ctx, path, 2); err != nil {
-		return nil, nil, nil, err
-	}
-	shut = func() { _ = f.Close() }
-	if w, err = r.openWeights(ctx, f); err != nil {
-		shut()
-		return nil, nil, nil, err
-	}
-	if w != nil {
-		shut = func() { _, _ = f.Close(), w.Close() }
-	}
-	return f, w, shut, nil
-}
-
 // isPairs reports whether a file begins with pairs of 64-bit numbers below 2^32. As packed edges
 // these would have the vertex 0 by turns as source and as target.
 func (f *file) isPairs() bool {
@@ -208,8 +194,9 @@ type extent struct{ from, to int }
 var all = extent{0, math.MaxInt}
 
 // records calls do with runs of those records of f, of the size given, that are in part. The runs begin at multiples of a
-// block of a list; first is the number of the first record in data, counted from that of part.
-func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) error {
+// block of a list; first is the number of the first record in data, counted from that of part. It returns how many records the file has or, of a
+// plain one, those up to the end of part.
+func (r *reader) records(ctx context.Context, f *file, size int, part extent, do func(worker, first int, data []byte) error) (int, error) {
 	f.restart()
 	block := size * edges.BlockSize
 	src := f.source(0, max(r.piece/block, 1)*block, true)
@@ -219,12 +206,14 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 			plain.hi = int64(part.to * size)
 		}
 	}
+	seen := make([]int, r.Team.Size())
 	_, err := r.pieces(ctx, src.next, func(worker int, p *piece) error {
 		if extra := len(p.data) % size; extra != 0 {
 			total := p.at + int64(len(p.data))
 			return fileFault(f.path, counted(total, "byte", "bytes"), fmt.Sprintf("a multiple of %d", size))
 		}
 		first := int(p.at) / size
+		seen[worker] = max(seen[worker], first+len(p.data)/size)
 		lo, hi := max(first, part.from), min(first+len(p.data)/size, part.to)
 		if lo >= hi {
 			return nil
@@ -235,31 +224,29 @@ func (r *reader) records(ctx context.Context, f *file, size int, part extent, do
 	if err == nil {
 		err = f.unchanged()
 	}
-	return err
+	return slices.Max(seen), err
 }
 
-// scanTuples returns the number of tuples in part, and the largest endpoint.
+// scanTuples returns what records returns of the tuples in part, and their largest endpoint.
 func (r *reader) scanTuples(ctx context.Context, f *file, part extent) (n int, last uint64, err error) {
-	var mu sync.Mutex
-	err = r.records(ctx, f, packedSize, part, func(_, first int, data []byte) error {
-		most := uint64(0)
+	largest := make([]uint64, r.Team.Size())
+	n, err = r.records(ctx, f, packedSize, part, func(worker, _ int, data []byte) error {
+		most := largest[worker]
 		for i := 0; i < len(data); i += packedSize {
 			u, v := unpackEdge(data[i:])
 			most = max(most, u, v)
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		n, last = max(n, first+len(data)/packedSize), max(last, most)
+		largest[worker] = most
 		return nil
 	})
-	return n, last, err
+	return n, slices.Max(largest), err
 }
 
 // loadTuples stores the tuples, whose endpoints are below vertices unless the file has changed.
 func (r *reader) loadTuples(ctx context.Context, f *file, part extent, list *edges.Packed, vertices uint64) error {
 	blocks := make([]edges.Block, r.Team.Size())
-	return r.records(ctx, f, packedSize, part, func(worker, first int, data []byte) error {
-		return eachBlock(f, list, &blocks[worker], first, data, packedSize, func(i int, b *edges.Block, data []byte) error {
+	_, err := r.records(ctx, f, packedSize, part, func(worker, first int, data []byte) error {
+		return eachBlock(list, &blocks[worker], first, data, packedSize, func(i int, b *edges.Block, data []byte) error {
 			for j := range b.N {
 				b.U[j], b.V[j] = unpackEdge(data[j*packedSize:])
 				if max(b.U[j], b.V[j]) >= vertices {
@@ -270,21 +257,17 @@ func (r *reader) loadTuples(ctx context.Context, f *file, part extent, list *edg
 			return nil
 		})
 	})
+	return err
 }
 
 // loadWeights adds the weights to the tuples in part, of n.
 func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, list *edges.Packed) error {
 	blocks := make([]edges.Block, r.Team.Size())
-	var mu sync.Mutex
-	found := part.from
 	if part.to == n {
 		part.to = math.MaxInt // more would be an error
 	}
-	err := r.records(ctx, f, singleSize, part, func(worker, first int, data []byte) error {
-		mu.Lock()
-		found = max(found, part.from+first+len(data)/singleSize)
-		mu.Unlock()
-		return eachBlock(f, list, &blocks[worker], first, data, singleSize, func(i int, b *edges.Block, data []byte) error {
+	found, err := r.records(ctx, f, singleSize, part, func(worker, first int, data []byte) error {
+		return eachBlock(list, &blocks[worker], first, data, singleSize, func(i int, b *edges.Block, data []byte) error {
 			if err := list.Read(i, b); err != nil {
 				return err
 			}
@@ -298,49 +281,26 @@ func (r *reader) loadWeights(ctx context.Context, f *file, n int, part extent, l
 			return nil
 		})
 	})
-	if err == nil && found != part.from+list.Len() {
-		err = fileFault(f.path, counted(found, "record", "records"), thousands(n)+", one a tuple")
+	if err == nil && found != n && f.codec != plain { // that of a plain one was compared before
+		what := counted(found, "record", "records")
+		if found > n {
+			what = "more than " + counted(n, "record", "records")
+		}
+		err = fileFault(f.path, what, thousands(n)+", one a tuple")
 	}
 	return err
 }
 
-// countWeights checks that there are n weights, which the size of a compressed file does not tell.
-func (r *reader) countWeights(ctx context.Context, f *file, n int) error {
-	if f.codec == plain {
-		return nil
-	}
-	var mu sync.Mutex
-	found := 0
-	err := r.records(ctx, f, singleSize, all, func(_, first int, data []byte) error {
-		mu.Lock()
-		defer mu.Unlock()
-		found = max(found, first+len(data)/singleSize)
-		return nil
-	})
-	switch {
-	case err != nil || found == n:
-		return err
-	case found > n:
-		return fileFault(f.path, "more than "+counted(n, "record", "records"), thousands(n)+", one a tuple")
-	default:
-		return fileFault(f.path, counted(found, "record", "records"), thousands(n)+", one a tuple")
-	}
-}
-
 // eachBlock calls do for every block of list that the records in data make up, beginning with record first. b, with the
-// length of the block set, is for do to use.
-func eachBlock(f *file, list *edges.Packed, b *edges.Block, first int, data []byte, size int,
+// length of the block set, is for do to use. Records that are no whole block, as the list has it, are left out.
+func eachBlock(list *edges.Packed, b *edges.Block, first int, data []byte, size int,
 	do func(i int, b *edges.Block, data []byte) error,
 ) error {
 	for at := first; len(data) > 0; at += edges.BlockSize {
 		b.N = min(edges.BlockSize, list.Len()-at)
 		part := data[:min(edges.BlockSize*size, len(data))]
 		if len(part) != b.N*size {
-			found := fmt.Sprintf("more than %s", counted(list.Len(), "record", "records"))
-			if len(part) < b.N*size {
-				found = counted(at+len(part)/size, "record", "records")
-			}
-			return fileFault(f.path, found, thousands(list.Len())+", one a tuple")
+			return nil
 		}
 		if err := do(at/edges.BlockSize, b, part); err != nil {
 			return err

@@ -166,6 +166,8 @@ type rowGroup struct {
 	columns [3]ParquetPages
 	row     int64 // the first of the batch, in the file
 	ids     [2][]uint64
+	pairs   []uint64 // the ids of a row one after the other
+	taken   []uint64 // provisional ids of names
 	weights []float64
 	bits    []uint64
 	batch   names.Batch
@@ -204,16 +206,18 @@ func (p *parquetTable) group(ctx context.Context, t *table, worker, number int) 
 			}
 		}
 		if p.names != nil {
-			all := p.names.Take(&g.batch, g.ids[0][:0])
-			g.ids[0], g.ids[1] = all[:n:n], all[n:]
+			g.taken = p.names.Take(&g.batch, g.taken[:0])
+			g.ids[0], g.ids[1] = g.taken[:n], g.taken[n:]
 		}
-		var b batch
-		var err error
-		if p.ends == 1 {
-			b, err = t.store(worker, index, &parser{ids: g.ids[0]})
-		} else {
-			b, err = t.storePairs(worker, index, g.ids[0], g.ids[1], g.weights)
+		rows := parser{ids: g.ids[0], weights: g.weights}
+		if p.ends == 2 {
+			g.pairs = g.pairs[:0]
+			for i, u := range g.ids[0] {
+				g.pairs = append(g.pairs, u, g.ids[1][i])
+			}
+			rows.ids = g.pairs
 		}
+		b, err := t.store(worker, index, &rows)
 		if err != nil {
 			return err
 		}

@@ -16,7 +16,6 @@ type grammar struct {
 	single    bool         // weights are rounded to single precision
 	lower     bool         // of a symmetric matrix: no column is larger than its row
 	more      bool         // any number of columns may follow, which are not looked at
-	lists     bool         // a line is a vertex and its neighbours, and not columns
 	twice     bool         // of lists: an edge is in those of both its ends, and the pair of the larger one is left out
 	layout    string       // the columns in words, for errors
 	csv       *csvGrammar  // of a table; nil of columns between blanks
@@ -57,7 +56,7 @@ func (p *parser) parse(data []byte) {
 		return
 	}
 	for at := 0; at < len(data); {
-		if p.columns > 1 && p.before == 0 && !p.lists {
+		if p.columns > 1 && p.before == 0 {
 			if at = p.fast(data, at); at == len(data) {
 				break
 			}

@@ -2,7 +2,9 @@ package graphio
 
 import (
 	"bufio"
+	"cmp"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -34,18 +36,16 @@ func (p *properties) weightColumn() (int, bool) {
 //	graph.NAME.edge-properties.names = weight, capacity
 //	graph.NAME.sssp.weight-property = weight
 func readProperties(f *file, name string) (*properties, error) {
+	entries, err := ReadEntries(f.content, f.path)
+	if err != nil {
+		return nil, err
+	}
 	graphs := map[string]*properties{}
-	lines := &lineReader{r: f.content}
-	for {
-		key, value, err := nextProperty(lines)
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return nil, inFile(err, f.path)
-		}
-		if bad := addProperty(graphs, key, value); bad != nil {
-			return nil, inFile(lines.at(bad), f.path)
+	byLine := func(a, b string) int { return cmp.Compare(entries[a].Line, entries[b].Line) }
+	for _, key := range slices.SortedFunc(maps.Keys(entries), byLine) {
+		if bad := addProperty(graphs, key, entries[key].Value); bad != nil {
+			bad.line, bad.column = entries[key].Line, 1
+			return nil, inFile(bad, f.path)
 		}
 	}
 	p := graphs[name]

@@ -1,6 +1,10 @@
 package graphio
 
-import "bytes"
+import (
+	"bytes"
+	"context"
+	"math"
+)
 
 // A record of a table is a line, or several where a field in quotes has line breaks in it. Where records end is told by the quotes that open a field:
 // those after the beginning of the record or a delimiter, with blanks between at most. A quote twice within quotes is one of the text; every other one
@@ -100,5 +104,51 @@ func (c *csvGrammar) starts(data []byte, within bool) []int {
 		}
 		at = end + 1
 		all = append(all, at)
+	}
+}
+
+// endAfter returns where the first record begins that does so at data[over:] or later, 0 if data does not tell. Data begins with a record.
+func (c *csvGrammar) endAfter(data []byte, over int) int {
+	at := 0
+	for at < over {
+		end := c.recordEnd(data, at)
+		if end < 0 {
+			return 0
+		}
+		at = end + 1
+	}
+	return at
+}
+
+// eachRecord calls each with the records of a table that begin at a place or later, in order, and the lines that they begin in.
+func (c *csvGrammar) eachRecord(ctx context.Context, f *file, from start, each func(record []byte, line int) error) error {
+	if _, err := f.content.Discard(int(from.offset)); err != nil {
+		return err
+	}
+	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, end: math.MaxInt64, csv: c}
+	var p piece
+	for line := from.lines; ; {
+		if err := src.next(ctx, &p); err != nil {
+			return endOfLists(err)
+		}
+		data := p.data
+		if p.at == 0 {
+			data = bytes.TrimPrefix(data, utf8BOM)
+		}
+		for len(data) > 0 && ctx.Err() == nil {
+			end := c.recordEnd(data, 0)
+			if end < 0 { // quotes that do not end, as the cutter says
+				end = len(data) - 1
+			}
+			record, first := bytes.TrimSuffix(data[:end], carriage), line+1
+			line += bytes.Count(data[:end+1], newline)
+			data = data[end+1:]
+			if len(record) == 0 {
+				continue
+			}
+			if err := each(record, first); err != nil {
+				return err
+			}
+		}
 	}
 }

@@ -38,7 +38,8 @@ func (h *serialized) neighbors() int64 { return serializedHead + 8*(h.nodes+1) }
 
 // readSerialized reads a serialized graph. Its vertices are 0 to n-1. The neighbours are cut into equal parts, of which each finds in the offsets
 // whose they are.
-func (r *reader) readSerialized(ctx context.Context, f *file, weighted bool) (*edges.RankInput, error) {
+func (r *reader) readSerialized(ctx context.Context, f *file) (*edges.RankInput, error) {
+	weighted := r.format == SerializedW
 	h, err := serializedHeader(f, weighted)
 	if err != nil {
 		return nil, err
@@ -90,11 +91,10 @@ func (r *reader) serializedInput(ctx context.Context, f *file, h *serialized, t 
 		return nil, unbalanced(ctx)
 	}
 	x := consecutive(0, int(h.nodes))
-	list, _, err := pack(ctx, r.Team, t, x, r.Weights)
+	s, _, err := r.packed(ctx, path, t, x, r.directed(h.directed))
 	if err != nil {
 		return nil, err
 	}
-	s := r.input(path, list, x, r.directed(h.directed))
 	size := h.recordSize()
 	lo, hi := edges.Part(int(h.m), r.rank, r.ranks)
 	s.Spans = []edges.Span{{From: h.neighbors() + int64(lo)*size, To: h.neighbors() + int64(hi)*size, Size: f.size()}}

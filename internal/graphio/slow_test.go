@@ -118,7 +118,7 @@ func slowMTX(data string) (g graph, symmetric bool, bad badLine) {
 	banner := strings.Fields(strings.ToLower(head))
 	lines, _, bad := slowLines(data, "%")
 	if bad != 0 || len(head) > 1<<20 || len(banner) != 5 || banner[0] != "%%matrixmarket" || banner[1] != "matrix" || banner[2] != "coordinate" ||
-		!slices.Contains(mtxFields, banner[3]) || (banner[4] != "general" && banner[4] != "symmetric") ||
+		!slices.Contains(mtxGraph.banner[2], banner[3]) || (banner[4] != "general" && banner[4] != "symmetric") ||
 		len(lines) == 0 || len(lines[0]) != 3 {
 		return g, false, -1
 	}

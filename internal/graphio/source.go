@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/superstep-go/superstep/internal/edges"
@@ -42,7 +43,7 @@ func (f *file) part(from int64, size int, records bool, rank, ranks int) source 
 		lo, hi := edges.Part(int(max(f.size()-from, 0)), rank, ranks)
 		return &fileSource{f: f, from: from, lo: from + int64(lo), hi: from + int64(hi), size: int64(size), records: records}
 	}
-	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1}
+	return &streamSource{f: f, offset: from, size: size, records: records, rank: rank, ranks: ranks, first: -1, end: math.MaxInt64}
 }
 
 // fileSource reads pieces of a plain file by offset, so that workers read in parallel. It does not map the file into
@@ -114,16 +115,21 @@ func (s *fileSource) before() (int, error) {
 	if s.lo == s.from {
 		return 0, nil
 	}
-	lines := 1
+	lines, err := s.f.newlines(s.from, s.lo-1)
+	return lines + 1, err
+}
+
+// newlines counts the newlines of a part of a plain file.
+func (f *file) newlines(from, to int64) (n int, err error) {
 	buf := make([]byte, pieceSize)
-	for at := s.from; at < s.lo-1; at += int64(len(buf)) {
-		buf = buf[:min(int64(cap(buf)), s.lo-1-at)]
-		if err := s.f.readAt(buf, at); err != nil {
+	for at := from; at < to; at += int64(len(buf)) {
+		buf = buf[:min(int64(cap(buf)), to-at)]
+		if err := f.readAt(buf, at); err != nil {
 			return 0, err
 		}
-		lines += bytes.Count(buf, newline)
+		n += bytes.Count(buf, newline)
 	}
-	return lines, nil
+	return n, nil
 }
 
 var newline = []byte{'\n'}
@@ -158,6 +164,8 @@ func (s *fileSource) finish(p *piece, hi int64) error {
 // decodes those before it.
 type streamSource struct {
 	f           *file
+	content     io.Reader // of a plain file, from the first piece on; nil is f's
+	end         int64     // before which pieces begin
 	size        int
 	records     bool
 	csv         *csvGrammar // of a table, whose pieces end with records
@@ -202,7 +210,10 @@ func (s *streamSource) next(ctx context.Context, p *piece) error {
 
 // owner returns whose part the next piece belongs to.
 func (s *streamSource) owner() int {
-	if s.ranks == 1 || s.f.size() == 0 {
+	switch {
+	case s.offset >= s.end:
+		return s.ranks
+	case s.ranks == 1 || s.f.size() == 0:
 		return s.rank
 	}
 	return min(int(s.f.consumed()*int64(s.ranks)/s.f.size()), s.ranks-1)
@@ -230,11 +241,18 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 			s.done = true
 			return err
 		}
-		if s.done || s.cut(p) {
+		over := s.end - s.offset
+		if over >= int64(len(p.data)) {
+			over = 0
+		}
+		if s.done && over == 0 || s.cut(p, int(over)) || s.done {
 			break
 		}
 	}
 	p.at = s.offset
+	if s.content != nil {
+		s.f.progress.add(min(int64(len(p.data)), s.end-s.offset))
+	}
 	s.offset += int64(len(p.data))
 	if !s.records && len(p.data) > 0 {
 		p.data = endLine(p.data)
@@ -250,7 +268,11 @@ func (s *streamSource) read(ctx context.Context, p *piece) error {
 func (s *streamSource) fill(p *piece, want int) error {
 	have := len(p.data)
 	p.data = append(p.data, make([]byte, max(want-have, 0))...)
-	n, err := io.ReadFull(s.f.content, p.data[have:])
+	from := s.content
+	if from == nil {
+		from = s.f.content
+	}
+	n, err := io.ReadFull(from, p.data[have:])
 	p.data = p.data[:have+n]
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		s.done = true
@@ -259,23 +281,27 @@ func (s *streamSource) fill(p *piece, want int) error {
 	return err
 }
 
-// cut moves what follows the last line of p to the next piece. It reports whether p may be parsed: it ends with a
-// line, or its only line is too long for any answer but an error.
-func (s *streamSource) cut(p *piece) bool {
+// cut moves what follows the last line of p to the next piece or, if over is not 0, what follows the first record that ends there or later.
+// It reports whether p may be parsed: it ends with a line, or its only line is too long for any answer but an error.
+func (s *streamSource) cut(p *piece, over int) bool {
 	if s.records {
 		return true
 	}
-	end := 0
+	text := p.data
+	if s.offset == 0 {
+		text = bytes.TrimPrefix(text, utf8BOM)
+	}
+	skip, end := len(p.data)-len(text), 0
 	switch {
 	case s.csv == nil:
-		end = bytes.LastIndexByte(p.data, '\n') + 1
-	case s.offset == 0:
-		text := bytes.TrimPrefix(p.data, utf8BOM)
-		if end = s.csv.lastEnd(text); end > 0 {
-			end += len(p.data) - len(text)
-		}
+		end = bytes.LastIndexByte(text, '\n') + 1
+	case over > 0:
+		end = s.csv.endAfter(text, over-skip)
 	default:
-		end = s.csv.lastEnd(p.data)
+		end = s.csv.lastEnd(text)
+	}
+	if end > 0 {
+		end += skip
 	}
 	if end == 0 {
 		return len(p.data) > maxLine

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // readTableColumn reads a column of a table.
@@ -27,6 +26,11 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 		yes := true // a column with a name
 		o.Header = &yes
 	}
+	if of.Named {
+		if err := o.namedRows(f, of.Number); err != nil {
+			return err
+		}
+	}
 	c, _, from, err := o.understand(f.head(), f.headIsAll(), format)
 	if err != nil {
 		return err
@@ -38,20 +42,26 @@ func readTableColumn(ctx context.Context, f *file, format Format, of *Column, ea
 	if c.at[2], err = c.valueColumn(name, from.offset > 0); err != nil {
 		return err
 	}
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
+	c.last = max(c.last, c.at[2])
+	t := tableValues{csv: c, ends: of.ids(), named: of.Named, each: each}
+	return c.eachRecord(ctx, f, from, t.record)
+}
+
+// namedRows tells whether rows of CSV that begin with names have a line of titles: that which results are written with.
+func (o *Columns) namedRows(f *file, column int) error {
+	c := csvGrammar{delimiter: ','}
+	rows, _, err := c.rows(bytes.TrimPrefix(f.head(), utf8BOM), f.headIsAll())
+	if err != nil || len(rows) == 0 {
 		return err
 	}
-	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, csv: c}
-	t := tableValues{csv: c, line: from.lines, ends: of.ids(), each: each}
-	for {
-		var p piece
-		if err := src.next(ctx, &p); err != nil {
-			return endOfLists(err)
-		}
-		if bad := t.piece(ctx, &p); bad != nil {
-			return bad
-		}
+	first := rows[0]
+	titled := first[0] == "vertex"
+	if !titled && len(first) > 1 && usual(first[:1], vertexNames) == 0 {
+		return firstLineFault("a first line that may have the names of columns: "+quote([]byte(strings.Join(first, ","))),
+			fmt.Sprintf("%s:%.100s, which names the column", f.path, first[min(max(column, 2), len(first))-1]))
 	}
+	o.Header, o.Delimiter = &titled, ","
+	return nil
 }
 
 // valueColumn returns which column has the values: the one that is named, or the only one that no id has.
@@ -77,74 +87,38 @@ func (c *csvGrammar) valueColumn(name string, header bool) (int, error) {
 
 // tableValues reads the values of a column of a table.
 type tableValues struct {
-	csv  *csvGrammar
-	line int  // lines read
-	ends int  // ids of a line
-	skip bool // records at fault are left out
-	each eachLine
-}
-
-// piece reads the values of a piece.
-func (t *tableValues) piece(ctx context.Context, p *piece) error {
-	data := p.data
-	if p.at == 0 {
-		data = bytes.TrimPrefix(data, utf8BOM)
-	}
-	for len(data) > 0 && ctx.Err() == nil {
-		end := t.csv.recordEnd(data, 0)
-		if end < 0 { // quotes that do not end, as the cutter says
-			end = len(data) - 1
-		}
-		record := bytes.TrimSuffix(data[:end], []byte{'\r'})
-		first := t.line + 1
-		t.line += bytes.Count(data[:end+1], newline)
-		data = data[end+1:]
-		if len(record) == 0 {
-			continue
-		}
-		if bad := t.record(record, first); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	csv   *csvGrammar
+	ends  int  // ids of a line
+	skip  bool // records at fault are left out
+	named bool // ids are names, and values as they were written
+	each  eachLine
 }
 
 // record reads the values of a record that begins in a line.
 func (t *tableValues) record(record []byte, line int) error {
 	c := t.csv
+	var cut cutter
 	var fields [3][]byte
-	var starts [3]int
-	n := 0
-	bad := checkLine(record)
-	if bad == nil && !utf8.Valid(record) {
-		bad = &fault{column: validBytes(record) + 1, found: "bytes that are not UTF-8: " + quote(record), expected: "text in UTF-8"}
-	}
-	for cut := (cutter{record: record, delimiter: c.delimiter}); bad == nil && cut.more(); n++ {
-		var field []byte
-		for i, at := range c.at {
-			if at == n {
-				starts[i] = cut.at
-			}
+	bad := c.fields(&cut, record, false, &fields)
+	begins := func(i int) int {
+		if len(cut.scratch) > 0 { // a field may be a copy
+			return c.begins(record, c.at[i])
 		}
-		if field, bad = cut.field(); bad == nil {
-			c.keep(n, field, &fields)
+		at := offsetIn(record, fields[i])
+		if at > 0 && record[at-1] == '"' {
+			at--
 		}
-	}
-	if bad == nil && n != c.columns {
-		bad = &fault{
-			column: c.begins(record, min(n, c.columns)) + 1,
-			found:  counted(n, "column", "columns") + ": " + quote(record), expected: fmt.Sprintf("%d as in the first line", c.columns),
-		}
+		return at
 	}
 	v := &Value{}
-	_, v.IDAt = c.placeOf(starts[0], record, line)
-	v.Line, v.At = c.placeOf(starts[2], record, line)
+	_, v.IDAt = c.placeOf(begins(0), record, line)
+	v.Line, v.At = c.placeOf(begins(2), record, line)
 	for i := range t.ends {
 		if bad == nil && len(fields[i]) == 0 {
 			bad = &fault{column: c.begins(record, c.at[i]) + 1, found: "nothing in " + c.title(i), expected: "a vertex"}
 		}
 		id, wrong := wholeNumber(fields[i])
-		if wrong != nil {
+		if wrong != nil || t.named {
 			id = NoNumber
 		}
 		if v.Names[i] = fields[i]; i == 0 {
@@ -160,7 +134,7 @@ func (t *tableValues) record(record []byte, line int) error {
 		c.place(bad, record, line)
 		return bad
 	}
-	if v.Text = fields[2]; len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
+	if v.Text = fields[2]; !t.named && len(v.Text) > 0 && (v.Text[0] == '"' || bytes.ContainsAny(v.Text, "\r\n")) {
 		v.Text = strconv.AppendQuote(nil, string(v.Text)) // as texts are in files of values
 	}
 	if found, expected := t.each(v); found != "" {

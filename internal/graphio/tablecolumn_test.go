@@ -51,7 +51,7 @@ func TestTableColumn(t *testing.T) {
 		{roads, true, Column{Name: "toll", IDs: []string{"from"}}, `a.csv: found 1 column of ids: from, expected 2: the ids are columns 1 and 2`},
 		{roads, false, Column{Name: "toll", IDs: []string{"from", "to"}}, `a.csv: found 2 columns of ids: from,to, expected 1: the id is column 1`},
 		{"id,x\n1,2\n2,refused\n", false, Column{Name: "x"}, "a.csv:3:3: found what is refused, expected what is not"},
-		{"x,id\n1,2\n2, nobody\n", false, Column{Name: "x"}, `a.csv:3:3: found vertex "nobody", expected one of the graph`},
+		{"x,id\n1,2\n2, nobody\n", false, Column{Name: "x"}, `a.csv:3:4: found vertex "nobody", expected one of the graph`},
 		{"id,x\n1,2\n,3\n", false, Column{Name: "x"}, `a.csv:3:1: found nothing in "id", expected a vertex`},
 		{"id,x\n1,2\n1,3,4\n", false, Column{Name: "x"}, `a.csv:3:5: found 3 columns: "1,3,4", expected 2 as in the first line`},
 		{"id,x\n1,\"2\n1,3\n", false, Column{Name: "x"}, `a.csv:2:3: found quotes that do not end, expected a " that ends them`},

@@ -90,9 +90,7 @@ func ReadColumn(
 	lines := &lineReader{r: f.content}
 	head, _ := bytes.CutPrefix(f.head(), utf8BOM)
 	switch {
-	case of.Named && format == CSV:
-		err = namedRows(ctx, f, column, each)
-	case of.Named:
+	case of.Named && format != CSV:
 		err = namedLines(ctx, lines, &of, each)
 	case format != "":
 		err = readTableColumn(ctx, f, format, &of, each)
@@ -132,7 +130,7 @@ func readVector(ctx context.Context, lines *lineReader, column int, each eachLin
 
 // readEntries reads the values of a matrix in Market's coordinates, whose entries are edges.
 func readEntries(ctx context.Context, lines *lineReader, of *Column, each eachLine) error {
-	h, err := readMTXHeader(lines)
+	h, err := readMTXHeader(lines, &mtxGraph)
 	if err != nil {
 		return err
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// valueLines is how many lines of values a worker formats at a time.
-const valueLines = 16 << 10
+// atOnce is how many lines of values, or lists of neighbours, a worker formats at a time.
+const atOnce = 8 << 10
 
 // WriteValues writes n lines to w in order. line appends line i, without its newline, to dst, or nothing if there is no such line; several
 // goroutines call it at once.
@@ -23,21 +23,25 @@ func WriteValues(w io.Writer, n int, team *parallel.Team, line func(dst []byte, 
 }
 
 func writeValues(ctx context.Context, w io.Writer, n int, team *parallel.Team, line func(dst []byte, i int) []byte) error {
-	pieces := (n + valueLines - 1) / valueLines
-	format := func(_ int, dst []byte, piece int) ([]byte, error) {
-		for i := piece * valueLines; i < min((piece+1)*valueLines, n); i++ {
-			start := len(dst)
-			dst = line(dst, i)
-			if err := CheckLine(dst[start:]); err != nil {
-				return nil, err
-			}
-			if len(dst) > start {
-				dst = append(dst, '\n')
-			}
+	return writeEach(ctx, w, n, team, func(dst []byte, i int) ([]byte, error) {
+		start := len(dst)
+		dst = line(dst, i)
+		if err := CheckLine(dst[start:]); err != nil || len(dst) == start {
+			return dst, err
 		}
-		return dst, nil
-	}
-	return ordered(ctx, team, pieces, format, func(_ int, data []byte) error {
+		return append(dst, '\n'), nil
+	})
+}
+
+// writeEach writes what format appends for each of n things, in order.
+func writeEach(ctx context.Context, w io.Writer, n int, team *parallel.Team, format func(dst []byte, i int) ([]byte, error)) error {
+	return ordered(ctx, team, (n+atOnce-1)/atOnce, func(_ int, dst []byte, piece int) ([]byte, error) {
+		var err error
+		for i := piece * atOnce; i < min((piece+1)*atOnce, n) && err == nil; i++ {
+			dst, err = format(dst, i)
+		}
+		return dst, err
+	}, func(_ int, data []byte) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -80,13 +84,14 @@ func AppendFloat(dst []byte, x float64, bits int) []byte {
 // lines are left out.
 func ReadValues(r io.Reader, name string) (ids []uint64, values []string, err error) {
 	lines := &lineReader{r: bufio.NewReaderSize(r, headSize)}
-	err = eachValue(lines, func(_ []byte, id uint64, rest []byte) *fault {
-		value := bytes.Trim(rest, " \t")
+	_, err = readFields(context.Background(), lines, &Column{}, func(v *Value) (found, expected string) {
+		value := bytes.Trim(v.Text, " \t")
 		if len(value) == 0 {
-			return noValue(id)
+			bad := noValue(v.ID)
+			return bad.found, bad.expected
 		}
-		ids, values = append(ids, id), append(values, string(value))
-		return nil
+		ids, values = append(ids, v.ID), append(values, string(value))
+		return "", ""
 	})
 	if err != nil {
 		return nil, nil, inFile(err, name)

@@ -114,10 +114,7 @@ func (r *reader) listOf(also *table, x *numbering, s *edges.RankInput) error {
 	if err := also.slabs.admission.admit(8*int64(also.n), "the list of its vertices"); err != nil {
 		return err
 	}
-	s.IDs = make([]uint64, 0, also.n)
-	for _, b := range also.batches {
-		s.IDs = append(s.IDs, b.words...)
-	}
+	s.IDs = also.ids()
 	if x != nil {
 		x.translate(s.IDs)
 	}
@@ -153,12 +150,8 @@ func (r *reader) repeatedVertex(ctx context.Context, named bool) error {
 		return r.repeatedRow(ctx, f, named)
 	}
 	c.at[2] = c.at[0]
-	if _, err := f.content.Discard(int(from.offset)); err != nil {
-		return err
-	}
-	src := &streamSource{f: f, offset: from.offset, size: pieceSize, ranks: 1, first: -1, csv: c}
 	seen := map[string]bool{}
-	t := tableValues{csv: c, line: from.lines, ends: 1, skip: true, each: func(v *Value) (found, expected string) {
+	t := tableValues{csv: c, ends: 1, skip: true, each: func(v *Value) (found, expected string) {
 		vertex := v.Vertex(0)
 		if named {
 			vertex = quote(v.Names[0])
@@ -169,15 +162,7 @@ func (r *reader) repeatedVertex(ctx context.Context, named bool) error {
 		seen[vertex] = true
 		return "", ""
 	}}
-	for {
-		var p piece
-		if err := src.next(ctx, &p); err != nil {
-			return cmp.Or(endOfLists(err), error(bad))
-		}
-		if bad := t.piece(ctx, &p); bad != nil {
-			return inFile(bad, f.path)
-		}
-	}
+	return cmp.Or(inFile(c.eachRecord(ctx, f, from, t.record), f.path), error(bad))
 }
 
 // repeatedRow is repeatedVertex of Parquet.

@@ -134,10 +134,10 @@ func TestWritten(t *testing.T) {
 		{"a.wel", small(3, true, half, arc, loop), "0\t1\t0.5\n2\t2\t1e-07\n", nil},
 		{"a.txt", small(3, true, nil), "", []string{"3 isolated vertices are not written: format snap has only edges"}},
 		{"a.mtx", small(3, false, nil, arc, loop), "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n2 1\n3 3\n", []string{
-			"ids are written one higher: Matrix Market counts from 1",
+			"ids are written one higher: format mtx counts from 1",
 		}},
 		{"a.mtx", small(3, true, half, arc, loop), "%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 0.5\n3 3 1e-07\n", []string{
-			"ids are written one higher: Matrix Market counts from 1",
+			"ids are written one higher: format mtx counts from 1",
 		}},
 		{"a.mtx", small(0, true, nil), "%%MatrixMarket matrix coordinate pattern general\n0 0 0\n", nil},
 		{"a.e", small(4, false, nil, arc, loop), "0 1\n2 2\n", nil},
@@ -277,7 +277,7 @@ func TestReplacedFilesKeepTheirPermissions(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	for _, n := range []int{0, 1, valueLines - 1, valueLines, 3*valueLines + 5} {
+	for _, n := range []int{0, 1, atOnce - 1, atOnce, 3*atOnce + 5} {
 		for _, workers := range []int{1, 4} {
 			var got, want bytes.Buffer
 			line := func(dst []byte, i int) []byte { return fmt.Appendf(dst, "%d %d", i, i*i) }
@@ -315,7 +315,7 @@ func (f *full) Write(p []byte) (int, error) {
 
 func TestValuesErrors(t *testing.T) {
 	line := func(dst []byte, i int) []byte { return append(dst, 'x') }
-	if err := WriteValues(&full{}, 10*valueLines, team(t, 3), line); err == nil || err.Error() != "disk full" {
+	if err := WriteValues(&full{}, 10*atOnce, team(t, 3), line); err == nil || err.Error() != "disk full" {
 		t.Errorf("error %v", err)
 	}
 	func() {
@@ -324,7 +324,7 @@ func TestValuesErrors(t *testing.T) {
 				t.Error("a panic in a line is lost")
 			}
 		}()
-		_ = WriteValues(&full{}, 2*valueLines, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
+		_ = WriteValues(&full{}, 2*atOnce, team(t, 3), func(dst []byte, i int) []byte { panic("line") })
 	}()
 	for text, want := range map[string]string{
 		"1 2\n3\n":  `v:2:1: found no value in "3", expected "id value"`,

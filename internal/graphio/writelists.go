@@ -93,23 +93,6 @@ func (w *writer) lists(n int, reversed, loops bool) (*neighborLists, error) {
 	return l, nil
 }
 
-// listsAtOnce is how many vertices a worker writes at a time.
-const listsAtOnce = 1 << 12
-
-// eachList writes what format appends for each of n vertices, in order.
-func (w *writer) eachList(out *output, n int, format func(dst []byte, v int) ([]byte, error)) error {
-	return ordered(w.ctx, w.Team, (n+listsAtOnce-1)/listsAtOnce, func(_ int, dst []byte, piece int) ([]byte, error) {
-		var err error
-		for v := piece * listsAtOnce; v < min((piece+1)*listsAtOnce, n) && err == nil; v++ {
-			dst, err = format(dst, v)
-		}
-		return dst, err
-	}, func(_ int, data []byte) error {
-		_, err := out.Write(data)
-		return err
-	})
-}
-
 // metis writes a graph of METIS. Its vertices are numbered from 1.
 func (w *writer) metis() error {
 	if w.in.Directed {
@@ -145,7 +128,7 @@ func (w *writer) metis() error {
 	if _, err := out.Write([]byte(header)); err != nil {
 		return err
 	}
-	return w.eachList(out, vertices, func(dst []byte, v int) ([]byte, error) {
+	return writeEach(w.ctx, out, vertices, w.Team, func(dst []byte, v int) ([]byte, error) {
 		for i, x := range l.of(v) {
 			if i > 0 {
 				dst = append(dst, ' ')
@@ -211,13 +194,13 @@ func (w *writer) serialized(weighted bool) error {
 
 // serializedLists writes offsets and neighbours.
 func (w *writer) serializedLists(out *output, n int, l *neighborLists, weighted bool) error {
-	err := w.eachList(out, n+1, func(dst []byte, v int) ([]byte, error) {
+	err := writeEach(w.ctx, out, n+1, w.Team, func(dst []byte, v int) ([]byte, error) {
 		return binary.LittleEndian.AppendUint64(dst, uint64(l.starts[v])), nil
 	})
 	if err != nil {
 		return err
 	}
-	return w.eachList(out, n, func(dst []byte, v int) ([]byte, error) {
+	return writeEach(w.ctx, out, n, w.Team, func(dst []byte, v int) ([]byte, error) {
 		for _, x := range l.of(v) {
 			dst = binary.LittleEndian.AppendUint32(dst, x.vertex)
 			if !weighted {

@@ -38,47 +38,36 @@ func (w *writer) table(format Format) error {
 	if err != nil {
 		return err
 	}
-	weighted := w.in.Edges.Weighted()
-	// What stands before the source, the target and the weight, and after the line.
-	parts, end := [3]string{"", ",", ","}, "\n"
-	quoted := appendCSV
+	l := lineLayout{before: [3]string{"", ",", ","}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels}
 	switch format {
 	case TSV:
-		parts, quoted = [3]string{"", "\t", "\t"}, appendCSV
+		l.before = [3]string{"", "\t", "\t"}
 	case JSONLines:
-		parts, end, quoted = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n", appendJSON
+		l.before, l.end = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n"
 	}
 	if format != JSONLines {
-		header := "source" + parts[1] + "target"
-		if weighted {
-			header += parts[2] + "weight"
+		header := "source" + l.before[1] + "target"
+		if l.weighted {
+			header += l.before[2] + "weight"
 		}
-		if _, err := out.Write([]byte(header + end)); err != nil {
+		if _, err := out.Write([]byte(header + l.end)); err != nil {
 			return err
 		}
 	}
-	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
-		var name []byte
-		for j := range b.N {
-			for i, v := range [2]uint64{b.U[j], b.V[j]} {
-				dst = append(dst, parts[i]...)
-				if w.in.Names == nil {
-					dst = strconv.AppendUint(dst, w.in.Labels.Of(v), 10)
-					continue
-				}
-				name = w.in.Names.Append(name[:0], w.in.Labels.Of(v))
-				if format != JSONLines && (bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0) {
-					return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", format, quote(name))
-				}
-				dst = quoted(dst, name, parts[1])
+	if w.in.Names != nil {
+		l.name = func(dst []byte, v uint64) ([]byte, error) {
+			var room [64]byte
+			name := w.in.Names.Append(room[:0], w.in.Labels.Of(v))
+			switch {
+			case format == JSONLines:
+				return appendJSON(dst, name), nil
+			case bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0:
+				return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", format, quote(name))
 			}
-			if weighted {
-				dst = AppendFloat(append(dst, parts[2]...), b.W[j], 64)
-			}
-			dst = append(dst, end...)
+			return appendCSV(dst, name, l.before[1]), nil
 		}
-		return dst, nil
-	})
+	}
+	return w.lines(out, l)
 }
 
 // appendCSV appends a field, in quotes if it must be.
@@ -93,7 +82,7 @@ func appendCSV(dst, text []byte, delimiter string) []byte {
 }
 
 // appendJSON appends a string.
-func appendJSON(dst, text []byte, _ string) []byte {
+func appendJSON(dst, text []byte) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -126,31 +115,18 @@ func (w *writer) dimacs() error {
 	if err != nil {
 		return err
 	}
-	n, header, letter := w.in.Edges.Len(), "p sp", byte('a')
+	n, header, letter := w.in.Edges.Len(), "p sp", "a "
 	if coloring {
-		header, letter = "p edge", 'e'
+		header, letter = "p edge", "e "
 	} else if !directed {
 		n *= 2
 	}
 	if _, err := out.Write([]byte(header + " " + strconv.Itoa(vertices) + " " + strconv.Itoa(n) + "\n")); err != nil {
 		return err
 	}
-	line := func(dst []byte, u, v uint64, x float64) []byte {
-		dst = strconv.AppendUint(append(dst, letter, ' '), u+1, 10)
-		dst = strconv.AppendUint(append(dst, ' '), v+1, 10)
-		if !coloring {
-			dst = AppendFloat(append(dst, ' '), x, 64)
-		}
-		return append(dst, '\n')
-	}
-	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
-		for j := range b.N {
-			dst = line(dst, b.U[j], b.V[j], b.W[j])
-			if !coloring && !directed {
-				dst = line(dst, b.V[j], b.U[j], b.W[j])
-			}
-		}
-		return dst, nil
+	return w.lines(out, lineLayout{
+		before: [3]string{letter, " ", " "}, end: "\n", weighted: !coloring, labels: edges.Consecutive(1),
+		both: !coloring && !directed,
 	})
 }
 

@@ -15,45 +15,64 @@ func (w *writer) edgeList(format Format) error {
 	if weighted && !w.in.Edges.Weighted() {
 		return fmt.Errorf("format wel needs weights, the graph has none: write el")
 	}
-	vertices, _, err := w.extent()
-	if err != nil {
-		return err
-	}
-	isolated, err := w.isolated(vertices)
-	if err != nil {
-		return err
-	}
 	if !weighted && w.in.Edges.Weighted() {
 		w.warn("the weights are not written: format %s has none, wel has", format)
 	}
-	if isolated > 0 {
-		w.warn("%s not written: format %s has only edges", counted(isolated, "isolated vertex is", "isolated vertices are"), format)
-	}
-	if !w.in.Directed {
-		w.warn("format %s does not say that the graph is undirected: say so when reading it", format)
+	if err := w.warnTable(format); err != nil {
+		return err
 	}
 	out, err := w.create(w.path, w.codec)
 	if err != nil {
 		return err
 	}
-	return w.lines(out, weighted, "\t", func(v uint64) uint64 { return w.in.Labels.Of(v) })
+	return w.lines(out, lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
 }
 
-// lines writes a line for each tuple, with endpoints as id gives them.
-func (w *writer) lines(out *output, weighted bool, gap string, id func(v uint64) uint64) error {
+// lineLayout is what a line of a tuple looks like: source, target and perhaps weight, each with what stands before it.
+type lineLayout struct {
+	before   [3]string
+	end      string
+	weighted bool
+	labels   edges.Labels
+	name     func(dst []byte, v uint64) ([]byte, error) // of a vertex, if it is no number
+	lower    bool                                       // the larger end comes first
+	both     bool                                       // there is a line for each of the two ways
+}
+
+// lines writes a line for each tuple.
+func (w *writer) lines(out *output, l lineLayout) error {
 	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
+		var err error
 		for j := range b.N {
-			dst = strconv.AppendUint(dst, id(b.U[j]), 10)
-			dst = append(dst, gap...)
-			dst = strconv.AppendUint(dst, id(b.V[j]), 10)
-			if weighted {
-				dst = append(dst, gap...)
-				dst = AppendFloat(dst, b.W[j], 64)
+			u, v := b.U[j], b.V[j]
+			if l.lower && u < v {
+				u, v = v, u
 			}
-			dst = append(dst, '\n')
+			if dst, err = l.append(dst, u, v, b.W[j]); err == nil && l.both {
+				dst, err = l.append(dst, v, u, b.W[j])
+			}
+			if err != nil {
+				return nil, err
+			}
 		}
 		return dst, nil
 	})
+}
+
+// append appends a line.
+func (l *lineLayout) append(dst []byte, u, v uint64, weight float64) (_ []byte, err error) {
+	for i, end := range [2]uint64{u, v} {
+		dst = append(dst, l.before[i]...)
+		if l.name == nil {
+			dst = strconv.AppendUint(dst, l.labels.Of(end), 10)
+		} else if dst, err = l.name(dst, end); err != nil {
+			return nil, err
+		}
+	}
+	if l.weighted {
+		dst = AppendFloat(append(dst, l.before[2]...), weight, 64)
+	}
+	return append(dst, l.end...), nil
 }
 
 // matrixMarket writes entries of a pattern or real matrix, symmetric when the graph is undirected. Its vertices are
@@ -63,12 +82,8 @@ func (w *writer) matrixMarket() error {
 	if err != nil {
 		return err
 	}
-	first, ok := consecutiveLabels(w.in.Labels, vertices)
-	if !ok || first > 1 {
-		return fmt.Errorf("format mtx needs vertices 1 to n, or 0 to n-1 to be written one higher")
-	}
-	if first == 0 && vertices > 0 {
-		w.warn("ids are written one higher: Matrix Market counts from 1")
+	if err := w.fromOne(MatrixMarket, vertices); err != nil {
+		return err
 	}
 	out, err := w.create(w.path, w.codec)
 	if err != nil {
@@ -85,22 +100,9 @@ func (w *writer) matrixMarket() error {
 	if _, err := out.Write([]byte(header)); err != nil {
 		return err
 	}
-	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
-		for j := range b.N {
-			u, v := b.U[j]+1, b.V[j]+1
-			if !w.in.Directed && u < v {
-				u, v = v, u // a symmetric matrix is given by its lower triangle
-			}
-			dst = strconv.AppendUint(dst, u, 10)
-			dst = append(dst, ' ')
-			dst = strconv.AppendUint(dst, v, 10)
-			if field == "real" {
-				dst = append(dst, ' ')
-				dst = AppendFloat(dst, b.W[j], 64)
-			}
-			dst = append(dst, '\n')
-		}
-		return dst, nil
+	return w.lines(out, lineLayout{
+		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real", labels: edges.Consecutive(1),
+		lower: !w.in.Directed, // a symmetric matrix is given by its lower triangle
 	})
 }
 
@@ -153,7 +155,9 @@ func (w *writer) ldbc() error {
 	if err != nil {
 		return err
 	}
-	return w.lines(e, w.in.Edges.Weighted(), " ", func(v uint64) uint64 { return w.in.Labels.Of(v) })
+	return w.lines(e, lineLayout{
+		before: [3]string{"", " ", " "}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels,
+	})
 }
 
 // escape writes a key of a properties file.

@@ -22,7 +22,7 @@ const (
 	s2        = "github.com/klauspost/compress"
 	msgpack   = "github.com/vmihailenco/msgpack/v5"
 	tagparser = "github.com/vmihailenco/tagparser/v2"
-	xz        = "github.com/ulikunitz/xz"
+	xz        = "github.com/therootcompany/xz"
 
 	maxForeign = 30 // packages of a program that runs a program on edges in memory
 )

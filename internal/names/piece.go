@@ -131,9 +131,6 @@ func NewReader(data []byte) (*Reader, error) {
 	return &Reader{n: n, size: size, rest: data}, nil
 }
 
-// Len returns the number of names in the piece.
-func (r *Reader) Len() uint64 { return r.n }
-
 // Next goes to the next name, and reports whether there is one. Names are not empty, and each is greater than the one before.
 func (r *Reader) Next() (bool, error) {
 	if r.at == r.n {

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strings"
 	"sync"
-	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/mem"
@@ -98,28 +97,13 @@ func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []
 		return nil, err
 	}
 	data := wire.Bytes(mem.Make[uint64](arena, int((f.Size+7)/8)))[:f.Size]
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range requests {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				from := next.Add(requestSize) - requestSize
-				if from >= f.Size {
-					return
-				}
-				if err := s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)]); err != nil {
-					cancel(err)
-				}
-			}
+	var jobs []func(ctx context.Context) error
+	for from := int64(0); from < f.Size; from += requestSize {
+		jobs = append(jobs, func(ctx context.Context) error {
+			return s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)])
 		})
 	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
-	}
-	return data, nil
+	return data, together(ctx, requests, jobs)
 }
 
 // faultless calls f, and returns an error if memory that f reads is of a file that cannot be read, or is no longer so long.

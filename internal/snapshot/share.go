@@ -15,10 +15,7 @@ import (
 // SaveShare stores the partitions of a graph that are in this process, and a part of the index: those of all processes together, put together by
 // Merge, are the snapshot of that id, once they are committed. If it fails, what it has stored is removed.
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
-	m := newManifest(id, g)
-	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
-	m.Index[0].Name = IndexName(id, rank)
-	m.Names = namesFiles(id, g.N, rank, x)
+	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
 	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
 		m.Index[0].File, err = writeIndex(ctx, s, m.Index[0].Name, id, x)
@@ -34,7 +31,6 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 		if p == nil {
 			continue
 		}
-		m.Parts[i].Name = PartName(id, i)
 		jobs = append(jobs, func(ctx context.Context) error {
 			f, err := WritePart(ctx, s, m.Parts[i].Name, id, p)
 			if err != nil {
@@ -55,15 +51,21 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 
 // RemoveShare removes what SaveShare has stored, or was about to.
 func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index) error {
+	return Remove(ctx, s, shareOf(id, g, rank, x))
+}
+
+// shareOf is the manifest of a share whose files are not written yet.
+func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	m := newManifest(id, g)
+	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
+	m.Index[0].Name = IndexName(id, rank)
 	m.Names = namesFiles(id, g.N, rank, x)
-	m.Index = []IndexFile{{File: File{Name: IndexName(id, rank)}}}
 	for i, p := range g.Parts {
 		if p != nil {
 			m.Parts[i].Name = PartName(id, i)
 		}
 	}
-	return Remove(ctx, s, m)
+	return m
 }
 
 // Merge puts the manifests of shares together.

@@ -40,9 +40,6 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	if err := Absent(ctx, s); err != nil {
 		return nil, err
 	}
-	if err := g.MakeReversed(ctx, o.Team); err != nil {
-		return nil, err
-	}
 	x := Index{IDs: g.IDs, Names: g.Names}
 	var consecutive bool
 	if x.First, consecutive = g.Labels.First(); !consecutive {

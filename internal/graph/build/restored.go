@@ -2,7 +2,6 @@ package build
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -45,19 +44,12 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 		if n := len(x.Labels); n > 0 {
 			mine.First, mine.Last = x.Labels[0], x.Labels[n-1]
 		}
-		data, err := json.Marshal(&mine)
+		call := collective.Call{Tag: tag + 1, Bytes: 1 << 20}
+		ranks, err := gather(ctx, group, call, &mine)
 		if err != nil {
 			return err
 		}
-		all, err := group.Allgather(ctx, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, data)
-		if err != nil {
-			return err
-		}
-		ranks := make([]restoredTerms, len(all))
-		for rank, data := range all {
-			if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-				return fmt.Errorf("what rank %d has opened: %w", rank, err)
-			}
+		for rank := range ranks {
 			if r := &ranks[rank]; r.Of != x.Of || !slices.Equal(r.Owner, owner) || r.Count < 0 || r.Named != (x.Names != nil) {
 				return fmt.Errorf("ranks %d and %d have opened different graphs: %.100s and %.100s", group.Link().Rank(), rank, x.Of, r.Of)
 			}
@@ -65,7 +57,7 @@ func Restored(ctx context.Context, group *collective.Group, tag uint32, g *graph
 		if d, err = restored(g, owner, x, group.Link().Rank(), ranks); err != nil || x.Names == nil {
 			return err
 		}
-		d.Names, err = newNames(ctx, group, collective.Call{Tag: tag + 1, Bytes: 1 << 20}, x.Names)
+		d.Names, err = newNames(ctx, group, call, x.Names)
 		return err
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/wire"
@@ -64,21 +65,30 @@ func (b *builder) exchangeTerms(ctx context.Context) error {
 	if len(b.in.IDs) > 0 {
 		mine.Last = slices.Max(b.in.IDs)
 	}
-	data, err := json.Marshal(&mine)
+	ranks, err := gather(ctx, b.group, b.call(), &mine)
 	if err != nil {
 		return err
-	}
-	all, err := b.group.Allgather(ctx, b.call(), data)
-	if err != nil {
-		return err
-	}
-	ranks := make([]facts, len(all))
-	for rank, data := range all {
-		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
-			return fmt.Errorf("what rank %d was given: %w", rank, err)
-		}
 	}
 	return b.compare(ctx, ranks)
+}
+
+// gather returns what all ranks say, by rank.
+func gather[T any](ctx context.Context, group *collective.Group, call collective.Call, mine *T) ([]T, error) {
+	data, err := json.Marshal(mine)
+	if err != nil {
+		return nil, err
+	}
+	all, err := group.Allgather(ctx, call, data)
+	if err != nil {
+		return nil, err
+	}
+	ranks := make([]T, len(all))
+	for rank, data := range all {
+		if err := json.Unmarshal(data, &ranks[rank]); err != nil {
+			return nil, fmt.Errorf("what rank %d was given: %w", rank, err)
+		}
+	}
+	return ranks, nil
 }
 
 // compare adds up what all ranks were given.

@@ -183,8 +183,8 @@ func (t *tuples) distribute(ctx context.Context) error {
 	})
 	t.unique.Close()
 	b.rows = counters{}
-	if err := t.arcs(ctx, true); err != nil || !b.in.Directed || !b.o.Grid.Flat() {
-		return err // reversed arcs of other grids are made when they are wanted: see Graph.Turn
+	if err := t.arcs(ctx, true); err != nil || !b.in.Directed {
+		return err
 	}
 	return t.arcs(ctx, false)
 }

@@ -224,11 +224,6 @@ func TestTwin(t *testing.T) {
 		}
 		text := fmt.Sprintf("seed %d, %+v, %d ranks, owners %v, %s, %+v", seed, limits, ranks, owner, p.text, o)
 		want, wrong := Local(t.Context(), p.whole, o)
-		if wrong == nil {
-			if err := want.MakeReversed(t.Context(), nil); err != nil {
-				t.Fatal(err)
-			}
-		}
 		threads := 1 + rng.IntN(3)
 		teams := make([]*parallel.Team, ranks)
 		got := buildOver(t, t.Context(), p.shares, owner, func(rank int) graph.Options {

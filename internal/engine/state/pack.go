@@ -1,4 +1,7 @@
-package engine
+// Package state saves and restores columns of a partition: of its vertices, of its edges, and bits
+// of its vertices. It knows the parts of a checkpoint, which may be of another number of
+// partitions; package engine names the sections.
+package state
 
 import (
 	"encoding/binary"
@@ -10,14 +13,16 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a block may hold.
+// packedAtOnce is how many values with pointers are packed as one block: the guard bounds what a
+// block may hold.
 const packedAtOnce = 4096
 
-var errState = errors.New("the checkpoint does not hold what it says")
+// Err is what is wrong with a part that does not hold what it says.
+var Err = errors.New("the checkpoint does not hold what it says")
 
-// packColumn returns a column's values as sections hold them: a view of values without pointers.
+// Pack returns a column's values as sections hold them: a view of values without pointers.
 // Values with pointers are encoded in blocks of packedAtOnce, each behind its length in 4 bytes.
-func packColumn(c kernel.Column) (b []byte, err error) {
+func Pack(c kernel.Column) (b []byte, err error) {
 	var p kernel.Packed
 	if c.Pack(&p); c.Raw() {
 		return p.Raw, nil
@@ -32,23 +37,23 @@ func packColumn(c kernel.Column) (b []byte, err error) {
 	return b, nil
 }
 
-// unpackColumn returns the n values of a section, of the type of another column. They may share
+// Unpack returns the n values of a section, of the type of another column. They may share
 // the section's memory. It bears any bytes.
-func unpackColumn(like kernel.Column, b []byte, n int) (kernel.Column, error) {
+func Unpack(like kernel.Column, b []byte, n int) (kernel.Column, error) {
 	all := like.New(nil)
 	if like.Raw() {
 		if err := all.View(&kernel.Packed{Raw: b, N: n}); err != nil {
-			return nil, fmt.Errorf("%w: %w", errState, err)
+			return nil, fmt.Errorf("%w: %w", Err, err)
 		}
 		return all, nil
 	}
 	for len(b) > 0 {
 		if len(b) < 4 {
-			return nil, fmt.Errorf("%w: %d bytes of a block", errState, len(b))
+			return nil, fmt.Errorf("%w: %d bytes of a block", Err, len(b))
 		}
 		size := binary.LittleEndian.Uint32(b)
 		if b = b[4:]; uint64(size) > uint64(len(b)) {
-			return nil, fmt.Errorf("%w: a block of %d bytes in %d", errState, size, len(b))
+			return nil, fmt.Errorf("%w: a block of %d bytes in %d", Err, size, len(b))
 		}
 		values := reflect.New(reflect.SliceOf(like.Type()))
 		if err := pack.IntoValue(b[:size], values.Interface()); err != nil {
@@ -58,13 +63,13 @@ func unpackColumn(like kernel.Column, b []byte, n int) (kernel.Column, error) {
 		block := kernel.Packed{Ref: values.Elem().Interface(), N: values.Elem().Len()}
 		if err := some.View(&block); err != nil || block.N > min(packedAtOnce, missing) {
 			return nil, fmt.Errorf(
-				"%w: a block of %d values, where %d are missing", errState, block.N, missing)
+				"%w: a block of %d values, where %d are missing", Err, block.N, missing)
 		}
 		all.Append(some)
 		b = b[size:]
 	}
 	if all.Len() != n {
-		return nil, fmt.Errorf("%w: %d values, expected %d", errState, all.Len(), n)
+		return nil, fmt.Errorf("%w: %d values, expected %d", Err, all.Len(), n)
 	}
 	return all, nil
 }

@@ -1,4 +1,7 @@
-package engine
+// Package change decides what the requests of vertices come to that change the graph
+// (docs/design/mutation.md): which arcs and vertices go, and which are added. Package engine
+// exchanges the requests, and moves its columns to the changed partition.
+package change
 
 import (
 	"cmp"
@@ -15,19 +18,23 @@ import (
 // requestBytes is what a request takes between partitions: its kind, three ids and a weight.
 const requestBytes = 1 + 4*8
 
-// requestCodec encodes the requests that one partition makes of another.
+// Codec encodes the requests that one partition makes of another.
 //
 //	| ids so far (8) | how many (8) | kind (1) of (8) to (8) by (8) weight (8) | ... | values of the vertices to be added, in order |
 //
-// Ids so far is one more than the largest id that the sender's requests need. Values without pointers lie there as in memory.
-type requestCodec struct{ values pack.Values }
+// Ids so far is one more than the largest id that the sender's requests need. Values without
+// pointers lie there as in memory.
+type Codec struct{ values pack.Values }
 
-func newRequestCodec(values kernel.Column) (c requestCodec, err error) {
+// NewCodec makes the codec of requests with values of a column's type.
+func NewCodec(values kernel.Column) (c Codec, err error) {
 	c.values, err = pack.NewValues(values.Type(), values.Raw())
 	return c, err
 }
 
-func (c requestCodec) encode(ids uint64, list []kernel.Request, values kernel.Column) ([]byte, error) {
+// Encode encodes requests, and the values of those that add vertices; ids is one more than the
+// largest id that they need.
+func (c Codec) Encode(ids uint64, list []kernel.Request, values kernel.Column) ([]byte, error) {
 	b := make([]byte, 0, 16+requestBytes*len(list))
 	b = binary.LittleEndian.AppendUint64(b, ids)
 	b = binary.LittleEndian.AppendUint64(b, uint64(len(list)))
@@ -50,16 +57,18 @@ func (c requestCodec) encode(ids uint64, list []kernel.Request, values kernel.Co
 	return c.values.Append(b, some)
 }
 
-var errRequests = errors.New("requests that make no sense")
+// ErrRequests is what is wrong with bytes that are no requests.
+var ErrRequests = errors.New("requests that make no sense")
 
-// decode appends the requests in b to list, each about a vertex that owns accepts, and returns it with the ids that the sender needs.
-func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
+// Decode appends the requests in b to list, each about a vertex that owns accepts, and returns it
+// with the ids that the sender needs.
+func (c Codec) Decode(b []byte, list []kernel.Request, values kernel.Column, owns func(id uint64) bool) ([]kernel.Request, uint64, error) {
 	if len(b) < 16 {
-		return nil, 0, fmt.Errorf("%w: %d bytes", errRequests, len(b))
+		return nil, 0, fmt.Errorf("%w: %d bytes", ErrRequests, len(b))
 	}
 	ids, n := binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])
 	if b = b[16:]; n > uint64(len(b))/requestBytes {
-		return nil, 0, fmt.Errorf("%w: %d in %d bytes", errRequests, n, len(b))
+		return nil, 0, fmt.Errorf("%w: %d in %d bytes", ErrRequests, n, len(b))
 	}
 	first, added := len(list), 0
 	for range n {
@@ -69,7 +78,7 @@ func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Colu
 		}
 		r := kernel.Request{Kind: kernel.RequestKind(b[0]), Of: x[0], To: x[1], By: x[2], Weight: math.Float64frombits(x[3])}
 		if r.Kind > kernel.RemoveVertex || !owns(r.Of) {
-			return nil, 0, fmt.Errorf("%w: of kind %d about vertex %d", errRequests, r.Kind, r.Of)
+			return nil, 0, fmt.Errorf("%w: of kind %d about vertex %d", ErrRequests, r.Kind, r.Of)
 		}
 		if r.Kind == kernel.AddVertex {
 			added++
@@ -81,7 +90,7 @@ func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Colu
 	if added > 0 || len(b) > 0 {
 		some, err := c.values.Decode(b, added, values)
 		if err != nil {
-			return nil, 0, fmt.Errorf("%w: %w", errRequests, err)
+			return nil, 0, fmt.Errorf("%w: %w", ErrRequests, err)
 		}
 		values.Append(some)
 	}
@@ -94,7 +103,8 @@ func (c requestCodec) decode(b []byte, list []kernel.Request, values kernel.Colu
 	return list, ids, nil
 }
 
-// inOrder sorts requests by the vertex they are about, and those about one by who asked; those of one vertex stay in the order of its calls.
-func inOrder(list []kernel.Request) {
+// InOrder sorts requests by the vertex they are about, and those about one by who asked; those of
+// one vertex stay in the order of its calls.
+func InOrder(list []kernel.Request) {
 	slices.SortStableFunc(list, func(a, b kernel.Request) int { return cmp.Or(cmp.Compare(a.Of, b.Of), cmp.Compare(a.By, b.By)) })
 }

@@ -1,0 +1,149 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/engine/change"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// changer carries out what the vertices of a partition ask for that changes the graph.
+type changer struct{ *partition }
+
+// next is what a partition becomes.
+type next struct {
+	changed  *graph.Changed
+	ids      uint64          // one more than the largest id of a vertex
+	vertices []change.Vertex // that were removed or made
+	values   kernel.Column   // theirs
+}
+
+// decide makes the changed partition of what vertices asked for.
+func (r *changer) decide(ctx context.Context) (to next, err error) {
+	list, values, ids, err := r.requested(ctx)
+	if err != nil {
+		return to, fmt.Errorf("changing the graph: %w", err)
+	}
+	change.InOrder(list)
+	s := change.Resolver{Exists: r.exists, Own: r.instance.Values(), Values: values}
+	s.Of = func(id uint64) int { return int(id / uint64(r.part.Of)) }
+	if r.job.methods.Has("Resolve") {
+		s.Resolve = r.instance.Resolve
+	}
+	all := s.Run(list)
+	all.Remove = slices.DeleteFunc(all.Remove, func(a graph.Arc) bool { return uint64(a.To) >= r.changing.ids })
+	gone, err := r.outArcs(ctx, all.Gone)
+	if err != nil {
+		return to, fmt.Errorf("changing the graph: %w", err)
+	}
+	to = next{ids: ids, vertices: all.Vertices, values: values}
+	to.changed, err = r.part.Changed(ctx, graph.Change{
+		N: int(ids), Remove: append(all.Remove, gone...), Add: all.Add, Places: r.shared.columns.OfEdges(), Team: r.team,
+	}, r.exchange.All)
+	return to, err
+}
+
+// requested returns the requests about owned vertices, with the values that they bring, and one
+// more than the largest id of a vertex from now on.
+func (r *changer) requested(ctx context.Context) ([]kernel.Request, kernel.Column, uint64, error) {
+	c, of := &r.changing, uint64(r.part.Of)
+	byOwner, ids := make([][]kernel.Request, of), c.ids
+	asked, values := r.asked()
+	for _, q := range asked {
+		if q.Kind == kernel.AddVertex || q.Kind == kernel.AddEdge {
+			ids = max(ids, q.Of+1, q.To+1)
+		}
+		byOwner[q.Of%of] = append(byOwner[q.Of%of], q)
+	}
+	for _, t := range r.threads {
+		t.ResetRequests()
+	}
+	data := make([][]byte, of)
+	var err error
+	for q := range data {
+		if q != r.part.Index {
+			if data[q], err = c.codec.Encode(ids, byOwner[q], values); err != nil {
+				return nil, nil, 0, err
+			}
+		}
+	}
+	came, err := r.exchange.All(ctx, data)
+	if err != nil {
+		return nil, nil, 0, err
+	}
+	list := byOwner[r.part.Index]
+	limit := min(2*c.ids+idsAhead, graph.MaxVertices)
+	owns := func(id uint64) bool { return id < limit && id%of == uint64(r.part.Index) }
+	for q, b := range came {
+		if q == r.part.Index {
+			continue
+		}
+		var needed uint64
+		if list, needed, err = c.codec.Decode(b, list, values, owns); err != nil {
+			return nil, nil, 0, fmt.Errorf("from partition %d: %w", q, err)
+		}
+		ids = max(ids, needed)
+	}
+	if ids > limit {
+		return nil, nil, 0, fmt.Errorf("%w: ids up to %d, where %d are allowed", change.ErrRequests, ids, limit)
+	}
+	// What nobody adds there is nothing to remove of.
+	return slices.DeleteFunc(list, func(q kernel.Request) bool { return q.Of >= ids }), values, ids, nil
+}
+
+// exists reports whether there is an owned vertex.
+func (r *changer) exists(id uint64) bool {
+	local := id / uint64(r.part.Of)
+	return local < uint64(r.part.Owned) && !r.isAbsent(uint32(local))
+}
+
+// outArcs returns all arcs that go out from owned vertices. In a grid that is not flat they lie
+// with other partitions, too, which therefore all call it.
+func (r *changer) outArcs(ctx context.Context, from map[pregel.VertexID]bool) ([]graph.Arc, error) {
+	if r.part.Grid.Flat() {
+		if len(from) == 0 {
+			return nil, nil
+		}
+		return r.part.OutArcs(from), nil
+	}
+	arcs := r.part.OutArcs(from)
+	var ids []uint64
+	for id := range from {
+		ids = append(ids, uint64(id))
+	}
+	data := make([][]uint64, r.part.Of)
+	asked, err := r.exchange.Words(ctx, slices.Repeat([][]uint64{ids}, r.part.Of))
+	if err != nil {
+		return nil, err
+	}
+	for q, ids := range asked {
+		if q == r.part.Index || len(ids) == 0 {
+			continue
+		}
+		of := map[pregel.VertexID]bool{}
+		for _, id := range ids {
+			of[pregel.VertexID(id)] = true
+		}
+		for _, a := range r.part.OutArcs(of) {
+			data[q] = append(data[q], uint64(a.From), uint64(a.To))
+		}
+	}
+	came, err := r.exchange.Words(ctx, data)
+	if err != nil {
+		return nil, err
+	}
+	for q, ends := range came {
+		for ; len(ends) >= 2; ends = ends[2:] {
+			a := graph.Arc{From: pregel.VertexID(ends[0]), To: pregel.VertexID(ends[1])}
+			if !from[a.From] {
+				return nil, fmt.Errorf("%w: an edge of vertex %d from partition %d", change.ErrRequests, a.From, q)
+			}
+			arcs = append(arcs, a)
+		}
+	}
+	return arcs, nil
+}

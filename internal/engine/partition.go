@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/internal/parallel"
+)
+
+// partition is what the parts of a runner share: a partition of the graph, the states and columns
+// of its vertices, the threads that run them, and the superstep that runs.
+//
+// Invariant: between supersteps, active &^ finished == active; every bit beyond Owned is zero in
+// all bitmaps.
+type partition struct {
+	job      *Job
+	loaded   *graph.Partition // as the graph was loaded
+	part     *graph.Partition // as it is after changes
+	layout   graph.Layout     // of the program's direction
+	arena    *mem.Arena       // of what place makes: the job's, unless the graph may change
+	store    *mem.Arena       // of messages that are kept one by one
+	changing changing
+
+	instance Instance      // what the partition has of the program's types
+	traits   kernel.Traits // of both columns
+	list     bool          // the program is a list program
+	hub      atomic.Uint64 // 1 more than the last vertex with so many messages that they want room, of a list program
+
+	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
+	// of direction Either.
+	column
+	back       *column
+	columns    []*column // the one, or both
+	inDegrees  []uint32  // of the edges along which messages come to the first column's receivers
+	inEqual    []uint32  // see equalDegrees
+	inEdges    int       // along which messages may come to all owned vertices
+	active     []uint64
+	finished   []uint64       // by slot: ghosts never are
+	inbox      delivery.Inbox // made when first needed
+	shared     *sharedPart
+	properties []kernel.Column // the program's of shared, by their numbers
+
+	team        *parallel.Team
+	threads     []*thread
+	outboxes    []kernel.Sends // the threads'
+	lanes       []Lane         // theirs
+	chunks      parallel.Counter
+	words       []uint32 // the borders of the chunks being handed out
+	serialEdges int      // from which the team shares a superstep's work. Tests lower it.
+
+	exchange *delivery.Exchange
+	sinking  delivery.Sink // sink, bound once
+	folding  delivery.Sink // the instance's Take, bound once
+	came     int           // messages to single vertices, in the last superstep that delivered any
+
+	command *bsp.Command
+	report  bsp.Report
+	stop    *atomic.Bool
+	failure atomic.Pointer[bsp.ProgramError]
+}
+
+// run calls a task on the team, or on the caller alone, over chunks of words.
+func (r *partition) run(many bool, chunks []uint32, task func(worker int)) error {
+	r.words = chunks
+	r.chunks.Reset(0)
+	if many {
+		r.team.Run(task)
+	} else {
+		task(0)
+	}
+	return r.failed()
+}
+
+// failed returns why the superstep cannot go on: the program's failure, or that of another
+// partition.
+func (r *partition) failed() error {
+	if err := r.failure.Load(); err != nil {
+		return err
+	}
+	if err := r.job.over.Load(); err != nil {
+		return *err
+	}
+	if r.stop.Load() {
+		return errStopped
+	}
+	return nil
+}
+
+// eachRun is eachChunk for chunks that may take less time than taking them one by one does: those
+// of a pull that looks at few of their edges.
+func (r *partition) eachRun(f func(lo, hi int) bool) {
+	n := len(r.words) - 1
+	for {
+		from, to := r.chunks.TakePart(n, runsEach*len(r.threads))
+		if from == to {
+			return
+		}
+		for ; from < to; from++ {
+			if r.stop.Load() {
+				return
+			}
+			f(int(r.words[from]), int(r.words[from+1]))
+		}
+	}
+}
+
+// eachChunk takes chunks of words and calls f for them, until f returns false.
+func (r *partition) eachChunk(f func(lo, hi int) bool) {
+	for {
+		chunk := r.chunks.Take(1)
+		if chunk >= len(r.words)-1 || r.stop.Load() {
+			return
+		}
+		if !f(int(r.words[chunk]), int(r.words[chunk+1])) {
+			return
+		}
+	}
+}
+
+// uncombined reports whether pushed messages travel one by one.
+func (r *partition) uncombined() bool { return r.list || r.job.options.Uncombined }
+
+// unequal says that the vertices of a word differ in degree.
+const unequal = ^uint32(0)
+
+// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and
+// the sum of the degrees. In degree order nearly all words have one degree, so that sums need not
+// read the vertices' degrees.
+func equalDegrees(column []uint32) (equal []uint32, sum int) {
+	equal = make([]uint32, len(column)/64)
+	for w := range equal {
+		d := (*[64]uint32)(column[w<<6:])
+		equal[w] = d[0]
+		for _, x := range d {
+			sum += int(x)
+			if x != d[0] {
+				equal[w] = unequal
+			}
+		}
+	}
+	return equal, sum
+}
+
+// degrees adds up a degree column at the ones of a word.
+func degrees(column, equal []uint32, w int, set uint64) int {
+	if d := equal[w]; d != unequal {
+		return int(d) * bits.OnesCount64(set)
+	}
+	d := (*[64]uint32)(column[w<<6:])
+	sum := 0
+	for ; set != 0; set &= set - 1 {
+		sum += int(d[bits.TrailingZeros64(set)&63])
+	}
+	return sum
+}

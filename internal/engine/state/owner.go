@@ -1,0 +1,107 @@
+package state
+
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/checkpoint"
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/wire"
+)
+
+// Owner is a partition that takes from the parts of a checkpoint what is of its vertices: one of so
+// many.
+type Owner struct{ Index, Of int }
+
+// Wants reports whether vertices of one of so many parts may be the partition's.
+func (o Owner) Wants(parts, part int) bool { return parts != o.Of || part == o.Index }
+
+// Same reports whether a part has the vertices of the partition alone.
+func (o Owner) Same(p *checkpoint.Part) bool { return p.Of == o.Of && p.Partition == o.Index }
+
+// Each calls f for every vertex of a part that is the partition's: there the k-th, here local.
+func (o Owner) Each(p *checkpoint.Part, f func(k int, local uint32)) {
+	of := uint64(o.Of)
+	for k := range p.Vertices {
+		if o.Same(p) {
+			f(k, uint32(k))
+		} else if id := uint64(k)*uint64(p.Of) + uint64(p.Partition); id%of == uint64(o.Index) {
+			f(k, uint32(id/of))
+		}
+	}
+}
+
+// Vertices copies values of a part's vertices, from a section's data, to those of the partition.
+func (o Owner) Vertices(p *checkpoint.Part, data []byte, to kernel.Column) error {
+	from, err := Unpack(to, data, p.Vertices)
+	if err != nil {
+		return err
+	}
+	if o.Same(p) {
+		to.Copy(0, from, 0, p.Vertices)
+		return nil
+	}
+	o.Each(p, func(k int, local uint32) { to.Copy(int(local), from, k, 1) })
+	return nil
+}
+
+// Some is Vertices where only those of some bits have a value. Without data it takes none, and
+// reports whether any are missing.
+func (o Owner) Some(
+	p *checkpoint.Part, bits, section string, to kernel.Column,
+) (missing bool, err error) {
+	set, err := bitsOf(p, bits)
+	if err != nil {
+		return false, err
+	}
+	ranks := bitmap.Rank(set, nil)
+	data, ok := p.Section(section)
+	if !ok && ranks.Count() > 0 {
+		return true, nil
+	}
+	from, err := Unpack(to, data, ranks.Count())
+	if err != nil {
+		return false, err
+	}
+	o.Each(p, func(k int, local uint32) {
+		if bitmap.Get(set, uint32(k)) {
+			to.Copy(int(local), from, int(ranks.Of(uint32(k))), 1)
+		}
+	})
+	return false, nil
+}
+
+// Bits sets the bits of the partition's vertices that a section of a part has.
+func (o Owner) Bits(p *checkpoint.Part, section string, to []uint64) error {
+	set, err := bitsOf(p, section)
+	if err != nil {
+		return err
+	}
+	o.Each(p, func(k int, local uint32) {
+		if bitmap.Get(set, uint32(k)) {
+			bitmap.Set(to, local)
+		}
+	})
+	return nil
+}
+
+func bitsOf(p *checkpoint.Part, section string) ([]uint64, error) {
+	data, ok := p.Section(section)
+	if n := 8 * bitmap.Words(p.Vertices); !ok || len(data) != n {
+		return nil, fmt.Errorf("%w: section %s of %d bytes, expected %d", Err, section, len(data), n)
+	}
+	set := wire.Slice[uint64](data)
+	if last := p.Vertices & 63; last != 0 && set[len(set)-1]&^bitmap.Low(last) != 0 {
+		return nil, fmt.Errorf("%w: section %s has bits beyond its vertices", Err, section)
+	}
+	return set, nil
+}
+
+// Check refuses a part that has not the vertices that it owns of so many ids.
+func Check(p *checkpoint.Part, ids uint64) error {
+	if n := (int(ids) - p.Partition + p.Of - 1) / p.Of; p.Vertices != max(n, 0) {
+		const text = "%w: %d vertices of partition %d of %d, expected %d"
+		return fmt.Errorf(text, Err, p.Vertices, p.Partition, p.Of, n)
+	}
+	return nil
+}

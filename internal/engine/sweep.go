@@ -1,0 +1,183 @@
+package engine
+
+import (
+	"maps"
+	"math/bits"
+	"slices"
+
+	"github.com/superstep-go/superstep/internal/bitmap"
+)
+
+// sweep runs the vertices of a superstep: those of superstep 0, and those whose messages have been
+// delivered or that are awake.
+type sweep struct {
+	*partition
+	starting, inboxes, lists func(worker int) // startTask, inboxTask and listsTask
+}
+
+// start runs superstep 0: Init, or else Compute without messages, on every vertex or on the sources
+// alone.
+func (r *sweep) start() error {
+	defer r.timed(&r.report.Times.Compute).end()
+	if r.job.methods.Has("Start") {
+		return r.startSources()
+	}
+	r.writeAll()
+	return r.run(r.team.Size() > 1, r.ownChunks(), r.starting)
+}
+
+func (r *sweep) startTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	r.eachChunk(func(lo, hi int) bool {
+		for w := lo; w < hi; w++ {
+			r.startWord(t, w, r.active[w])
+		}
+		return true
+	})
+}
+
+func (r *sweep) startWord(t *thread, w int, run uint64) {
+	if run == 0 {
+		return
+	}
+	sent, halted, finished := t.Start(w, run)
+	r.drain(t, w, run, 0, sent, halted, finished)
+	if r.back != nil {
+		r.drainBack(t, w, t.SentBack())
+	}
+}
+
+func (r *sweep) startSources() error {
+	t := r.threads[0]
+	words := map[int]uint64{}
+	for _, id := range r.instance.Sources() {
+		if uint64(id) >= r.changing.ids {
+			return r.job.noSource(id)
+		}
+		if int(uint64(id)%uint64(r.part.Of)) == r.part.Index {
+			local := uint64(id) / uint64(r.part.Of)
+			if r.isAbsent(uint32(local)) {
+				return r.job.noSource(id)
+			}
+			words[int(local>>6)] |= 1 << (local & 63)
+		}
+	}
+	func() {
+		defer r.recover(t)
+		for _, w := range slices.Sorted(maps.Keys(words)) {
+			r.startWord(t, w, words[w])
+			for _, c := range r.columns {
+				c.write.Mark(w)
+			}
+		}
+	}()
+	return r.failed()
+}
+
+// inboxTask runs the vertices that have a message in the inbox or are awake, 64 words at a time.
+func (r *sweep) inboxTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	p, active, finished, has := r.partition, r.active, r.finished, r.inbox.Has
+	words, all := len(active), r.report.Active > 0
+	for {
+		top := p.chunks.Take(1)
+		if top<<6 >= words || p.stop.Load() {
+			return
+		}
+		summary := has.Summary(top)
+		if all {
+			summary = ^uint64(0)
+		}
+		b, n := t.batch, 0
+		for ; summary != 0; summary &= summary - 1 {
+			w := top<<6 + bits.TrailingZeros64(summary)
+			if w >= words {
+				break
+			}
+			received := has.Words[w] &^ finished[w]
+			if run := received | active[w]; run != 0 {
+				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, active[w]
+				n++
+			}
+		}
+		if n > 0 {
+			t.Sweep(n)
+		}
+		ran, back := uint64(0), uint64(0)
+		for k := range n {
+			w := int(b.Words[k])
+			p.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k])
+			if b.Sent[k] != 0 {
+				ran |= 1 << (w & 63)
+			}
+			if p.back != nil {
+				if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
+					back |= 1 << (w & 63)
+				}
+			}
+		}
+		p.write.Top[top] = ran
+		if p.back != nil {
+			p.back.write.Top[top] = back
+		}
+	}
+}
+
+// computeInbox runs the vertices that have a message in the inbox, or are awake.
+func (r *sweep) computeInbox() error {
+	defer r.timed(&r.report.Times.Compute).end()
+	if r.list {
+		r.instance.Sort(r.part.Owned)
+		r.writeAll()
+		return r.run(r.team.Size() > 1, r.ownChunks(), r.lists)
+	}
+	r.makeInbox()
+	defer r.inbox.Has.Clear()
+	work := r.report.Active + r.delivered()
+	if r.command.Sends {
+		work += r.came
+	}
+	return r.run(work > r.serialEdges && r.team.Size() > 1, nil, r.inboxes)
+}
+
+func (r *sweep) listsTask(worker int) {
+	t := r.threads[worker]
+	defer r.recover(t)
+	r.eachChunk(func(lo, hi int) bool {
+		r.computeLists(t, lo, hi, false)
+		return true
+	})
+}
+
+// computeLists runs the vertices of words [lo, hi) that are awake or have messages: those that came
+// one by one, and, in a pull, those of the in-neighbours.
+func (r *sweep) computeLists(t *thread, lo, hi int, pull bool) {
+	t.BeginLists()
+	for w := lo; w < hi; w++ {
+		open := ^r.finished[w]
+		if last := r.part.Owned - w<<6; last < 64 {
+			open &= bitmap.Low(last)
+		}
+		run, received, sent, halted, finished, edges := t.Lists(w, open, r.active[w], pull)
+		t.count.walked += edges
+		r.ran(t, w, run, received, sent, halted, finished)
+	}
+	t.EndLists()
+}
+
+// tellComputing takes the program's part of a pull, in which gathering lists and running the
+// program go by turns, from the time of traversing.
+func (r *sweep) tellComputing() {
+	var gathering, running float64
+	for _, t := range r.threads {
+		g, s := t.ListTimes()
+		gathering, running = gathering+g, running+s
+	}
+	if running > 0 {
+		times := &r.report.Times
+		computing := times.Traverse * running / (gathering + running)
+		times.Traverse, times.Compute = times.Traverse-computing, times.Compute+computing
+	}
+}
