@@ -8,10 +8,9 @@ import (
 
 // Short names of the engine's types.
 type (
-	erasedProgram  = kernel.Erased[VertexID, Worker]
-	erasedMethods  = kernel.Methods[VertexID, Worker]
-	erasedInstance = kernel.Instance[VertexID, Worker]
-	erasedLane     = kernel.Lane[VertexID, Worker]
+	erasedProgram = kernel.Erased[VertexID, Worker]
+	erasedMethods = kernel.Methods[VertexID, Worker]
+	erasedLane    = kernel.Lane[VertexID, Worker]
 )
 
 // Erase is for the engine, which has no type parameters: it erases the types of a program. It calls no method of it.
@@ -88,7 +87,7 @@ func inspect[V, M any](p Program[V, M]) *erasedMethods {
 			}
 		}
 	}
-	all.Instance = func() erasedInstance { return &instance[V, M]{methods: m} }
+	all.Instance = func() kernel.Instance[VertexID, Worker] { return &instance[V, M]{methods: m} }
 	return all
 }
 

@@ -109,7 +109,9 @@ func (l *lane[V, M]) Reset() {
 }
 
 func (l *lane[V, M]) ResetRequests() {
-	l.own.changes.reset()
+	if c := l.own.changes; c != nil {
+		c.List = c.List[:0] // its memory is kept
+	}
 	clear(l.Block.change.added.Data)
 	l.Block.change.added.Truncate(0)
 }
