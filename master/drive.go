@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -76,49 +75,51 @@ func (r *run) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// awaitBack waits until a worker of before the master's start has a session again.
-func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+// arrival waits until a worker's session, nil without one, is one that is waited for.
+func (s *Server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
 	for {
 		s.mu.Lock()
-		w, arrived, left := s.sessions[p.Worker], s.arrived, s.cluster.settle-s.now()
+		w, arrived := s.sessions[name], s.arrived
+		there := awaited(w)
 		s.mu.Unlock()
-		switch {
-		case w != nil && w.incarnation == p.Incarnation:
-			return nil
-		case w != nil && w.incarnation > p.Incarnation:
-			return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
-		case left <= 0:
-			return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
+		if there {
+			return w, nil
 		}
 		select {
 		case <-arrived:
-		case <-time.After(left):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// awaitBack waits until a worker of before the master's start has a session again.
+func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
+	defer cancel()
+	w, err := s.arrival(soon, p.Worker, func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
+	case w.incarnation > p.Incarnation:
+		return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
+	}
+	return nil
 }
 
 // back waits for the next session of a worker that has lost one, and returns nil when it is lost.
 func (s *Server) back(ctx context.Context, p *control.Placement, before *session) *session {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
-	for {
-		s.mu.Lock()
-		w, arrived, live := s.sessions[p.Worker], s.arrived, s.cluster.current(p.Worker, p.Incarnation) != nil
-		s.mu.Unlock()
-		switch {
-		case !live || w != nil && w.incarnation != p.Incarnation:
-			return nil
-		case w != nil && w != before:
-			return w
-		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return nil
-		}
+	w, _ := s.arrival(ctx, p.Worker, func(w *session) bool {
+		return s.cluster.current(p.Worker, p.Incarnation) == nil || w != nil && w != before
+	})
+	if w == nil || w == before || w.incarnation != p.Incarnation {
+		return nil
 	}
+	return w
 }
 
 // heard tells those who watch the job what the worker that drives it has told.

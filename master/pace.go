@@ -19,9 +19,10 @@ const (
 
 // pace finds the slow worker of an attempt by the records of its supersteps.
 type pace struct {
-	threads map[string]int     // of each worker
-	slow    map[string]*streak // of workers that were slow in the last superstep that told something
-	work    map[string]*worked // in the superstep that is looked at
+	threads map[string]int // of each worker
+	// Of workers that were slow in the last superstep that told something.
+	slow map[string]*streak
+	work map[string]*worked // in the superstep that is looked at
 }
 
 // worked is what a worker did in a superstep.

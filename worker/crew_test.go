@@ -22,8 +22,8 @@ func TestReportsThatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := func() *crew {
-		return &crew{
+	made := func() *job {
+		return &job{
 			driver: driver, reports: make([]*bsp.Report, 2), cells: make([][]kernel.Cell, 2),
 			layout: mesh.Layout{Workers: []mesh.Peer{{Name: "a"}, {Name: "b"}}, Owner: []int{0, 1}},
 		}

@@ -197,8 +197,8 @@ func TestCommandsOutliveWhatTheyUse(t *testing.T) {
 			close(g.open)
 			select {
 			case err := <-ended:
-				if !errors.Is(err, over) {
-					t.Errorf("the first superstep ended with %v, expected %v", err, over)
+				if !errors.Is(err, over) && !errors.Is(err, errDropped) { // whichever stopped the run first
+					t.Errorf("the first superstep ended with %v, expected %v or %v", err, over, errDropped)
 				}
 			case <-time.After(30 * time.Second):
 				t.Fatal("the first superstep did not end")

@@ -21,9 +21,10 @@ type entry struct {
 	kind         kind
 	number, term uint64
 	lease        time.Duration
-	writer       string // of all processes that ever write one; so no two processes write the same bytes
-	address      string
-	changes      []Change
+	// Of all processes that ever write one; so no two processes write the same bytes.
+	writer  string
+	address string
+	changes []Change
 }
 
 // Change is what becomes of a key: it has these data, or, with none, is gone.

@@ -47,7 +47,7 @@ func TestLostData(t *testing.T) {
 	spec := &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: "kronecker:scale=9"}}
 	running := c.submitSpec(t, spec)
 	g.await(t)
-	for _, lost := range []string{"", "results", "state.db"} {
+	for _, lost := range []string{"", "results", "state"} {
 		moved := filepath.Join(filepath.Dir(data), "moved")
 		if err := os.Rename(filepath.Join(data, lost), moved); err != nil {
 			t.Fatal(err)
