@@ -13,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 func init() {
@@ -77,7 +76,7 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 }
 
 // runElsewhere runs a program where its graph is.
-func runElsewhere[V any](ctx context.Context, g *Graph, p pregel.Erased, o Options) (*Result[V], error) {
+func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Options) (*Result[V], error) {
 	given := p.Program
 	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
 	if err != nil {

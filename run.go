@@ -169,7 +169,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 
 // run runs a program in this process, and passes on what it leaves.
 func (o *Options) run(
-	ctx context.Context, g *Graph, p pregel.Erased, done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
+	ctx context.Context, g *Graph, p engine.Erased, done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
 ) (err error) {
 	team := newTeam(o.Threads)
 	defer team.Close()
@@ -240,7 +240,7 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 
 // aggregates keeps the values of aggregators.
 func (r *Result[V]) aggregates(of bsp.Aggregates, cells []kernel.Cell) {
-	r.totals, r.Aggregates = pregel.Engine{}.Totals(cells), of.Values(cells)
+	r.totals, r.Aggregates = kernel.Pregel.Coordinator(0, 0, cells, nil).(pregel.Context), of.Values(cells)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.

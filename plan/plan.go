@@ -82,12 +82,12 @@ func condition(f func(r *Round) bool) func(*plans.Round) bool {
 	return func(r *plans.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
 }
 
-func made(p plans.Step) pregel.Plan { return pregel.Engine{}.NewPlan(p) }
+func made(p plans.Step) pregel.Plan { return pregel.Plan{Steps: p} }
 
 func steps(all []pregel.Plan) []plans.Step {
 	list := make([]plans.Step, len(all))
 	for i, p := range all {
-		list[i], _ = pregel.Engine{}.Steps(p).(plans.Step)
+		list[i], _ = p.Steps.(plans.Step)
 	}
 	return list
 }

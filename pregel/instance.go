@@ -101,7 +101,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	return nil
 }
 
-func (i *instance[V, M]) Rebind(m *Methods) {
+func (i *instance[V, M]) Rebind(m *erasedMethods) {
 	other := m.Instance().(*instance[V, M]).methods
 	other.combiner = i.combiner // the kernels are its
 	i.methods = other
@@ -220,7 +220,7 @@ func (i *instance[V, M]) sumsOf(w int) *[64]M {
 	return (*[64]M)(i.sums[w<<6:])
 }
 
-func (i *instance[V, M]) FoldBins(lanes []Lane, k int) {
+func (i *instance[V, M]) FoldBins(lanes []erasedLane, k int) {
 	for _, one := range lanes {
 		if b := one.(*lane[V, M]).bins; b != nil && len(b.To[k]) > 0 {
 			i.ways[0].kernel.Fold(b.To[k], b.Msg[k], &i.inbox)

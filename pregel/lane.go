@@ -58,7 +58,7 @@ func (g *goroutine) endWord(gathered time.Time) {
 	g.last = now
 }
 
-func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) Lane {
+func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) erasedLane {
 	w.label, w.state = label, s
 	l := &lane[V, M]{of: i, goroutine: goroutine{own: w}}
 	traits := i.ways[0].kernel.Traits()
@@ -73,7 +73,8 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 	l.cursor.w = &l.own
 	l.Block.change.v = &l.cursor.cursor
 	if requests != nil {
-		l.own.changes = newChanges(requests, &l.Block.OutDegrees, &l.Block.InDegrees)
+		b := &l.Block
+		l.own.changes = &changes{Requests: requests, of: None, outDegrees: &b.OutDegrees, inDegrees: &b.InDegrees}
 	}
 	return l
 }
@@ -108,7 +109,9 @@ func (l *lane[V, M]) Reset() {
 }
 
 func (l *lane[V, M]) ResetRequests() {
-	l.own.changes.reset()
+	if c := l.own.changes; c != nil {
+		c.List = c.List[:0] // its memory is kept
+	}
 	clear(l.Block.change.added.Data)
 	l.Block.change.added.Truncate(0)
 }

@@ -30,17 +30,6 @@ type changes struct {
 	outDegrees, inDegrees **[64]uint32
 }
 
-func newChanges(r *kernel.Requests, outDegrees, inDegrees **[64]uint32) *changes {
-	return &changes{Requests: r, of: None, outDegrees: outDegrees, inDegrees: inDegrees}
-}
-
-// reset empties the requests, if there may be any, and keeps their memory.
-func (c *changes) reset() {
-	if c != nil {
-		c.List = c.List[:0]
-	}
-}
-
 // Change asks for changes of the graph ([Vertex.Change]); V is the type of a vertex's value. What a
 // vertex asks for of its own edges it sees at once: in Edges, Edge and OutDegree, and what it sends
 // to all neighbours from there on goes along the edges that it has. All else, and what other

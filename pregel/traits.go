@@ -58,6 +58,6 @@ type GraphInfo struct {
 	Partitions         int
 }
 
-// Plan says which programs run before the program whose method Plan returns it. Package plan makes plans; the zero value is an
-// empty one.
-type Plan struct{ steps any }
+// Plan says which programs run before the program whose method Plan returns it. Package plan makes plans, whose Steps are
+// for the engine; the zero value is an empty one.
+type Plan struct{ Steps any }

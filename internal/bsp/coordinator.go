@@ -52,7 +52,7 @@ func (c *coordinator) forget() {
 	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
 	c.policy.Begin()
-	*pregel.Engine{}.End(c.view), c.view.Phase = kernel.End{}, 0
+	*kernel.Pregel.End(c.view), c.view.Phase = kernel.End{}, 0
 	c.aggregates.Reset(c.totals)
 }
 
@@ -320,7 +320,7 @@ func (c *coordinator) callCoordinate() {
 		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
-	switch end := (pregel.Engine{}).End(m); {
+	switch end := kernel.Pregel.End(m); {
 	case end.Iterations:
 		c.outcome.Ended = trace.Iterations
 	case end.Stopped:

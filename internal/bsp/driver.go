@@ -150,10 +150,9 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
-	var engine pregel.Engine
 	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
-		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
+		limit: o.MaxSupersteps, view: kernel.Pregel.Coordinator(0, 0, totals, o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
 		asleep: trace.Halted,
 	}}
 	if p.Converges {

@@ -126,7 +126,7 @@ type remoteResult struct {
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) error {
-	if err := certifiable(spec); err != nil {
+	if err := certifiable(r.app.programs, spec); err != nil {
 		return err
 	}
 	if spec.Graph != "" {

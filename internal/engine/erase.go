@@ -98,7 +98,7 @@ type Bound interface {
 }
 
 // NewProgram makes a Program of a vertex program.
-func NewProgram(p pregel.Erased) (Program, error) {
+func NewProgram(p Erased) (Program, error) {
 	m, err := inspect(p)
 	if err != nil {
 		return nil, err

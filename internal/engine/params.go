@@ -162,7 +162,7 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 }
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
-func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh pregel.Erased, err error) {
+func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh Erased, err error) {
 	inner := p.Program
 	v := reflect.Indirect(reflect.ValueOf(inner))
 	copied := reflect.New(v.Type())

@@ -24,7 +24,7 @@ import (
 )
 
 // The optional methods of a program whose signatures have no type parameters. The package comment of pregel lists all;
-// pregel.Methods has the others.
+// Methods has the others.
 type (
 	Stating    interface{ Traits() pregel.Traits }
 	Validating interface {
@@ -51,10 +51,19 @@ var replaced = map[string]string{
 	"Initial": "Start", "Sources": "Start", "ValidateGraph": "Validate",
 }
 
+// The types of package kernel for programs of package pregel.
+type (
+	Erased   = kernel.Erased[pregel.VertexID, pregel.Worker]
+	Named    = kernel.Named[pregel.VertexID, pregel.Worker]
+	Methods  = kernel.Methods[pregel.VertexID, pregel.Worker]
+	Instance = kernel.Instance[pregel.VertexID, pregel.Worker]
+	Lane     = kernel.Lane[pregel.VertexID, pregel.Worker]
+)
+
 // methods is a Program: its optional methods, found once per job.
 type methods struct {
-	*pregel.Methods
-	program     pregel.Erased
+	*Methods
+	program     Erased
 	traits      pregel.Traits
 	own         *ownProgram // of programs that have a Coordinate, or a state of their own
 	coordinates bool
@@ -73,7 +82,7 @@ func traitsOf(program any) (t pregel.Traits) {
 }
 
 // inspect finds a program's optional methods. One with a known name and another signature is an error.
-func inspect(p pregel.Erased) (m *methods, err error) {
+func inspect(p Erased) (m *methods, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
 		return err
@@ -81,7 +90,7 @@ func inspect(p pregel.Erased) (m *methods, err error) {
 	return m, err
 }
 
-func methodsOf(p pregel.Erased) (*methods, error) {
+func methodsOf(p Erased) (*methods, error) {
 	if p.Program == nil {
 		return nil, errors.New("the program is nil")
 	}
@@ -91,7 +100,6 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	}
 	value := p.Program
 	m := &methods{program: p, Methods: p.Inspect()}
-	var engine pregel.Engine
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
 		if !m.Has(name) {
@@ -164,7 +172,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 		}
 	}
 	for _, given := range t.Aggregators {
-		a := engine.Aggregate(given)
+		a := kernel.Pregel.Aggregate(given)
 		if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
 			return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 		}
@@ -174,7 +182,7 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 		m.aggregates = append(m.aggregates, a)
 	}
 	for _, given := range t.Columns {
-		c := engine.Property(given)
+		c := kernel.Pregel.Property(given)
 		if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
 			return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 		}

@@ -25,6 +25,7 @@ type Registered struct {
 	Check      func() error // says what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
+	Own         bool // it is a binary's own
 
 	samples []sample // of the types of programs that it makes
 }
@@ -42,7 +43,7 @@ var _ pregel.Registered = Registered{}
 func (r Registered) ProgramName() string { return r.Name }
 
 // Register makes the entry of a program with a name. Its parameters are its fields with a param tag.
-func Register(name string, p pregel.Erased) Registered {
+func Register(name string, p Erased) Registered {
 	make := func(values map[string]string, find Find) (Program, error) {
 		fresh, err := Fresh(p, values, find)
 		if err != nil {

@@ -32,13 +32,12 @@ type toy[V, M any] struct {
 	totals      []kernel.Cell
 	coordinator *pregel.Coordinator
 	label       func(pregel.VertexID) uint64
-	instance    pregel.Instance
-	lane        pregel.Lane
+	instance    engine.Instance
+	lane        engine.Lane
 	state       *kernel.State // the lane's
 	messages    []M           // of the vertex that runs
 	one         M             // these, combined
 	all         [2]M          // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
-	engine      pregel.Engine
 	traits      pregel.Traits
 	out, in     []uint32               // whole words
 	lists       *kernel.EdgeLists      // of arcs
@@ -94,7 +93,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		}
 		return uint64(id) // of a vertex that was added: the largest id is the number of vertices less one
 	}
-	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals, nil)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals, nil).(*pregel.Coordinator)
 	return t
 }
 
@@ -254,7 +253,7 @@ func (t *toy[V, M]) run() {
 	for s := 0; ; s++ {
 		t.lane.Worker().Superstep = s
 		t.coordinate(s)
-		if t.engine.End(t.coordinator).Converged {
+		if kernel.Pregel.End(t.coordinator).Converged {
 			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return
@@ -314,7 +313,7 @@ func (t *toy[V, M]) coordinate(superstep int) {
 
 func (t *toy[V, M]) aggregators() (all []kernel.Aggregate) {
 	for _, a := range t.traits.Aggregators {
-		all = append(all, t.engine.Aggregate(a))
+		all = append(all, kernel.Pregel.Aggregate(a))
 	}
 	return all
 }

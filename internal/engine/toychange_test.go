@@ -51,7 +51,7 @@ func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.link()
 	t.values, t.inbox = make([]V, t.n), make([][]M, t.n)
 	t.active, t.done = make([]bool, t.n), make([]bool, t.n)
-	t.coordinator = t.engine.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil).(*pregel.Coordinator)
 	t.shared, t.carried = before.state.Properties, before.columns()
 }
 
@@ -264,7 +264,7 @@ func (t *toy[V, M]) clearColumns(id uint64) {
 func (t *toy[V, M]) columns() []kernel.Property {
 	all := slices.Clone(t.carried)
 	for _, c := range t.traits.Columns {
-		own := t.engine.Property(c)
+		own := kernel.Pregel.Property(c)
 		all = append(slices.DeleteFunc(all, func(c kernel.Property) bool { return c.Number == own.Number }), own)
 	}
 	return all
