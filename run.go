@@ -95,7 +95,7 @@ func (o Options) Validate() error {
 // Progress is how far a run is.
 type Progress struct {
 	Superstep       int
-	Active, Senders int     // vertices awake, and those that sent to their neighbours
+	Active, Senders int     // vertices that ran, and those whose messages to neighbours were delivered
 	Scheme          string  // how messages to neighbours were delivered
 	Seconds         float64 // of the superstep
 }
@@ -185,7 +185,7 @@ func (o *Options) run(
 	}
 	switch {
 	case o.Trace != nil:
-		eo.Trace = trace.Both{Writer: trace.NewWriter(o.Trace), To: sink}
+		eo.Trace = trace.Tee{sink, trace.NewWriter(o.Trace)}
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
@@ -289,8 +289,9 @@ type recorder struct {
 	records []record.Superstep
 }
 
-func (k *recorder) Record(s *record.Superstep) error {
-	if k.keep {
+// Record takes an event.
+func (k *recorder) Record(e trace.Event) error {
+	if s, ok := e.(*record.Superstep); ok && k.keep {
 		k.records = append(k.records, *s.Clone())
 	}
 	return nil

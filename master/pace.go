@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/control"
+	supersteps "github.com/superstep-go/superstep/record"
 )
 
 // A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as long as the median of the others, in slowSteps
@@ -46,15 +46,16 @@ func newPace(threads map[string]int) *pace {
 }
 
 // observe takes the record of the next superstep.
-func (p *pace) observe(r *control.SuperstepRecord) {
+func (p *pace) observe(r *supersteps.Superstep) {
 	clear(p.work)
-	for _, x := range r.Partitions {
+	for i := range r.Partitions {
+		x := &r.Partitions[i]
 		w := p.work[x.Worker]
 		if w == nil {
 			w = &worked{}
 			p.work[x.Worker] = w
 		}
-		busy := x.GetTimes().GetTraverse() + x.GetTimes().GetCompute()
+		busy := x.Times.Traverse + x.Times.Compute
 		w.longest, w.sum, w.units = max(w.longest, busy), w.sum+busy, w.units+float64(x.Walked+x.Computed)
 	}
 	units, longest := 0.0, 0.0

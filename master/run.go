@@ -38,6 +38,7 @@ type run struct {
 	since      time.Duration
 	begins     time.Duration
 	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
+	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }
@@ -154,7 +155,10 @@ func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server
-	s.event(func() { s.cluster.advance(r.id, r.epoch, state) })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cluster.advance(r.id, r.epoch, state)
+	r.announced = s.settle()
 }
 
 // storeResult sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its

@@ -2,18 +2,15 @@ package worker
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
-	"github.com/superstep-go/superstep/internal/transport"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -58,25 +55,18 @@ func (j *job) all(ctx context.Context, command *bsp.Command) ([]*bsp.Report, err
 	}
 	for _, r := range own {
 		r.Worker = j.layout.Workers[0].Name
-		if len(r.Peers) == 0 && r.Account != nil { // as control.PartitionReport has it
-			for _, x := range r.Account.Peers {
-				r.Peers = append(r.Peers, record.Peer{Partition: x.Partition, Messages: int(x.Sent.Values), Bytes: int(x.Sent.Bytes)})
-			}
-		}
 		j.reports[r.Partition.Partition] = r
 	}
 	for rank := 1; rank < j.session.Link().Size(); rank++ {
-		r := &control.SuperstepReport{}
-		if err := j.answer(ctx, rank, r); err != nil {
+		sent := &control.SuperstepReport{}
+		if err := j.answer(ctx, rank, sent); err != nil {
 			return nil, err
 		}
-		if int(r.Superstep) != command.Superstep {
-			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name, r.Superstep)
+		if int(sent.Superstep) != command.Superstep {
+			return nil, fmt.Errorf("worker %s reports superstep %d", j.layout.Workers[rank].Name, sent.Superstep)
 		}
-		for _, p := range r.Partitions {
-			if err := j.take(rank, p, command.Superstep); err != nil {
-				return nil, fmt.Errorf("partition %d: %w", p.Partition, err)
-			}
+		if err := j.take(rank, sent); err != nil {
+			return nil, fmt.Errorf("worker %s: %w", j.layout.Workers[rank].Name, err)
 		}
 	}
 	return j.reports, nil
@@ -122,47 +112,10 @@ func (j *job) gather(ctx context.Context) error {
 }
 
 // dismiss tells the other workers that the run has ended.
-func (j *job) dismiss(ctx context.Context) error {
-	return j.order(ctx, &control.Step{Body: &control.Step_End_{End: &control.Step_End{}}})
-}
-
-// take takes in a partition's report as another worker has sent it.
-func (j *job) take(rank int, p *control.PartitionReport, superstep int) error {
-	i := int(p.Partition)
-	if i >= len(j.reports) || j.layout.Owner[i] != rank || j.reports[i] != nil {
-		return fmt.Errorf("worker %s reported it twice, or does not have it", j.layout.Workers[rank].Name)
-	}
-	r := &bsp.Report{
-		Partition: p.Trace(), Cells: j.cells[i], Created: int(p.Created),
-		BackSenders: int(p.BackSenders), BackEdges: int(p.BackEdges), PullEdges: int(p.PullEdges), PushEdges: int(p.PushEdges),
-	}
-	r.Worker = j.layout.Workers[rank].Name
-	if len(p.Changed) > 0 {
-		if err := json.Unmarshal(p.Changed, &r.Changed); err != nil {
-			return fmt.Errorf("what it tells of the changed graph: %w", err)
-		}
-	}
-	if len(p.Summary) > 0 {
-		if err := json.Unmarshal(p.Summary, &r.Summary); err != nil {
-			return fmt.Errorf("what it tells of its values: %w", err)
-		}
-	}
-	if len(p.Stored) > 0 {
-		var err error
-		if r.Stored, err = checkpoint.DecodeStored(p.Stored); err != nil {
-			return fmt.Errorf("what it tells of checkpoints: %w", err)
-		}
-	}
-	r.Account = &transport.Account{Partition: i, Superstep: superstep}
-	for _, x := range p.Peers {
-		r.Account.Peers = append(r.Account.Peers, transport.PeerAccount{
-			Partition: int(x.Partition),
-			Sent:      transport.Tally{Frames: uint64(x.Frames), Values: x.Sent, Bytes: x.Bytes},
-			Received:  transport.Tally{Frames: uint64(x.ReceivedFrames), Values: x.Received, Bytes: x.ReceivedBytes},
-		})
-	}
-	j.reports[i] = r
-	return j.driver.Aggregates().Decode(p.Aggregates, r.Cells)
+func (j *job) dismiss(r *run) error {
+	took := j.driver.Last()
+	j.observe(r.task, took)
+	return j.order(r.ctx, &control.Step{Body: &control.Step_End_{End: &control.Step_End{Took: took}}})
 }
 
 // Failed has nothing to add: what fails is an error of Superstep.
@@ -216,17 +169,21 @@ func (j *job) locate(rank int, l *control.Locate) (*control.Located, error) {
 }
 
 // Record keeps the record of a superstep for the master.
-func (j *job) Record(s *record.Superstep) error {
-	if j.attempt.keep != nil {
-		_ = j.attempt.meter.Record(s)
+func (j *job) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *record.Superstep:
+		if j.attempt.keep != nil {
+			_ = j.attempt.meter.Record(e)
+		}
+		e.Job = j.search
+		data, err := control.EncodeRecord(e)
+		if err != nil {
+			return err
+		}
+		j.run.record(data)
+	case trace.Pause:
+		j.run.Flush()
 	}
-	j.run.record(control.NewSuperstepRecord(s))
-	return nil
-}
-
-// Flush tells the master of what was recorded.
-func (j *job) Flush() error {
-	j.run.Flush()
 	return nil
 }
 
@@ -255,6 +212,7 @@ func (j *job) follow(ctx context.Context, t task) error {
 		case *control.Step_Ready_:
 			answer = body.Ready
 		case *control.Step_End_:
+			j.observe(t, body.End.Took)
 			return nil
 		default:
 			err = errors.New("the driver of the run wants something that this version does not know")
@@ -281,33 +239,43 @@ func (j *job) superstep(ctx context.Context, t task, s *control.Superstep) (*con
 	if err != nil {
 		return nil, err
 	}
-	r := &control.SuperstepReport{Superstep: s.Superstep}
-	for _, p := range reports {
-		report, err := partitionReportOf(p, len(j.graph.Parts), aggregates)
-		if err != nil {
-			return nil, err
-		}
-		r.Partitions = append(r.Partitions, report)
-	}
-	return r, nil
+	return reportOf(s.Superstep, reports, aggregates)
 }
 
 // own runs a superstep of the partitions here.
 func (j *job) own(ctx context.Context, t task, c *bsp.Command) ([]*bsp.Report, error) {
+	j.observe(t, c.Took)
 	t.superstep.Store(int64(c.Superstep) + 1)
-	since := time.Now()
-	if c.Superstep > 0 && !j.reported.IsZero() {
-		since = j.reported // until now the worker has waited for the slowest, and for the driver
-	}
 	if err := faults.At(faults.Computing, j.worker); err != nil {
 		return nil, err
 	}
 	reports, err := j.program.Superstep(ctx, c)
-	if err == nil {
-		j.past++
-		j.reported = time.Now()
-		t.observe(j.reported.Sub(since), reports)
-		err = faults.At(faults.ReachedTheBarrier, j.worker)
+	if err != nil {
+		return nil, err
 	}
-	return reports, err
+	j.past++
+	if !c.Ended {
+		j.reported = reports
+	}
+	for _, r := range reports {
+		if r.Account != nil && len(r.Peers) == 0 { // the job is not traced
+			for _, x := range r.Account.Peers {
+				r.Peers = append(r.Peers, record.Peer{
+					Partition: x.Partition, Messages: int(x.Sent.Values), Bytes: int(x.Sent.Bytes),
+				})
+			}
+		}
+		if len(j.graph.Parts) > control.MaxPaired {
+			control.SumPeers(&r.Partition)
+		}
+	}
+	return reports, faults.At(faults.ReachedTheBarrier, j.worker)
+}
+
+// observe tells of the superstep before, now that it is known how long that took all workers.
+func (j *job) observe(t task, took float64) {
+	if j.reported != nil {
+		t.observe(took, j.reported)
+		j.reported = nil
+	}
 }

@@ -18,7 +18,7 @@ import (
 
 // drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow.
 func (j *job) drive(r *run, d *control.Drive) (*control.DriveReport, error) {
-	j.first = int(d.Before.GetSupersteps())
+	j.first, j.reported = int(d.Before.GetSupersteps()), nil
 	if j.session.Link().Rank() == 0 {
 		return j.lead(r, d)
 	}
@@ -50,6 +50,7 @@ func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
 		}
 	}
 	ctx := r.ctx
+	j.search = d.Search
 	j.driver.Follow(jobspec.OutcomeOf(d.Before))
 	if err := j.gather(ctx); err != nil {
 		return nil, err
@@ -64,7 +65,7 @@ func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
 	}
 	r.Flush()
 	if err == nil {
-		return &control.DriveReport{Outcome: jobspec.Outcome(j.driver.Outcome()), End: end}, j.dismiss(ctx)
+		return &control.DriveReport{Outcome: jobspec.Outcome(j.driver.Outcome()), End: end}, j.dismiss(r)
 	}
 	var step *stepError
 	if errors.As(err, &step) || ctx.Err() != nil {

@@ -55,7 +55,7 @@ type task struct {
 	progress func(stage string, done, total int64)
 	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one has ended here.
 	superstep *atomic.Int64
-	observe   func(took time.Duration, reports []*bsp.Report)
+	observe   func(seconds float64, reports []*bsp.Report)
 }
 
 // registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than

@@ -8,7 +8,6 @@ import (
 	"hash/fnv"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
@@ -18,9 +17,9 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/record"
 )
 
 // job is the worker's partitions of a program that was prepared in an attempt. It counts the commands
@@ -46,7 +45,8 @@ type job struct {
 	end        context.CancelFunc   // of the supersteps since restart
 	past       int                  // supersteps of this run and those before it
 	first      int                  // supersteps of the run before superstep 0
-	reported   time.Time            // when the last superstep's reports were made
+	reported   []*bsp.Report        // of the last superstep, until the next one begins
+	search     string               // of Graph500, as control.Drive has it
 	// It has begun to tell its values together with the other workers, and not ended.
 	answering atomic.Bool
 
@@ -134,7 +134,7 @@ func (x *executor) begin(ctx context.Context, t task, j *job, name string) (fact
 	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
 	if j.trace {
-		o.Trace = measuring{}
+		o.Trace = trace.Tee{} // reports have what is recorded, and the driver makes the records
 	}
 	if a.keep != nil {
 		o.Parts = a.writer
@@ -196,11 +196,6 @@ func (j *job) restart() error {
 	}
 	return err
 }
-
-// measuring makes the engine measure what it records: reports have that, and the driver makes the records.
-type measuring struct{}
-
-func (measuring) Record(*record.Superstep) error { return nil }
 
 // number is a job's on the data plane, where ids have 8 bytes.
 func number(id string) uint64 {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"sync"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -143,8 +141,8 @@ func (r *run) add(size int, to func(news *control.DriveReport)) {
 }
 
 // record adds the record of a superstep.
-func (r *run) record(s *control.SuperstepRecord) {
-	r.add(proto.Size(s), func(news *control.DriveReport) { news.Records = append(news.Records, s) })
+func (r *run) record(data []byte) {
+	r.add(len(data), func(news *control.DriveReport) { news.Records = append(news.Records, data) })
 }
 
 // log adds a line of the program's Coordinate.

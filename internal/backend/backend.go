@@ -47,7 +47,7 @@ type Job struct {
 	NewColumn func(ids int, gaps bool) Column
 	// Trace gets a file of the run, or is nil; Record its supersteps. Complete refuses a run of which some were not heard of.
 	Trace    io.Writer
-	Record   trace.Sink
+	Record   trace.Journal
 	Complete bool
 	Progress func(Progress) // or nil
 	Log      func(line string)

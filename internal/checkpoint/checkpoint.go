@@ -73,36 +73,6 @@ type Stored struct {
 	Failed string `json:"-"`
 }
 
-// told is Stored with what manifests leave out.
-type told struct {
-	Stored
-	Superstep int
-	Failed    string `json:",omitempty"`
-}
-
-// EncodeStored encodes what has become of parts, for another process.
-func EncodeStored(all []Stored) ([]byte, error) {
-	list := make([]told, len(all))
-	for i, s := range all {
-		list[i] = told{s, s.Superstep, s.Failed}
-	}
-	return json.Marshal(list)
-}
-
-// DecodeStored decodes what EncodeStored has encoded.
-func DecodeStored(data []byte) ([]Stored, error) {
-	var list []told
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
-	}
-	all := make([]Stored, len(list))
-	for i, s := range list {
-		all[i] = s.Stored
-		all[i].Superstep, all[i].Failed = s.Superstep, s.Failed
-	}
-	return all, nil
-}
-
 // Manifest is the object that makes parts a checkpoint.
 type Manifest struct {
 	Format    int       `json:"format"`

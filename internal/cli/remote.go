@@ -9,10 +9,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -34,19 +32,19 @@ type remote struct {
 }
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
-func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, *followed, error) {
+func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
 	// The flag takes no other words.
 	spec.Priority, _ = control.PriorityOf(c.flags.cluster.priority.value)
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return job, f, outcome(job)
+	return job, outcome(job)
 }
 
 func (c *remote) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
-	job, _, err := c.job(ctx, spec)
+	job, err := c.job(ctx, spec)
 	return benchmarkReport(job), err
 }
 
@@ -71,7 +69,7 @@ func benchmarkReport(job *control.Job) *graph500.Report {
 }
 
 func (c *remote) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
-	job, _, err := c.job(ctx, spec)
+	job, err := c.job(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -105,11 +103,10 @@ func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool
 	if err := c.sendColumns(ctx, spec); err != nil {
 		return nil, err
 	}
-	job, f, err := c.job(ctx, spec)
-	if err != nil {
+	var err error
+	if r.job, err = c.job(ctx, spec); err != nil {
 		return nil, err
 	}
-	r.job, r.times = job, f.superstepTimes(job.Supersteps)
 	return r, nil
 }
 
@@ -119,7 +116,6 @@ type remoteResult struct {
 	progress *progress
 	from     *client.Client
 	job      *control.Job
-	times    []float64            // of its supersteps
 	source   *control.GraphSource // of the graph, to verify by
 	lines    []byte               // nil until they are fetched to be verified
 }
@@ -234,7 +230,7 @@ func (c *counting) Write(p []byte) (int, error) {
 func (r *remoteResult) figures(p *runReport) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
-	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.times
+	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.seen.times.Seconds(int(j.Supersteps), 0)
 	p.Ended, p.Forked = trace.Ended(j.EndedBy), j.Forked
 	p.Converged = p.Ended == trace.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
@@ -260,14 +256,12 @@ type followed struct {
 	display *progress
 	id      string
 	whole   bool               // every superstep counts
-	most    int                // supersteps, 0 if nobody knows; as the job has it
 	tell    *jobtrace.Observer // what records it
 	missed  uint64             // events that the master no longer had
 	queued  queuedNotice
 
 	mu    sync.Mutex
-	times []float64 // of supersteps
-	began bool      // no longer in the queue
+	began bool // no longer in the queue
 }
 
 // watch watches the job until it has ended, and returns how.
@@ -299,28 +293,12 @@ func (f *followed) event(e *control.JobEvent) error {
 		if body.Stage.Note != "" {
 			f.display.note(body.Stage.Note)
 		}
-	case *control.JobEvent_Record:
-		r := body.Record
-		if r.Search != "" {
-			break // its search is what is shown
-		}
-		at := bsp.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds, MaxSupersteps: f.most}
-		for _, p := range r.Partitions {
-			at.Active += int(p.Active)
-			at.Senders += int(p.Senders)
-		}
-		for len(f.times) <= at.Superstep {
-			f.times = append(f.times, 0)
-		}
-		f.times[at.Superstep] = r.Seconds // again, if an attempt before had come as far
-		f.display.superstep(at)
 	}
 	return nil
 }
 
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
-	f.most = int(j.MaxSupersteps)
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
 	}
@@ -351,13 +329,6 @@ func graphOf(spec *control.JobSpec) string {
 		return control.CatalogPrefix + name
 	}
 	return spec.Origin()
-}
-
-// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
-func (f *followed) superstepTimes(supersteps uint32) []float64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.times[:min(len(f.times), int(supersteps))]
 }
 
 // jobError is a job that ended otherwise than done.

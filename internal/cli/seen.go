@@ -72,6 +72,7 @@ type observer struct {
 	app    *app
 	flags  *seeFlags
 	meter  history.Meter
+	times  jobtrace.Times // of a job on a cluster
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
@@ -84,11 +85,16 @@ type observer struct {
 func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	w := &observer{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
+	if f.command != "graph500" { // searches have a display of their own
+		w.Tee = append(w.Tee, &shows{progress: w.progress})
+	}
 	if f.trace != "" {
 		w.file = &lateFile{path: f.trace}
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
 	}
 	if threads == 0 {
+		w.times = jobtrace.Times{}
+		w.Tee = append(w.Tee, w.times)
 		return w, nil
 	}
 	w.tell = w

@@ -83,7 +83,7 @@ was cancelled. After an interrupt the job continues.`,
 				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
-			(&remoteResult{job: job}).figures(report)
+			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.reportTo(), report, lines)
 			return nil
@@ -102,8 +102,16 @@ func (a *app) printEvent(e *control.JobEvent) error {
 	if err != nil {
 		return err
 	}
-	// protojson's own blanks differ from binary to binary.
-	return json.NewEncoder(a.out).Encode(json.RawMessage(data))
+	line := map[string]any{}
+	if err := json.Unmarshal(data, &line); err != nil {
+		return err
+	}
+	if sent := e.GetRecord(); sent != nil { // as traces have it
+		if line["record"], err = control.DecodeRecord(sent); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(a.out).Encode(line)
 }
 
 // result is `superstep result`.

@@ -4581,6 +4581,7 @@ type Drive struct {
 	Before         *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`                                        // what has run before in the same job: the phases of a plan
 	SuperstepLimit uint64                 `protobuf:"varint,3,opt,name=superstep_limit,json=superstepLimit,proto3" json:"superstep_limit,omitempty"` // nanoseconds that a superstep may take at most; 0 is no limit
 	Totals         bool                   `protobuf:"varint,4,opt,name=totals,proto3" json:"totals,omitempty"`                                       // the end has the aggregators' totals as well
+	Search         string                 `protobuf:"bytes,5,opt,name=search,proto3" json:"search,omitempty"`                                        // of Graph500: which one, for records
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -4641,6 +4642,13 @@ func (x *Drive) GetTotals() bool {
 		return x.Totals
 	}
 	return false
+}
+
+func (x *Drive) GetSearch() string {
+	if x != nil {
+		return x.Search
+	}
+	return ""
 }
 
 // Outcome is how far a run is, or how it ended.
@@ -4747,8 +4755,8 @@ func (x *Outcome) GetForked() string {
 // DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
 type DriveReport struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
-	Records           []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`                                                // of the whole run; nil if nothing changed
+	Records           [][]byte               `protobuf:"bytes,7,rep,name=records,proto3" json:"records,omitempty"`                                                // of supersteps: EncodeRecord
 	Log               []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                                                        // lines of Coordinate
 	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
 	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
@@ -4794,7 +4802,7 @@ func (x *DriveReport) GetOutcome() *Outcome {
 	return nil
 }
 
-func (x *DriveReport) GetRecords() []*SuperstepRecord {
+func (x *DriveReport) GetRecords() [][]byte {
 	if x != nil {
 		return x.Records
 	}
@@ -5029,6 +5037,7 @@ type Superstep struct {
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
 	Cut           bool                   `protobuf:"varint,13,opt,name=cut,proto3" json:"cut,omitempty"`             // with summarize: the program was stopped before its own end
 	Flush         bool                   `protobuf:"varint,14,opt,name=flush,proto3" json:"flush,omitempty"`         // partitions report when what they have saved is stored
+	Took          float64                `protobuf:"fixed64,15,opt,name=took,proto3" json:"took,omitempty"`          // seconds of the superstep before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5154,11 +5163,19 @@ func (x *Superstep) GetFlush() bool {
 	return false
 }
 
+func (x *Superstep) GetTook() float64 {
+	if x != nil {
+		return x.Took
+	}
+	return 0
+}
+
 // SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Partitions    []*PartitionReport     `protobuf:"bytes,2,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	Reports       []byte                 `protobuf:"bytes,3,opt,name=reports,proto3" json:"reports,omitempty"`       // bsp.Reports, as package pack encodes them
+	Aggregates    [][]byte               `protobuf:"bytes,4,rep,name=aggregates,proto3" json:"aggregates,omitempty"` // of each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5200,288 +5217,16 @@ func (x *SuperstepReport) GetSuperstep() uint32 {
 	return 0
 }
 
-func (x *SuperstepReport) GetPartitions() []*PartitionReport {
+func (x *SuperstepReport) GetReports() []byte {
 	if x != nil {
-		return x.Partitions
+		return x.Reports
 	}
 	return nil
 }
 
-// PartitionReport is what a partition tells of a superstep; the counts are those of record.Partition.
-type PartitionReport struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Partition       uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Computed        uint64                 `protobuf:"varint,2,opt,name=computed,proto3" json:"computed,omitempty"`
-	Receivers       uint64                 `protobuf:"varint,3,opt,name=receivers,proto3" json:"receivers,omitempty"`
-	Walked          uint64                 `protobuf:"varint,4,opt,name=walked,proto3" json:"walked,omitempty"`
-	Sent            uint64                 `protobuf:"varint,5,opt,name=sent,proto3" json:"sent,omitempty"`
-	Bytes           uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	Senders         uint64                 `protobuf:"varint,8,opt,name=senders,proto3" json:"senders,omitempty"`
-	SenderEdges     uint64                 `protobuf:"varint,9,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Sends           uint64                 `protobuf:"varint,10,opt,name=sends,proto3" json:"sends,omitempty"`
-	Active          uint64                 `protobuf:"varint,11,opt,name=active,proto3" json:"active,omitempty"`
-	Unfinished      uint64                 `protobuf:"varint,12,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
-	UnfinishedEdges uint64                 `protobuf:"varint,13,opt,name=unfinished_edges,json=unfinishedEdges,proto3" json:"unfinished_edges,omitempty"`
-	Times           *Times                 `protobuf:"bytes,14,opt,name=times,proto3" json:"times,omitempty"`
-	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"` // its account with the others
-	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
-	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
-	// If records tell of it: what it sent, and of its process the resident memory in bytes and the seconds of GC pauses.
-	Exchanges []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
-	Memory    uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
-	GcPause   float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
-	Worker    string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
-	// Of more than 64 partitions: exchanges summed over the others, or in records peers.
-	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
-	BackSenders   uint64         `protobuf:"varint,25,opt,name=back_senders,json=backSenders,proto3" json:"back_senders,omitempty"` // of the senders and their edges, those against the edges' direction
-	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
-	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"`                    // changes of the graph that its vertices asked for
-	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`                       // the graph after changes, as the engine writes it
-	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`                      // vertices that messages have made
-	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`                       // of its values, when the program has ended, as the engine writes it
-	PullEdges     uint64         `protobuf:"varint,32,opt,name=pull_edges,json=pullEdges,proto3" json:"pull_edges,omitempty"` // that a pull of the messages would look at, about; 0 if that was not found out
-	PushEdges     uint64         `protobuf:"varint,33,opt,name=push_edges,json=pushEdges,proto3" json:"push_edges,omitempty"` // that a push would walk, about, if lists have been thinned
-	Stored        []byte         `protobuf:"bytes,31,opt,name=stored,proto3" json:"stored,omitempty"`                         // what has become of parts of checkpoints, as package checkpoint writes it
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PartitionReport) Reset() {
-	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[60]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PartitionReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PartitionReport) ProtoMessage() {}
-
-func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
-func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
-}
-
-func (x *PartitionReport) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetComputed() uint64 {
-	if x != nil {
-		return x.Computed
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetReceivers() uint64 {
-	if x != nil {
-		return x.Receivers
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetWalked() uint64 {
-	if x != nil {
-		return x.Walked
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSent() uint64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSenders() uint64 {
-	if x != nil {
-		return x.Senders
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSenderEdges() uint64 {
-	if x != nil {
-		return x.SenderEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSends() uint64 {
-	if x != nil {
-		return x.Sends
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetActive() uint64 {
-	if x != nil {
-		return x.Active
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetUnfinished() uint64 {
-	if x != nil {
-		return x.Unfinished
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetUnfinishedEdges() uint64 {
-	if x != nil {
-		return x.UnfinishedEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetTimes() *Times {
-	if x != nil {
-		return x.Times
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetPeers() []*Peer {
-	if x != nil {
-		return x.Peers
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetAggregates() []byte {
+func (x *SuperstepReport) GetAggregates() [][]byte {
 	if x != nil {
 		return x.Aggregates
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetDelivered() uint64 {
-	if x != nil {
-		return x.Delivered
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetExchanges() []*Exchange {
-	if x != nil {
-		return x.Exchanges
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetMemory() uint64 {
-	if x != nil {
-		return x.Memory
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetGcPause() float64 {
-	if x != nil {
-		return x.GcPause
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetWorker() string {
-	if x != nil {
-		return x.Worker
-	}
-	return ""
-}
-
-func (x *PartitionReport) GetSums() []*ExchangeSum {
-	if x != nil {
-		return x.Sums
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetBackSenders() uint64 {
-	if x != nil {
-		return x.BackSenders
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetBackEdges() uint64 {
-	if x != nil {
-		return x.BackEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetRequests() uint64 {
-	if x != nil {
-		return x.Requests
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetChanged() []byte {
-	if x != nil {
-		return x.Changed
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetCreated() uint64 {
-	if x != nil {
-		return x.Created
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSummary() []byte {
-	if x != nil {
-		return x.Summary
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetPullEdges() uint64 {
-	if x != nil {
-		return x.PullEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetPushEdges() uint64 {
-	if x != nil {
-		return x.PushEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetStored() []byte {
-	if x != nil {
-		return x.Stored
 	}
 	return nil
 }
@@ -5498,7 +5243,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5510,7 +5255,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5523,7 +5268,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -5547,339 +5292,6 @@ func (x *GraphSize) GetIds() uint64 {
 	return 0
 }
 
-// ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
-// not tell of exchanges.
-type ExchangeSum struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Exchange      string                 `protobuf:"bytes,1,opt,name=exchange,proto3" json:"exchange,omitempty"`
-	Encoding      string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Columns       uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"` // to so many partitions, or as often
-	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExchangeSum) Reset() {
-	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[62]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExchangeSum) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExchangeSum) ProtoMessage() {}
-
-func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
-func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
-}
-
-func (x *ExchangeSum) GetExchange() string {
-	if x != nil {
-		return x.Exchange
-	}
-	return ""
-}
-
-func (x *ExchangeSum) GetEncoding() string {
-	if x != nil {
-		return x.Encoding
-	}
-	return ""
-}
-
-func (x *ExchangeSum) GetColumns() uint32 {
-	if x != nil {
-		return x.Columns
-	}
-	return 0
-}
-
-func (x *ExchangeSum) GetMessages() uint64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *ExchangeSum) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-// Times are seconds.
-type Times struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Expand        float64                `protobuf:"fixed64,1,opt,name=expand,proto3" json:"expand,omitempty"`
-	Traverse      float64                `protobuf:"fixed64,2,opt,name=traverse,proto3" json:"traverse,omitempty"`
-	Fold          float64                `protobuf:"fixed64,3,opt,name=fold,proto3" json:"fold,omitempty"`
-	Compute       float64                `protobuf:"fixed64,4,opt,name=compute,proto3" json:"compute,omitempty"`
-	Total         float64                `protobuf:"fixed64,5,opt,name=total,proto3" json:"total,omitempty"`
-	Wait          float64                `protobuf:"fixed64,6,opt,name=wait,proto3" json:"wait,omitempty"` // for others, and for a turn
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Times) Reset() {
-	*x = Times{}
-	mi := &file_control_proto_msgTypes[63]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Times) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Times) ProtoMessage() {}
-
-func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Times.ProtoReflect.Descriptor instead.
-func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
-}
-
-func (x *Times) GetExpand() float64 {
-	if x != nil {
-		return x.Expand
-	}
-	return 0
-}
-
-func (x *Times) GetTraverse() float64 {
-	if x != nil {
-		return x.Traverse
-	}
-	return 0
-}
-
-func (x *Times) GetFold() float64 {
-	if x != nil {
-		return x.Fold
-	}
-	return 0
-}
-
-func (x *Times) GetCompute() float64 {
-	if x != nil {
-		return x.Compute
-	}
-	return 0
-}
-
-func (x *Times) GetTotal() float64 {
-	if x != nil {
-		return x.Total
-	}
-	return 0
-}
-
-func (x *Times) GetWait() float64 {
-	if x != nil {
-		return x.Wait
-	}
-	return 0
-}
-
-// Peer is what a partition sent to another and got from it in a superstep.
-type Peer struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Partition      uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Sent           uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
-	Received       uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
-	Bytes          uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
-	ReceivedBytes  uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
-	Frames         uint32                 `protobuf:"varint,6,opt,name=frames,proto3" json:"frames,omitempty"` // sent
-	ReceivedFrames uint32                 `protobuf:"varint,7,opt,name=received_frames,json=receivedFrames,proto3" json:"received_frames,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *Peer) Reset() {
-	*x = Peer{}
-	mi := &file_control_proto_msgTypes[64]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Peer) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Peer) ProtoMessage() {}
-
-func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Peer.ProtoReflect.Descriptor instead.
-func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
-}
-
-func (x *Peer) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *Peer) GetSent() uint64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *Peer) GetReceived() uint64 {
-	if x != nil {
-		return x.Received
-	}
-	return 0
-}
-
-func (x *Peer) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-func (x *Peer) GetReceivedBytes() uint64 {
-	if x != nil {
-		return x.ReceivedBytes
-	}
-	return 0
-}
-
-func (x *Peer) GetFrames() uint32 {
-	if x != nil {
-		return x.Frames
-	}
-	return 0
-}
-
-func (x *Peer) GetReceivedFrames() uint32 {
-	if x != nil {
-		return x.ReceivedFrames
-	}
-	return 0
-}
-
-// Exchange is what a partition sent to another in one exchange of a superstep.
-type Exchange struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Exchange      string                 `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
-	Encoding      string                 `protobuf:"bytes,3,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Exchange) Reset() {
-	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[65]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Exchange) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Exchange) ProtoMessage() {}
-
-func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
-func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
-}
-
-func (x *Exchange) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *Exchange) GetExchange() string {
-	if x != nil {
-		return x.Exchange
-	}
-	return ""
-}
-
-func (x *Exchange) GetEncoding() string {
-	if x != nil {
-		return x.Encoding
-	}
-	return ""
-}
-
-func (x *Exchange) GetMessages() uint64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *Exchange) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
 // BenchmarkStep is a step of Graph500. All workers of the job do it together, but for the generation; a search is done by
 // supersteps, between Search and Judge.
 type BenchmarkStep struct {
@@ -5897,7 +5309,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5909,7 +5321,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5922,7 +5334,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -6009,7 +5421,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6021,7 +5433,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6034,7 +5446,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Generate) GetSpec() *Graph500 {
@@ -6074,7 +5486,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6086,7 +5498,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6099,7 +5511,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 // Search makes ready to search from a root.
@@ -6114,7 +5526,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6126,7 +5538,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6139,7 +5551,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Search) GetKernel() string {
@@ -6173,7 +5585,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6185,7 +5597,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6198,7 +5610,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -6227,7 +5639,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6239,7 +5651,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6252,7 +5664,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -6337,7 +5749,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6349,7 +5761,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6362,7 +5774,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -6399,7 +5811,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6411,7 +5823,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6424,7 +5836,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -6458,7 +5870,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6470,7 +5882,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6483,7 +5895,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -6503,7 +5915,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6515,7 +5927,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6528,7 +5940,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -6549,7 +5961,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6561,7 +5973,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6574,7 +5986,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Values) GetSorted() bool {
@@ -6601,7 +6013,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6613,7 +6025,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6626,7 +6038,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -6654,7 +6066,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6666,7 +6078,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6679,7 +6091,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Cancel) GetReason() string {
@@ -6706,7 +6118,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6718,7 +6130,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6731,7 +6143,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *Drop) GetGraph() string {
@@ -6753,7 +6165,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6765,7 +6177,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6778,7 +6190,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -6837,7 +6249,7 @@ type JobSpec struct {
 
 func (x *JobSpec) Reset() {
 	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6849,7 +6261,7 @@ func (x *JobSpec) String() string {
 func (*JobSpec) ProtoMessage() {}
 
 func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6862,7 +6274,7 @@ func (x *JobSpec) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
 func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *JobSpec) GetProgram() string {
@@ -7020,7 +6432,7 @@ type ColumnData struct {
 
 func (x *ColumnData) Reset() {
 	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7032,7 +6444,7 @@ func (x *ColumnData) String() string {
 func (*ColumnData) ProtoMessage() {}
 
 func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7045,7 +6457,7 @@ func (x *ColumnData) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
 func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *ColumnData) GetId() string {
@@ -7101,7 +6513,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7113,7 +6525,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7126,7 +6538,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -7156,7 +6568,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7168,7 +6580,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7181,7 +6593,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -7220,7 +6632,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7232,7 +6644,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7245,7 +6657,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 // Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
@@ -7261,7 +6673,7 @@ type Netbench struct {
 
 func (x *Netbench) Reset() {
 	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7273,7 +6685,7 @@ func (x *Netbench) String() string {
 func (*Netbench) ProtoMessage() {}
 
 func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7286,7 +6698,7 @@ func (x *Netbench) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
 func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *Netbench) GetSizes() []uint64 {
@@ -7333,7 +6745,7 @@ type Graph500 struct {
 
 func (x *Graph500) Reset() {
 	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7345,7 +6757,7 @@ func (x *Graph500) String() string {
 func (*Graph500) ProtoMessage() {}
 
 func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7358,7 +6770,7 @@ func (x *Graph500) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
 func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *Graph500) GetScale() uint32 {
@@ -7426,7 +6838,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7438,7 +6850,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7451,7 +6863,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -7515,7 +6927,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7527,7 +6939,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7540,7 +6952,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -7620,7 +7032,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7632,7 +7044,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7645,7 +7057,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *Job) GetId() string {
@@ -7947,7 +7359,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7959,7 +7371,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7972,7 +7384,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *Aggregator) GetName() string {
@@ -8009,7 +7421,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8021,7 +7433,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8034,7 +7446,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *SubmitJobRequest) GetSpec() *JobSpec {
@@ -8068,7 +7480,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8080,7 +7492,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8093,7 +7505,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -8113,7 +7525,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8125,7 +7537,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8138,7 +7550,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -8166,7 +7578,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8178,7 +7590,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8191,7 +7603,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -8224,7 +7636,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8236,7 +7648,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8249,7 +7661,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -8271,7 +7683,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8283,7 +7695,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8296,7 +7708,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -8347,7 +7759,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8359,7 +7771,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8372,7 +7784,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -8398,7 +7810,7 @@ func (x *JobEvent) GetJob() *Job {
 	return nil
 }
 
-func (x *JobEvent) GetRecord() *SuperstepRecord {
+func (x *JobEvent) GetRecord() []byte {
 	if x != nil {
 		if x, ok := x.Body.(*JobEvent_Record); ok {
 			return x.Record
@@ -8450,7 +7862,7 @@ type JobEvent_Job struct {
 }
 
 type JobEvent_Record struct {
-	Record *SuperstepRecord `protobuf:"bytes,3,opt,name=record,proto3,oneof"`
+	Record []byte `protobuf:"bytes,7,opt,name=record,proto3,oneof"` // of a superstep: EncodeRecord
 }
 
 type JobEvent_Log struct {
@@ -8488,7 +7900,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8500,7 +7912,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8513,7 +7925,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -8544,146 +7956,6 @@ func (x *BenchmarkStage) GetNote() string {
 	return ""
 }
 
-type SuperstepRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Seconds       float64                `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"`                                                                           // without aggregates
-	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                                                                                   // why the scheme was chosen
-	Predicted     map[string]float64     `protobuf:"bytes,6,rep,name=predicted,proto3" json:"predicted,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // seconds, by scheme
-	Search        string                 `protobuf:"bytes,20,opt,name=search,proto3" json:"search,omitempty"`                                                                                  // of Graph500: which one
-	Scheme        string                 `protobuf:"bytes,21,opt,name=scheme,proto3" json:"scheme,omitempty"`                                                                                  // how messages to all neighbours were delivered
-	Delivery      string                 `protobuf:"bytes,22,opt,name=delivery,proto3" json:"delivery,omitempty"`                                                                              // push, pull or none
-	Actual        float64                `protobuf:"fixed64,23,opt,name=actual,proto3" json:"actual,omitempty"`                                                                                // seconds that delivery took
-	Phase         uint32                 `protobuf:"varint,24,opt,name=phase,proto3" json:"phase,omitempty"`                                                                                   // of a plan, from 1 in the order in which they ran; 0: there is no plan
-	Program       string                 `protobuf:"bytes,25,opt,name=program,proto3" json:"program,omitempty"`                                                                                // whose phase it is
-	Graph         *GraphSize             `protobuf:"bytes,26,opt,name=graph,proto3" json:"graph,omitempty"`                                                                                    // after a superstep that has changed it
-	Ended         *timestamppb.Timestamp `protobuf:"bytes,27,opt,name=ended,proto3" json:"ended,omitempty"`                                                                                    // when, by the clock of the worker that drives
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SuperstepRecord) Reset() {
-	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[100]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SuperstepRecord) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SuperstepRecord) ProtoMessage() {}
-
-func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
-func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
-}
-
-func (x *SuperstepRecord) GetSuperstep() uint32 {
-	if x != nil {
-		return x.Superstep
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetPartitions() []*PartitionReport {
-	if x != nil {
-		return x.Partitions
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetPredicted() map[string]float64 {
-	if x != nil {
-		return x.Predicted
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetSearch() string {
-	if x != nil {
-		return x.Search
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetScheme() string {
-	if x != nil {
-		return x.Scheme
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetDelivery() string {
-	if x != nil {
-		return x.Delivery
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetActual() float64 {
-	if x != nil {
-		return x.Actual
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetGraph() *GraphSize {
-	if x != nil {
-		return x.Graph
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetEnded() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Ended
-	}
-	return nil
-}
-
 type DrainWorkerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -8693,7 +7965,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8705,7 +7977,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8718,7 +7990,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -8738,7 +8010,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8750,7 +8022,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8763,7 +8035,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -8790,7 +8062,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8802,7 +8074,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8815,7 +8087,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8842,7 +8114,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8854,7 +8126,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8867,7 +8139,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -8893,7 +8165,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8905,7 +8177,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8918,7 +8190,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -8940,7 +8212,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8952,7 +8224,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8965,7 +8237,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -9025,7 +8297,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9037,7 +8309,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9050,7 +8322,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *Graph) GetName() string {
@@ -9209,7 +8481,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9221,7 +8493,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9234,7 +8506,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -9254,7 +8526,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9266,7 +8538,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9279,7 +8551,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -9305,7 +8577,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9317,7 +8589,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9330,7 +8602,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -9349,7 +8621,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9361,7 +8633,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9374,7 +8646,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -9394,7 +8666,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9406,7 +8678,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9419,7 +8691,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -9446,7 +8718,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9458,7 +8730,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9471,7 +8743,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -9501,7 +8773,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9513,7 +8785,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9526,7 +8798,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -9574,7 +8846,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9586,7 +8858,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9599,7 +8871,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -9641,7 +8913,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9653,7 +8925,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9666,7 +8938,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *Worker) GetName() string {
@@ -9796,7 +9068,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9808,7 +9080,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9821,7 +9093,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 type BackupChunk struct {
@@ -9833,7 +9105,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9845,7 +9117,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9858,7 +9130,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9876,7 +9148,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9888,7 +9160,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9901,7 +9173,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{119}
+	return file_control_proto_rawDescGZIP(), []int{113}
 }
 
 type ListWorkersResponse struct {
@@ -9914,7 +9186,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[114]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9926,7 +9198,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[114]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9939,7 +9211,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{120}
+	return file_control_proto_rawDescGZIP(), []int{114}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -9964,7 +9236,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9976,7 +9248,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9989,7 +9261,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{121}
+	return file_control_proto_rawDescGZIP(), []int{115}
 }
 
 type StatusResponse struct {
@@ -10016,7 +9288,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10028,7 +9300,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10041,7 +9313,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{122}
+	return file_control_proto_rawDescGZIP(), []int{116}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -10173,7 +9445,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[117]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10185,7 +9457,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[117]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10198,7 +9470,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{123}
+	return file_control_proto_rawDescGZIP(), []int{117}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -10276,7 +9548,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[118]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10288,7 +9560,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[124]
+	mi := &file_control_proto_msgTypes[118]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10301,7 +9573,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{124}
+	return file_control_proto_rawDescGZIP(), []int{118}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -10389,7 +9661,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[119]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10401,7 +9673,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[125]
+	mi := &file_control_proto_msgTypes[119]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10414,7 +9686,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{125}
+	return file_control_proto_rawDescGZIP(), []int{119}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -10470,7 +9742,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[126]
+	mi := &file_control_proto_msgTypes[120]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10482,7 +9754,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[126]
+	mi := &file_control_proto_msgTypes[120]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10521,13 +9793,14 @@ func (x *ListObjectsResponse_Object) GetVersion() string {
 
 type Step_End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Took          float64                `protobuf:"fixed64,1,opt,name=took,proto3" json:"took,omitempty"` // as Superstep has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[122]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10539,7 +9812,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[128]
+	mi := &file_control_proto_msgTypes[122]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10555,6 +9828,13 @@ func (*Step_End) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{57, 0}
 }
 
+func (x *Step_End) GetTook() float64 {
+	if x != nil {
+		return x.Took
+	}
+	return 0
+}
+
 type Step_Ready struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -10563,7 +9843,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[129]
+	mi := &file_control_proto_msgTypes[123]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -10575,7 +9855,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[129]
+	mi := &file_control_proto_msgTypes[123]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10948,12 +10228,13 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"E\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\x95\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\xad\x01\n" +
 	"\x05Drive\x12\x14\n" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
 	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xf9\x01\n" +
+	"\x06totals\x18\x04 \x01(\bR\x06totals\x12\x16\n" +
+	"\x06search\x18\x05 \x01(\tR\x06search\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -10965,29 +10246,30 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x98\x02\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xf7\x01\n" +
 	"\vDriveReport\x127\n" +
-	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
-	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
+	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
+	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
 	"\x03log\x18\x03 \x03(\tR\x03log\x12.\n" +
 	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\rR\n" +
 	"checkpoint\x12-\n" +
-	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\"\xaf\x01\n" +
+	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSecondsJ\x04\b\x02\x10\x03\"\xaf\x01\n" +
 	"\x06RunEnd\x12/\n" +
 	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
 	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x85\x02\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x99\x02\n" +
 	"\x04Step\x12?\n" +
 	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
 	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
-	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
-	"\x03End\x1a\a\n" +
+	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x19\n" +
+	"\x03End\x12\x12\n" +
+	"\x04took\x18\x01 \x01(\x01R\x04took\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xd0\x02\n" +
+	"\x04body\"\xe4\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -11002,82 +10284,18 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
 	"\x04save\x18\v \x01(\bR\x04save\x12\x10\n" +
 	"\x03cut\x18\r \x01(\bR\x03cut\x12\x14\n" +
-	"\x05flush\x18\x0e \x01(\bR\x05flushJ\x04\b\f\x10\r\"v\n" +
+	"\x05flush\x18\x0e \x01(\bR\x05flush\x12\x12\n" +
+	"\x04took\x18\x0f \x01(\x01R\x04tookJ\x04\b\f\x10\r\"o\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
+	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
+	"\areports\x18\x03 \x01(\fR\areports\x12\x1e\n" +
 	"\n" +
-	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xc6\a\n" +
-	"\x0fPartitionReport\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
-	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
-	"\treceivers\x18\x03 \x01(\x04R\treceivers\x12\x16\n" +
-	"\x06walked\x18\x04 \x01(\x04R\x06walked\x12\x12\n" +
-	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x14\n" +
-	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x18\n" +
-	"\asenders\x18\b \x01(\x04R\asenders\x12!\n" +
-	"\fsender_edges\x18\t \x01(\x04R\vsenderEdges\x12\x14\n" +
-	"\x05sends\x18\n" +
-	" \x01(\x04R\x05sends\x12\x16\n" +
-	"\x06active\x18\v \x01(\x04R\x06active\x12\x1e\n" +
-	"\n" +
-	"unfinished\x18\f \x01(\x04R\n" +
-	"unfinished\x12)\n" +
-	"\x10unfinished_edges\x18\r \x01(\x04R\x0funfinishedEdges\x121\n" +
-	"\x05times\x18\x0e \x01(\v2\x1b.superstep.control.v1.TimesR\x05times\x120\n" +
-	"\x05peers\x18\x0f \x03(\v2\x1a.superstep.control.v1.PeerR\x05peers\x12\x1e\n" +
-	"\n" +
-	"aggregates\x18\x10 \x01(\fR\n" +
-	"aggregates\x12\x1c\n" +
-	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
-	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
-	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
-	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
-	"\x06worker\x18\x17 \x01(\tR\x06worker\x125\n" +
-	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\x12!\n" +
-	"\fback_senders\x18\x19 \x01(\x04R\vbackSenders\x12\x1d\n" +
-	"\n" +
-	"back_edges\x18\x1a \x01(\x04R\tbackEdges\x12\x1a\n" +
-	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
-	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
-	"\acreated\x18\x1d \x01(\x04R\acreated\x12\x18\n" +
-	"\asummary\x18\x1e \x01(\fR\asummary\x12\x1d\n" +
-	"\n" +
-	"pull_edges\x18  \x01(\x04R\tpullEdges\x12\x1d\n" +
-	"\n" +
-	"push_edges\x18! \x01(\x04R\tpushEdges\x12\x16\n" +
-	"\x06stored\x18\x1f \x01(\fR\x06stored\"M\n" +
+	"aggregates\x18\x04 \x03(\fR\n" +
+	"aggregatesJ\x04\b\x02\x10\x03\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x91\x01\n" +
-	"\vExchangeSum\x12\x1a\n" +
-	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
-	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +
-	"\acolumns\x18\x03 \x01(\rR\acolumns\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x93\x01\n" +
-	"\x05Times\x12\x16\n" +
-	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
-	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
-	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
-	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
-	"\x05total\x18\x05 \x01(\x01R\x05total\x12\x12\n" +
-	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\xd2\x01\n" +
-	"\x04Peer\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
-	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +
-	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12%\n" +
-	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\x12\x16\n" +
-	"\x06frames\x18\x06 \x01(\rR\x06frames\x12'\n" +
-	"\x0freceived_frames\x18\a \x01(\rR\x0ereceivedFrames\"\x92\x01\n" +
-	"\bExchange\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
-	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
-	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x89\x02\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x89\x02\n" +
 	"\rBenchmarkStep\x12<\n" +
 	"\bgenerate\x18\x01 \x01(\v2\x1e.superstep.control.v1.GenerateH\x00R\bgenerate\x12?\n" +
 	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x126\n" +
@@ -11296,40 +10514,21 @@ const file_control_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
 	"\x04past\x18\x03 \x01(\bR\x04past\x12\x12\n" +
-	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xfd\x02\n" +
+	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xdc\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
-	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
-	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
+	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12\x18\n" +
+	"\x06record\x18\a \x01(\fH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
 	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
-	"\x04body\"d\n" +
+	"\x04bodyJ\x04\b\x03\x10\x04\"d\n" +
 	"\x0eBenchmarkStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\xbd\x04\n" +
-	"\x0fSuperstepRecord\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
-	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
-	"\n" +
-	"partitions\x18\x04 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12R\n" +
-	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x12\x16\n" +
-	"\x06search\x18\x14 \x01(\tR\x06search\x12\x16\n" +
-	"\x06scheme\x18\x15 \x01(\tR\x06scheme\x12\x1a\n" +
-	"\bdelivery\x18\x16 \x01(\tR\bdelivery\x12\x16\n" +
-	"\x06actual\x18\x17 \x01(\x01R\x06actual\x12\x14\n" +
-	"\x05phase\x18\x18 \x01(\rR\x05phase\x12\x18\n" +
-	"\aprogram\x18\x19 \x01(\tR\aprogram\x125\n" +
-	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x120\n" +
-	"\x05ended\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\x05ended\x1a<\n" +
-	"\x0ePredictedEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\"(\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"(\n" +
 	"\x12DrainWorkerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"A\n" +
 	"\x13DrainWorkerResponse\x12\x14\n" +
@@ -11549,7 +10748,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 134)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -11616,84 +10815,77 @@ var file_control_proto_goTypes = []any{
 	(*Step)(nil),                       // 62: superstep.control.v1.Step
 	(*Superstep)(nil),                  // 63: superstep.control.v1.Superstep
 	(*SuperstepReport)(nil),            // 64: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),            // 65: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),                  // 66: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),                // 67: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                      // 68: superstep.control.v1.Times
-	(*Peer)(nil),                       // 69: superstep.control.v1.Peer
-	(*Exchange)(nil),                   // 70: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),              // 71: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 72: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 73: superstep.control.v1.Construct
-	(*Search)(nil),                     // 74: superstep.control.v1.Search
-	(*Judge)(nil),                      // 75: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 76: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 77: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 78: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 79: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 80: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 81: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 82: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 83: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 84: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 85: superstep.control.v1.LogLine
-	(*JobSpec)(nil),                    // 86: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),                 // 87: superstep.control.v1.ColumnData
-	(*Sum)(nil),                        // 88: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 89: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 90: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),                   // 91: superstep.control.v1.Netbench
-	(*Graph500)(nil),                   // 92: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),             // 93: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 94: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 95: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 96: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 97: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 98: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 99: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 100: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 101: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 102: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 103: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 104: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),            // 105: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),         // 106: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 107: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 108: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 109: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 110: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 111: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 112: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 113: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 114: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 115: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 116: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 117: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 118: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 119: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 120: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 121: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 122: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 123: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 124: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 125: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 126: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 127: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 128: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 129: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 130: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 131: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 132: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 133: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 134: superstep.control.v1.Step.Ready
-	nil,                                // 135: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                                // 136: superstep.control.v1.JobSpec.InputsEntry
-	nil,                                // 137: superstep.control.v1.JobSpec.ColumnDataEntry
-	nil,                                // 138: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil),      // 139: google.protobuf.Timestamp
+	(*GraphSize)(nil),                  // 65: superstep.control.v1.GraphSize
+	(*BenchmarkStep)(nil),              // 66: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 67: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 68: superstep.control.v1.Construct
+	(*Search)(nil),                     // 69: superstep.control.v1.Search
+	(*Judge)(nil),                      // 70: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 71: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 72: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 73: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 74: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 75: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 76: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 77: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 78: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 79: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 80: superstep.control.v1.LogLine
+	(*JobSpec)(nil),                    // 81: superstep.control.v1.JobSpec
+	(*ColumnData)(nil),                 // 82: superstep.control.v1.ColumnData
+	(*Sum)(nil),                        // 83: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 84: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 85: superstep.control.v1.SendColumnResponse
+	(*Netbench)(nil),                   // 86: superstep.control.v1.Netbench
+	(*Graph500)(nil),                   // 87: superstep.control.v1.Graph500
+	(*Graph500Result)(nil),             // 88: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 89: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 90: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 91: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 92: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 93: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 94: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 95: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 96: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 97: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 98: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 99: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 100: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 101: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 102: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 103: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 104: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 105: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 106: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 107: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 108: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 109: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 110: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 111: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 112: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 113: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 114: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 115: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 116: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 117: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 118: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 119: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 120: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 121: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 122: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 123: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 124: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 125: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 126: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 127: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 128: superstep.control.v1.Step.Ready
+	nil,                                // 129: superstep.control.v1.JobSpec.ParametersEntry
+	nil,                                // 130: superstep.control.v1.JobSpec.InputsEntry
+	nil,                                // 131: superstep.control.v1.JobSpec.ColumnDataEntry
+	(*timestamppb.Timestamp)(nil),      // 132: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	131, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	125, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -11702,10 +10894,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	85,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	80,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	82,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	77,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	43,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	46,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -11718,14 +10910,14 @@ var file_control_proto_depIdxs = []int32{
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	52,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	81,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	83,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	84,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	76,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	78,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	79,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	48,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	71,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	66,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	42,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	78,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	79,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	73,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	74,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	56,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
 	58,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	44,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
@@ -11736,8 +10928,8 @@ var file_control_proto_depIdxs = []int32{
 	46,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	57,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	49,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	76,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	80,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	71,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	75,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
 	60,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	45,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
@@ -11746,157 +10938,146 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 50: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	51,  // 51: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	50,  // 52: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	132, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	126, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	47,  // 54: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
 	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	139, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	132, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
 	54,  // 59: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
 	51,  // 60: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
 	59,  // 61: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	66,  // 62: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	65,  // 62: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	59,  // 63: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	105, // 64: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	61,  // 65: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	59,  // 66: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	96,  // 67: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 68: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	48,  // 69: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	133, // 70: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	134, // 71: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	65,  // 72: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	68,  // 73: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	69,  // 74: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	70,  // 75: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	67,  // 76: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	72,  // 77: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	73,  // 78: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	74,  // 79: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	75,  // 80: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	92,  // 81: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	40,  // 82: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	51,  // 83: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	47,  // 84: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	51,  // 85: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	77,  // 86: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	91,  // 87: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	40,  // 88: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 89: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	139, // 90: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	135, // 91: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	41,  // 92: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	47,  // 93: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	136, // 94: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	137, // 95: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	92,  // 96: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	91,  // 97: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	54,  // 98: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 99: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	88,  // 100: superstep.control.v1.ColumnData.sum:type_name -> superstep.control.v1.Sum
-	94,  // 101: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	94,  // 102: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	77,  // 103: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	86,  // 104: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 105: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	139, // 106: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	139, // 107: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	139, // 108: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	88,  // 109: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 110: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	96,  // 111: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	66,  // 112: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 113: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	93,  // 114: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	86,  // 115: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	95,  // 116: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	139, // 117: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	95,  // 118: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	105, // 119: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	85,  // 120: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 121: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	104, // 122: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	139, // 123: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	65,  // 124: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	138, // 125: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	66,  // 126: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	139, // 127: superstep.control.v1.SuperstepRecord.ended:type_name -> google.protobuf.Timestamp
-	41,  // 128: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 129: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 130: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 131: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 132: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	112, // 133: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 134: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 135: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 136: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 137: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	121, // 138: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	121, // 139: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	112, // 140: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	95,  // 141: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	139, // 142: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	128, // 143: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	95,  // 144: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 145: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 146: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 147: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 148: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 149: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	87,  // 150: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 151: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 152: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 153: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 154: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 155: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 156: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	97,  // 157: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	98,  // 158: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	99,  // 159: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	101, // 160: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	102, // 161: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	108, // 162: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	89,  // 163: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	109, // 164: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	111, // 165: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	113, // 166: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	115, // 167: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	116, // 168: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	117, // 169: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	119, // 170: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	122, // 171: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	106, // 172: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	124, // 173: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	126, // 174: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 175: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 176: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 177: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 178: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 179: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 180: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	95,  // 181: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	95,  // 182: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	100, // 183: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	95,  // 184: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	103, // 185: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	95,  // 186: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	90,  // 187: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	110, // 188: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	112, // 189: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	114, // 190: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	112, // 191: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	112, // 192: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	118, // 193: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	120, // 194: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	123, // 195: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	107, // 196: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	125, // 197: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	127, // 198: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	175, // [175:199] is the sub-list for method output_type
-	151, // [151:175] is the sub-list for method input_type
-	151, // [151:151] is the sub-list for extension type_name
-	151, // [151:151] is the sub-list for extension extendee
-	0,   // [0:151] is the sub-list for field type_name
+	61,  // 64: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	59,  // 65: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	91,  // 66: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	63,  // 67: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	48,  // 68: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	127, // 69: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	128, // 70: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	67,  // 71: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	68,  // 72: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	69,  // 73: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	70,  // 74: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	87,  // 75: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
+	40,  // 76: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	51,  // 77: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	47,  // 78: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
+	51,  // 79: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	72,  // 80: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	86,  // 81: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
+	40,  // 82: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 83: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	132, // 84: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	129, // 85: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
+	41,  // 86: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
+	47,  // 87: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
+	130, // 88: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
+	131, // 89: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
+	87,  // 90: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
+	86,  // 91: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
+	54,  // 92: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
+	0,   // 93: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
+	83,  // 94: superstep.control.v1.ColumnData.sum:type_name -> superstep.control.v1.Sum
+	89,  // 95: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	89,  // 96: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	72,  // 97: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	81,  // 98: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
+	1,   // 99: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	132, // 100: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	132, // 101: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	132, // 102: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	83,  // 103: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 104: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	91,  // 105: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	65,  // 106: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 107: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	88,  // 108: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	81,  // 109: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
+	90,  // 110: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	132, // 111: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	90,  // 112: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	80,  // 113: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 114: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	99,  // 115: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	132, // 116: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	41,  // 117: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
+	41,  // 118: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
+	2,   // 119: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 120: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 121: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	106, // 122: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	50,  // 123: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 124: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 125: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 126: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	115, // 127: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	115, // 128: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	106, // 129: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	90,  // 130: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	132, // 131: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	122, // 132: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	90,  // 133: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 134: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 135: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	43,  // 136: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 137: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	46,  // 138: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	82,  // 139: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
+	13,  // 140: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 141: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 142: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 143: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 144: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 145: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	92,  // 146: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	93,  // 147: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	94,  // 148: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	96,  // 149: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	97,  // 150: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	102, // 151: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	84,  // 152: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	103, // 153: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	105, // 154: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	107, // 155: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	109, // 156: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	110, // 157: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	111, // 158: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	113, // 159: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	116, // 160: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	100, // 161: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	118, // 162: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	120, // 163: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 164: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 165: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 166: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 167: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 168: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 169: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	90,  // 170: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	90,  // 171: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	95,  // 172: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	90,  // 173: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	98,  // 174: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	90,  // 175: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	85,  // 176: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	104, // 177: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	106, // 178: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	108, // 179: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	106, // 180: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	106, // 181: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	112, // 182: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	114, // 183: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	117, // 184: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	101, // 185: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	119, // 186: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	121, // 187: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	164, // [164:188] is the sub-list for method output_type
+	140, // [140:164] is the sub-list for method input_type
+	140, // [140:140] is the sub-list for extension type_name
+	140, // [140:140] is the sub-list for extension extendee
+	0,   // [0:140] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -11955,13 +11136,13 @@ func file_control_proto_init() {
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[66].OneofWrappers = []any{
+	file_control_proto_msgTypes[61].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[98].OneofWrappers = []any{
+	file_control_proto_msgTypes[93].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -11974,7 +11155,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   134,
+			NumMessages:   127,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

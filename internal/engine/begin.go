@@ -5,7 +5,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/record"
 )
 
 // fill sets all values to what the program's Start returns, or to zero.
@@ -35,7 +34,8 @@ func (r *runner) reset() {
 	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
-	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
+	r.report = bsp.Report{Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}
+	r.report.Partition.Partition = r.part.Index
 	if !r.job.methods.Has("Start") {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned

@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -320,7 +321,11 @@ type changes struct {
 	graph    *record.GraphSize
 }
 
-func (c *changes) Record(s *record.Superstep) error {
+func (c *changes) Record(e trace.Event) error {
+	s, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	for i := range s.Partitions {
 		c.requests += s.Partitions[i].Requests
 	}

@@ -109,15 +109,15 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	}
 	switch kind {
 	case kindRecord:
-		return decode(r, line, check, to.Record)
+		return decode(r, line, check, to)
 	case kindJob:
-		return decode(r, line, (*Job).check, to.Begin)
+		return decode(r, line, (*Job).check, to)
 	case kindEnd:
-		return decode(r, line, (*End).check, to.End)
+		return decode(r, line, (*End).check, to)
 	case kindStage:
-		return decode(r, line, (*Stage).check, to.Stage)
+		return decode(r, line, (*Stage).check, to)
 	case kindLog:
-		return decode(r, line, func(*Log) error { return nil }, to.Log)
+		return decode(r, line, func(*Log) error { return nil }, to)
 	default:
 		return nil // of a later version's, which added it without harm
 	}
@@ -148,7 +148,7 @@ func (r *Reader) kind(line []byte) (string, error) {
 	return h.Kind, nil
 }
 
-func decode[T any](r *Reader, line []byte, check func(*T) error, pass func(*T) error) error {
+func decode[T any](r *Reader, line []byte, check func(*T) error, to Journal) error {
 	x := new(T)
 	if err := json.Unmarshal(line, x); err != nil {
 		return r.errorf("found %s: %w", excerpt(line), err)
@@ -156,7 +156,7 @@ func decode[T any](r *Reader, line []byte, check func(*T) error, pass func(*T) e
 	if err := check(x); err != nil {
 		return r.errorf("%w", err)
 	}
-	return pass(x)
+	return to.Record(x)
 }
 
 // excerpt quotes the beginning of a line.

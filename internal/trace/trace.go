@@ -34,6 +34,8 @@ type Job struct {
 	// Before is what the run had come to before the checkpoint that it goes on from, as package history reads it.
 	Before json.RawMessage `json:"before,omitempty"`
 	Began  time.Time       `json:"began"` // of the first attempt
+	// More says that the run has begun, and more is known of it now; it is not written.
+	More bool `json:"-"`
 }
 
 // States of a job. Loading its graph and writing its result are part of running.
@@ -76,7 +78,7 @@ type End struct {
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
 	// from which other run's checkpoint it went on, and in what the two differ
 	Forked string `json:"forked,omitempty"`
-	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
+	// Again says that the job goes on by another attempt, of which another Job tells; it is not written.
 	Again bool `json:"-"`
 }
 
@@ -100,23 +102,29 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Sink takes the supersteps of runs, in order. Record may be called by one goroutine at a time; s is only valid during the
-// call, but for s.Predicted.
-type Sink interface {
-	Record(s *record.Superstep) error
+// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a *Log or a Pause.
+type Event any
+
+// Pause follows supersteps after which there may be none for a while: who gathers them may pass them on.
+type Pause struct{}
+
+// Journal takes what happens in runs, supersteps in order, and ignores what it has no use for. Record may be called by one
+// goroutine at a time, but for a *Log. What an event points to is only valid during the call, but for Superstep.Predicted.
+type Journal interface{ Record(e Event) error }
+
+// JobOf returns where an event names its run, nil of a Pause.
+func JobOf(e Event) *string {
+	switch e := e.(type) {
+	case *Job:
+		return &e.Job
+	case *record.Superstep:
+		return &e.Job
+	case *End:
+		return &e.Job
+	case *Stage:
+		return &e.Job
+	case *Log:
+		return &e.Job
+	}
+	return nil
 }
-
-// Flusher is a Sink that gathers records, and is told when some have come after which there may be none for a while.
-type Flusher interface{ Flush() error }
-
-// Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.
-type Journal interface {
-	Sink
-	Begin(j *Job) error
-	End(e *End) error
-	Stage(s *Stage) error
-	Log(l *Log) error
-}
-
-// Describer is a Journal that can be told more of a run that has begun.
-type Describer interface{ Describe(j *Job) error }
