@@ -15,19 +15,19 @@ import (
 	objects "github.com/superstep-go/superstep/internal/store"
 )
 
-// checkpointPolicy is when checkpoints are taken.
-func (o *Options) checkpointPolicy() checkpoint.Policy {
-	return checkpoint.Policy{Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict}
+// policy is when checkpoints are taken.
+func (c *CheckpointOptions) policy() checkpoint.Policy {
+	return checkpoint.Policy{Every: c.Every, Interval: c.Interval, MTBF: c.MTBF, Strict: c.Strict}
 }
 
-// validateCheckpoints refuses what is wrong wherever a graph is.
-func (o *Options) validateCheckpoints() error {
+// validate refuses what is wrong wherever a graph is.
+func (c *CheckpointOptions) validate() error {
 	switch {
-	case o.CheckpointEvery < 0 || o.CheckpointEvery > math.MaxUint32 || o.CheckpointInterval < 0 || o.MTBF < 0:
-		return fmt.Errorf("superstep: Options: found CheckpointEvery %d, CheckpointInterval %v, MTBF %v, expected 0, for the default, or more, and of CheckpointEvery at most %d",
-			o.CheckpointEvery, o.CheckpointInterval, o.MTBF, uint32(math.MaxUint32))
-	case o.CheckpointEvery > 0 && o.CheckpointInterval > 0:
-		return errors.New("superstep: Options: CheckpointEvery and CheckpointInterval are both given: one of them says when a checkpoint is taken")
+	case c.Every < 0 || c.Every > math.MaxUint32 || c.Interval < 0 || c.MTBF < 0:
+		return fmt.Errorf("superstep: Options.Checkpoints: found Every %d, Interval %v, MTBF %v, expected 0, for the default, or more, and of Every at most %d",
+			c.Every, c.Interval, c.MTBF, uint32(math.MaxUint32))
+	case c.Every > 0 && c.Interval > 0:
+		return errors.New("superstep: Options.Checkpoints: Every and Interval are both given: one of them says when a checkpoint is taken")
 	}
 	return nil
 }
@@ -43,18 +43,19 @@ type kept struct {
 
 // keepCheckpoints opens the place, and has the run with options to keep its checkpoints there, or go on from one.
 func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, program engine.Program, vertices int) (_ *kept, err error) {
-	place := o.Checkpoints
+	of := &o.Checkpoints
+	place := of.Place
 	switch {
 	case place != "":
-	case o.checkpointPolicy() != checkpoint.Policy{} || o.KeepCheckpoints || o.Resume || o.Fork:
-		return nil, errors.New("superstep: Options.Checkpoints: the place is missing: a directory, or s3://BUCKET/PREFIX")
+	case of.policy() != checkpoint.Policy{} || of.Keep || of.Resume || of.Fork:
+		return nil, errors.New("superstep: Options.Checkpoints.Place is missing: a directory, or s3://BUCKET/PREFIX")
 	default:
 		return nil, nil
 	}
 	if err := program.Keepable(); err != nil {
 		return nil, err
 	}
-	k := &kept{stay: o.KeepCheckpoints}
+	k := &kept{stay: of.Keep}
 	if _, err := os.Stat(place); !objects.IsS3(place) && errors.Is(err, fs.ErrNotExist) {
 		k.made = place
 	}
@@ -69,8 +70,8 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 	owner := rand.Text()
 	newest, err := checkpoint.Find(ctx, k.store, "", warn)
 	switch {
-	case err == nil && o.Resume:
-		to.Fork = o.Fork
+	case err == nil && of.Resume:
+		to.Fork = of.Fork
 		to.From = &checkpoint.Reader{Store: k.store, Manifest: newest}
 		owner, err = checkpoint.Owner(ctx, k.store, newest, warn)
 	case err == nil:
@@ -86,7 +87,7 @@ func (o *Options) keepCheckpoints(ctx context.Context, to *engine.Options, progr
 		return nil, fmt.Errorf("checkpoints: %w", err)
 	}
 	k.writer = checkpoint.NewWriter(k.store, strings.ToLower(rand.Text()[:10]))
-	k.keeper = checkpoint.NewKeeper(k.store, o.checkpointPolicy(), int64(vertices)*checkpoint.BytesOfVertex, warn, func(checkpoint.Event) {})
+	k.keeper = checkpoint.NewKeeper(k.store, of.policy(), int64(vertices)*checkpoint.BytesOfVertex, warn, func(checkpoint.Event) {})
 	k.keeper.Own(owner, to.From != nil) // of a place of a version before that has none, nobody
 	to.Parts, to.Checkpoints = k.writer, k.keeper
 	return k, nil

@@ -15,7 +15,6 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 func init() {
@@ -29,8 +28,8 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 	switch {
 	case o.Threads != 0:
 		return nil, errors.New("superstep: Options.Threads are of a run in this process: each worker has its own")
-	case o.Checkpoints != "" || o.KeepCheckpoints || o.Resume || o.Fork:
-		return nil, errors.New("superstep: Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process: on a cluster the master says where jobs keep theirs")
+	case o.Checkpoints.Place != "" || o.Checkpoints.Keep || o.Checkpoints.Resume || o.Checkpoints.Fork:
+		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
 		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
 	case o.SuperstepTimeout < 0:
@@ -45,7 +44,7 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 			SuperstepTimeout: job.Duration(o.SuperstepTimeout), Trace: o.Trace != nil,
 		},
 	}
-	if when := o.checkpointPolicy(); when != (checkpoint.Policy{}) {
+	if when := o.Checkpoints.policy(); when != (checkpoint.Policy{}) {
 		to.KeepWhen = &when
 	}
 	if o.Progress != nil {
@@ -86,7 +85,7 @@ func (in *Input) elsewhere(g *Graph, program engine.Program, given map[string]bo
 }
 
 // runElsewhere runs a program where its graph is.
-func runElsewhere[V any](ctx context.Context, g *Graph, p pregel.Erased, o Options) (*Result[V], error) {
+func runElsewhere[V any](ctx context.Context, g *Graph, p engine.Erased, o Options) (*Result[V], error) {
 	given := p.Program
 	encoding, err := pack.NewValues(p.Value, mem.PointerFreeType(p.Value))
 	if err != nil {

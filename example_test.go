@@ -36,7 +36,7 @@ func (Levels) Compute(v *pregel.Vertex[int64, int64], level int64) {
 
 func Example() {
 	ctx := context.Background()
-	g, err := superstep.Generate(ctx, "grid:rows=3,columns=4")
+	g, err := superstep.Load(ctx, "grid:rows=3,columns=4")
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -123,7 +123,8 @@ func ExampleRun_checkpoints() {
 	}
 	defer g.Close()
 	p := algorithms.PageRank{Iterations: 30}
-	o := superstep.Options{MaxSupersteps: 12, Checkpoints: dir, CheckpointEvery: 5}
+	o := superstep.Options{MaxSupersteps: 12}
+	o.Checkpoints = superstep.CheckpointOptions{Place: dir, Every: 5}
 	res, err := superstep.Run(ctx, g, p, o)
 	if err != nil {
 		fmt.Println(err)
@@ -131,7 +132,7 @@ func ExampleRun_checkpoints() {
 	}
 	fmt.Println("supersteps:", res.Supersteps, res.Ended)
 
-	o.MaxSupersteps, o.Resume = 0, true
+	o.MaxSupersteps, o.Checkpoints.Resume = 0, true
 	if res, err = superstep.Run(ctx, g, p, o); err != nil { // from the checkpoint before superstep 10
 		fmt.Println(err)
 		return

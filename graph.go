@@ -9,7 +9,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/edges"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
@@ -82,8 +81,9 @@ type Edge = pregel.InputEdge
 
 // Load opens a graph. The name is a file, plain or compressed by gzip, zstd, bzip2 or xz; several
 // files, as a directory, a pattern such as "parts/*.csv" or names with commas between; "-" for
-// standard input; or a generator, as [Generate] takes it. [LoadOptions] have the format. Errors of a
-// file's content name the file, the line and the column.
+// standard input; or a generator: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
+// grid:rows=100,columns=100, star:vertices=1000 or path:vertices=1000. [LoadOptions] have the format.
+// Errors of a file's content name the file, the line and the column.
 func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
 	o, err := one(options)
@@ -111,15 +111,6 @@ func Load(ctx context.Context, name string, options ...LoadOptions) (_ *Graph, e
 	}
 	in.Close()
 	return &Graph{g: g, refs: mem.NewRefs(g.Close), Account: in.Account, Skipped: in.Skipped}, nil
-}
-
-// Generate makes a graph of a generator's text: kronecker:scale=20, rmat:scale=20, uniform:vertices=1000,degree=16,
-// grid:rows=100,columns=100, star:vertices=1000 or path:vertices=1000.
-func Generate(ctx context.Context, generator string, options ...LoadOptions) (*Graph, error) {
-	if _, err := generate.Parse(generator); err != nil {
-		return nil, err
-	}
-	return Load(ctx, generator, options...)
 }
 
 // FromEdges makes a graph of edges, directed unless the options say otherwise. Its vertices are the ids that occur, and

@@ -47,7 +47,7 @@ type Input struct {
 // have begin with zero; but values that are vertices need the same vertices. On a cluster it is the same graph there, and the values do
 // not pass through the client. A function is always called in this process; its values are sent to the cluster.
 func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T], source S) Input {
-	in := Input{column: pregel.Engine{}.Property(column)}
+	in := Input{column: kernel.Pregel.Property(column)}
 	switch source := any(source).(type) {
 	case *Result[T]:
 		if source == nil || source.graph == nil {
@@ -80,7 +80,7 @@ func From[T any, S *Result[T] | func(id uint64) T](column pregel.VertexColumn[T]
 // is none, are errors with file and line. Of parallel edges that the graph has stored as the first of them, that is the first line's value; under other
 // rules all must be the same. Edges need a grid of Nx1 partitions. The file is read in this process, and what it has is sent to a cluster.
 func FromFile(column pregel.Column, path string) Input {
-	property := pregel.Engine{}.Property(column)
+	property := kernel.Pregel.Property(column)
 	return Input{
 		column: property,
 		file:   path,

@@ -16,12 +16,12 @@ import (
 type Prune struct{ K int }
 
 func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Prune) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (p Prune) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	if v.OutDegree() < p.K {
 		v.SendToAllNeighbors(true) // to wake them: they have an edge less then
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }

@@ -57,40 +57,45 @@ type Options struct {
 	KeepTrace bool
 	// Columns are columns of the program that begin with the values of earlier results, functions or files, those of edges with files alone:
 	// superstep.From(column, result), superstep.FromFile(column, path).
-	Columns []Input
-	// Checkpoints is where a run in this process keeps checkpoints, its state between two supersteps: a directory, which is made if there is none, or s3://BUCKET/PREFIX, a place for each run; by
-	// default nowhere. They are stored beside the run, every CheckpointEvery supersteps or CheckpointInterval; without either as often as pays by what one costs and MTBF, the mean time
-	// between failures, default 24 h. A run waits for a disk that is too slow for CheckpointEvery or CheckpointInterval. When ctx ends, it leaves a checkpoint of where it is, within 20 s.
-	// CheckpointStrict ends the run when two in a row cannot be stored; otherwise Log gets a line for each. They are removed when the run is done, unless KeepCheckpoints
-	// leaves the last ones; those of a run that fails, is interrupted or comes to its limit stay.
-	//
-	// On a cluster the master says where jobs keep theirs (master.Options.Checkpoints), and CheckpointEvery, CheckpointInterval, MTBF and CheckpointStrict when this one takes them, if any is given;
-	// Checkpoints, KeepCheckpoints and Resume are refused.
-	Checkpoints                       string
-	CheckpointEvery                   int
-	CheckpointInterval, MTBF          time.Duration
-	CheckpointStrict, KeepCheckpoints bool
-	// Resume continues from the newest checkpoint that is in order, or begins if there is none.
-	// Program, parameters, graph, Seed and Deterministic must be those of the run before. With Fork,
-	// parameters and Seed may be others: then it is another run, and Log gets a line that says so.
-	// Its checkpoints take the place of the first run's. Threads, partitions and Delivery may be
-	// others. Without Resume a place that has checkpoints is refused.
-	Resume, Fork bool
+	Columns     []Input
+	Checkpoints CheckpointOptions
 	// Progress, if not nil, is called after each superstep.
 	Progress func(Progress)
 	// Log gets the lines that the program logs; several goroutines may call it at once.
 	Log func(line string)
 }
 
+// CheckpointOptions say where and when a run keeps checkpoints, and whether it goes on from one.
+type CheckpointOptions struct {
+	// Place is where a run in this process keeps checkpoints, its state between two supersteps: a directory, which is made if there is none, or s3://BUCKET/PREFIX, a place for each run; by
+	// default nowhere. They are stored beside the run, every Every supersteps or Interval; without either as often as pays by what one costs and MTBF, the mean time
+	// between failures, default 24 h. A run waits for a disk that is too slow for Every or Interval. When ctx ends, it leaves a checkpoint of where it is, within 20 s.
+	// Strict ends the run when two in a row cannot be stored; otherwise Log gets a line for each. They are removed when the run is done, unless Keep
+	// leaves the last ones; those of a run that fails, is interrupted or comes to its limit stay.
+	//
+	// On a cluster the master says where jobs keep theirs (master.Options.Checkpoints), and Every, Interval, MTBF and Strict when this one takes them, if any is given;
+	// Place, Keep and Resume are refused.
+	Place          string
+	Every          int
+	Interval, MTBF time.Duration
+	Strict, Keep   bool
+	// Resume continues from the newest checkpoint that is in order, or begins if there is none.
+	// Program, parameters, graph, Seed and Deterministic must be those of the run before. With Fork,
+	// parameters and Seed may be others: then it is another run, and Log gets a line that says so.
+	// Its checkpoints take the place of the first run's. Threads, partitions and Delivery may be
+	// others. Without Resume a place that has checkpoints is refused.
+	Resume, Fork bool
+}
+
 // Validate returns what is wrong with the options, as Run does.
 func (o Options) Validate() error {
-	return errors.Join(validThreads("Options", o.Threads), o.validateCheckpoints())
+	return errors.Join(validThreads("Options", o.Threads), o.Checkpoints.validate())
 }
 
 // Progress is how far a run is.
 type Progress struct {
 	Superstep       int
-	Active, Senders int     // vertices awake, and those that sent to their neighbours
+	Active, Senders int     // vertices that ran, and those whose messages to neighbours were delivered
 	Scheme          string  // how messages to neighbours were delivered
 	Seconds         float64 // of the superstep
 }
@@ -118,11 +123,14 @@ type Result[V any] struct {
 	Seconds []float64
 	// Trace is what each superstep did, if it was kept.
 	Trace []record.Superstep
-	// Totals are the values of the program's aggregators after the last superstep that ran: total.Value(res) is one of them, in its
-	// type. Aggregates has all by name.
-	pregel.Totals
+	// Aggregates are the values of the program's aggregators after the last superstep that ran, by name: total.Value(res) is one of
+	// them, in its type.
 	Aggregates map[string]any
+	totals
 }
+
+// totals makes a Result a pregel.Context.
+type totals = pregel.Context
 
 // Run runs a program on a graph to its end. It fails when ctx ends, when the program panics (with a *pregel.ProgramError),
 // and when the program does not fit the graph. On a graph of a cluster.Connection the cluster runs it, under the name by which it is
@@ -161,7 +169,7 @@ func Run[V, M any](ctx context.Context, g *Graph, p pregel.Program[V, M], option
 
 // run runs a program in this process, and passes on what it leaves.
 func (o *Options) run(
-	ctx context.Context, g *Graph, p pregel.Erased, done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
+	ctx context.Context, g *Graph, p engine.Erased, done func(job *engine.Job, out *bsp.Outcome, records []record.Superstep),
 ) (err error) {
 	team := newTeam(o.Threads)
 	defer team.Close()
@@ -177,7 +185,7 @@ func (o *Options) run(
 	}
 	switch {
 	case o.Trace != nil:
-		eo.Trace = trace.Both{Writer: trace.NewWriter(o.Trace), To: sink}
+		eo.Trace = trace.Tee{sink, trace.NewWriter(o.Trace)}
 	case o.KeepTrace:
 		eo.Trace = sink
 	}
@@ -231,8 +239,8 @@ func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.S
 }
 
 // aggregates keeps the values of aggregators.
-func (r *Result[V]) aggregates(of bsp.Aggregates, totals []kernel.Cell) {
-	r.Totals, r.Aggregates = pregel.Engine{}.Totals(totals), of.Values(totals)
+func (r *Result[V]) aggregates(of bsp.Aggregates, cells []kernel.Cell) {
+	r.totals, r.Aggregates = kernel.Pregel.Coordinator(0, 0, cells, nil).(pregel.Context), of.Values(cells)
 }
 
 // All yields the input id and the value of every vertex, in the order of handles: by falling degree.
@@ -281,8 +289,9 @@ type recorder struct {
 	records []record.Superstep
 }
 
-func (k *recorder) Record(s *record.Superstep) error {
-	if k.keep {
+// Record takes an event.
+func (k *recorder) Record(e trace.Event) error {
+	if s, ok := e.(*record.Superstep); ok && k.keep {
 		k.records = append(k.records, *s.Clone())
 	}
 	return nil

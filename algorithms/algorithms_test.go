@@ -284,7 +284,7 @@ func TestPageRankRefuses(t *testing.T) {
 		"tolerance is +Inf, want a finite number":                                   {Tolerance: math.Inf(1)},
 		"damping is 2, want a number from 0 to 1\niterations is -3, want 1 or more": {Damping: 2, Iterations: -3},
 	} {
-		if err := p.Validate(); err == nil || err.Error() != want {
+		if err := p.Validate(nil); err == nil || err.Error() != want {
 			t.Errorf("%+v: the error is %v, want %s", p, err, want)
 		}
 		if _, err := superstep.Run(t.Context(), pregeltest.Graph(t, "0-1"), p); err == nil || !strings.Contains(err.Error(), want) {
@@ -292,7 +292,7 @@ func TestPageRankRefuses(t *testing.T) {
 		}
 	}
 	for _, p := range []algorithms.PageRank{{}, {Damping: 1}, {Tolerance: math.MaxFloat64}} {
-		if err := p.Validate(); err != nil {
+		if err := p.Validate(nil); err != nil {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}

@@ -35,7 +35,7 @@ var (
 func (p Betweenness) origins() origins { return chosen(p.Sources, p.Samples) }
 
 // Validate refuses a number of samples that is none.
-func (p Betweenness) Validate() error { return p.origins().check() }
+func (p Betweenness) Validate(*pregel.GraphInfo) error { return p.origins().check() }
 
 // Plan is the choice of the sources, and two searches for each.
 func (p Betweenness) Plan() pregel.Plan {
@@ -45,23 +45,16 @@ func (p Betweenness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Betweenness) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Converges: without messages no value changes any more.
-func (Betweenness) Converges() {}
-
-// Aggregators say whether the values are estimates.
-func (Betweenness) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{estimated} }
+// Traits are the program's facts. Aggregators: whether the values are estimates.
+func (Betweenness) Traits() traits {
+	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{centrality}}
+}
 
 // Coordinate says so, too.
 func (p Betweenness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-// Columns are the sums.
-func (Betweenness) Columns() []pregel.Column { return []pregel.Column{centrality} }
-
-// Score ranks vertices, of which reports name the first.
-func (Betweenness) Score(x float64) float64 { return x }
-
-// ScoreName is for reports.
-func (Betweenness) ScoreName() string { return "betweenness" }
+// Report is what reports show of the values.
+func (Betweenness) Report() pregel.Report[float64] { return scored[float64]("betweenness") }
 
 // Compute scales the sum by the number of pairs.
 func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
@@ -76,7 +69,7 @@ func (p Betweenness) Compute(v *pregel.Vertex[float64, float64], _ float64) {
 type countPaths struct{}
 
 func (countPaths) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (countPaths) Columns() []pregel.Column           { return []pregel.Column{search, depth, paths} }
+func (countPaths) Traits() traits                     { return traits{Columns: columns{search, depth, paths}} }
 
 func (p countPaths) Init(v *pregel.Vertex[struct{}, float64]) {
 	depth.Set(v, -1)
@@ -100,13 +93,11 @@ func (countPaths) Compute(v *pregel.Vertex[struct{}, float64], sum float64) {
 type addDependencies struct{}
 
 func (addDependencies) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
-func (addDependencies) Direction() pregel.Direction        { return pregel.In }
-func (addDependencies) Columns() []pregel.Column {
-	return []pregel.Column{search, depth, paths, centrality}
-}
-
-func (addDependencies) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{deepest, left, uncounted}
+func (addDependencies) Traits() traits {
+	return traits{
+		Direction: pregel.In, Aggregators: aggregates{deepest, left, uncounted},
+		Columns: columns{search, depth, paths, centrality},
+	}
 }
 
 // Coordinate fails where the number of paths is infinite, of which no share can be taken.

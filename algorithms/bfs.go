@@ -19,17 +19,16 @@ type BFS struct {
 // Combiner keeps any one sender: a vertex needs one parent.
 func (BFS) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
 
-// Converges: without messages no value changes any more.
-func (BFS) Converges() {}
+// Traits are the program's facts.
+func (BFS) Traits() pregel.Traits { return traits{Converges: true} }
 
-// Initial is the parent of vertices not reached.
-func (BFS) Initial() ID { return pregel.None }
+// Start returns the parent of vertices not reached, and where the search starts.
+func (p BFS) Start() (ID, []ID) { return pregel.None, []ID{p.Source} }
 
-// Sources is where the search starts.
-func (p BFS) Sources() []ID { return []ID{p.Source} }
-
-// Reached says of which vertices reports count how many there are.
-func (BFS) Reached(parent ID) bool { return parent != pregel.None }
+// Report is what reports show of the values.
+func (BFS) Report() pregel.Report[ID] {
+	return report[ID]{Reached: func(parent ID) bool { return parent != pregel.None }}
+}
 
 // Init makes Source its own parent.
 func (p BFS) Init(v *pregel.Vertex[ID, ID]) { p.Compute(v, v.ID()) }
@@ -57,17 +56,16 @@ type BFSLevels struct {
 // Combiner keeps any one message: all messages of a superstep are equal.
 func (BFSLevels) Combiner() pregel.Combiner[int64] { return combiners.First[int64]() }
 
-// Converges: without messages no value changes any more.
-func (BFSLevels) Converges() {}
+// Traits are the program's facts.
+func (BFSLevels) Traits() traits { return traits{Converges: true} }
 
-// Initial is the level of vertices not reached.
-func (BFSLevels) Initial() int64 { return math.MaxInt64 }
+// Start returns the level of vertices not reached, and where the search starts.
+func (p BFSLevels) Start() (int64, []ID) { return math.MaxInt64, []ID{p.Source} }
 
-// Sources is where the search starts.
-func (p BFSLevels) Sources() []ID { return []ID{p.Source} }
-
-// Reached says of which vertices reports count how many there are.
-func (BFSLevels) Reached(level int64) bool { return level != math.MaxInt64 }
+// Report is what reports show of the values.
+func (BFSLevels) Report() pregel.Report[int64] {
+	return report[int64]{Reached: func(level int64) bool { return level != math.MaxInt64 }}
+}
 
 // Init gives Source level 0.
 func (p BFSLevels) Init(v *pregel.Vertex[int64, int64]) { p.Compute(v, 0) }

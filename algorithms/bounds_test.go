@@ -11,13 +11,13 @@ import (
 )
 
 // bounded runs a program that comes to its last iteration, and expects as many supersteps as it says that there are at most.
-func bounded[V, M any](t *testing.T, words string, p pregel.Program[V, M], inner interface{ MaxSupersteps() int }) {
+func bounded[V, M any](t *testing.T, words string, p pregel.Program[V, M], inner interface{ Traits() pregel.Traits }) {
 	t.Helper()
 	res, err := superstep.Run(t.Context(), pregeltest.Graph(t, words), p)
 	if err != nil {
 		t.Fatalf("%+v: %v", inner, err)
 	}
-	if most := inner.MaxSupersteps(); res.Supersteps != most {
+	if most := inner.Traits().MaxSupersteps; res.Supersteps != most {
 		t.Errorf("%+v: %d supersteps, and MaxSupersteps is %d", inner, res.Supersteps, most)
 	}
 }
@@ -35,14 +35,14 @@ func TestProgramsSayHowManySuperstepsTheyRunAtMost(t *testing.T) {
 	}
 	swings := algorithms.PageRank{Damping: 1, Iterations: 100}
 	bounded(t, "0-1 0-2", swings, swings)
-	for _, p := range []interface{ MaxSupersteps() int }{
+	for _, p := range []interface{ Traits() pregel.Traits }{
 		algorithms.Walks{P: 2},
 		algorithms.PageRank{Iterations: math.MaxInt},
 		algorithms.HITS{Iterations: math.MaxInt},
 		algorithms.Eigenvector{Iterations: math.MaxInt},
 		algorithms.CDLP{Iterations: math.MaxInt},
 	} {
-		if most := p.MaxSupersteps(); most != 0 {
+		if most := p.Traits().MaxSupersteps; most != 0 {
 			t.Errorf("%+v: MaxSupersteps is %d, want 0", p, most)
 		}
 	}

@@ -24,7 +24,7 @@ type CDLP struct {
 }
 
 // Validate refuses a number of iterations that is none.
-func (p CDLP) Validate() error {
+func (p CDLP) Validate(*pregel.GraphInfo) error {
 	if p.Iterations < 0 {
 		return fmt.Errorf("iterations is %d, want 1 or more", p.Iterations)
 	}
@@ -33,20 +33,20 @@ func (p CDLP) Validate() error {
 
 var relabelled = pregel.SumOf[int64]("relabelled")
 
-// Aggregators are the number of vertices that took another label in the last iteration.
-func (CDLP) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{relabelled} }
+// Traits are the program's facts. Direction: labels go along edges and against them. MaxSupersteps:
+// one before the first iteration, and one for each. Aggregators: the number of vertices that took
+// another label in the last iteration.
+func (p CDLP) Traits() pregel.Traits {
+	return traits{
+		Direction: pregel.Both, MaxSupersteps: mostSupersteps(p.Iterations, 1, 1), InputIDs: true,
+		Aggregators: aggregates{relabelled},
+	}
+}
 
-// Direction is both: labels go along edges and against them.
-func (CDLP) Direction() pregel.Direction { return pregel.Both }
-
-// InputIDs says that labels are input ids.
-func (CDLP) InputIDs() {}
-
-// Group is the label, by which communities are counted.
-func (CDLP) Group(label uint64) uint64 { return label }
-
-// MaxSupersteps is one before the first iteration, and one for each.
-func (p CDLP) MaxSupersteps() int { return mostSupersteps(p.Iterations, 1, 1) }
+// Report is what reports show of the values.
+func (CDLP) Report() pregel.Report[uint64] {
+	return report[uint64]{Number: func(label uint64) uint64 { return label }}
+}
 
 // Coordinate ends the run when no label has changed. Superstep s computes iteration s.
 func (p CDLP) Coordinate(c *pregel.Coordinator) {

@@ -71,31 +71,27 @@ const (
 	cgShow            // sends x
 )
 
-// Validate refuses limits that are none, and unknown preconditioners.
-func (p CG) Validate() error {
+// Validate refuses limits that are none, unknown preconditioners and matrices that are not symmetric.
+func (p CG) Validate(g *pregel.GraphInfo) error {
+	if g != nil && g.Directed {
+		return errors.New("cg wants a symmetric matrix, each entry off the diagonal once: an undirected graph, or a Matrix Market file that says symmetric")
+	}
 	if p.Preconditioner != "" && p.Preconditioner != "none" && p.Preconditioner != "jacobi" {
 		return errors.Join(checkLimits(p.Iterations, p.Tolerance, "a number above 0"), fmt.Errorf("preconditioner is %.80q, want none or jacobi", p.Preconditioner))
 	}
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
-// ValidateGraph refuses matrices that are not symmetric.
-func (CG) ValidateGraph(g pregel.GraphInfo) error {
-	if g.Directed {
-		return errors.New("cg wants a symmetric matrix, each entry off the diagonal once: an undirected graph, or a Matrix Market file that says symmetric")
-	}
-	return nil
-}
-
 // Combiner multiplies by the entry of the matrix that a message crosses, and adds.
 func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
 
-// Columns are the right-hand side, and the vectors.
-func (CG) Columns() []pregel.Column { return []pregel.Column{CGRightSide, cgRows} }
-
-// Aggregators are the relative residual and the number of iterations, and what it takes to know them.
-func (CG) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps}
+// Traits are the program's facts. Aggregators: the relative residual and the number of iterations,
+// and what it takes to know them. Columns: the right-hand side, and the vectors.
+func (CG) Traits() pregel.Traits {
+	return traits{
+		Aggregators: aggregates{cgState, greatest, rr, rz, zAz, pAp, noPivot, residual, cgSteps},
+		Columns:     columns{CGRightSide, cgRows},
+	}
 }
 
 // Compute is what a row does in a phase.

@@ -37,7 +37,7 @@ var measured = pregel.NewVertexColumn[distances]("distances").Private()
 func (p Closeness) origins() origins { return chosen(p.Sources, p.Samples) }
 
 // Validate refuses a number of samples that is none.
-func (p Closeness) Validate() error { return p.origins().check() }
+func (p Closeness) Validate(*pregel.GraphInfo) error { return p.origins().check() }
 
 // Plan is the choice of the sources, and a search for each 64.
 func (p Closeness) Plan() pregel.Plan {
@@ -47,23 +47,18 @@ func (p Closeness) Plan() pregel.Plan {
 // Combiner is there for form: there are no messages after the plan.
 func (Closeness) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
 
-// Converges: without messages no value changes any more.
-func (Closeness) Converges() {}
-
-// Aggregators say whether the values are estimates.
-func (Closeness) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{estimated} }
+// Traits are the program's facts. Aggregators: whether the values are estimates.
+func (Closeness) Traits() traits {
+	return traits{Converges: true, Aggregators: aggregates{estimated}, Columns: columns{measured}}
+}
 
 // Coordinate says so, too.
 func (p Closeness) Coordinate(c *pregel.Coordinator) { p.origins().tellEstimates(c) }
 
-// Columns are the sums.
-func (Closeness) Columns() []pregel.Column { return []pregel.Column{measured} }
-
-// Score ranks vertices by closeness, of which reports name the first.
-func (Closeness) Score(n Nearness) float64 { return n.Closeness }
-
-// ScoreName is for reports.
-func (Closeness) ScoreName() string { return "closeness" }
+// Report is what reports show of the values.
+func (Closeness) Report() pregel.Report[Nearness] {
+	return scoredBy("closeness", func(n Nearness) float64 { return n.Closeness })
+}
 
 // Compute makes the centralities of the sums.
 func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
@@ -82,8 +77,9 @@ func (p Closeness) Compute(v *pregel.Vertex[Nearness, uint64], _ uint64) {
 type manySearches struct{}
 
 func (manySearches) Combiner() pregel.Combiner[uint64] { return combiners.OrBits[uint64]() }
-func (manySearches) Columns() []pregel.Column          { return []pregel.Column{search, measured} }
-func (manySearches) Aggregators() []pregel.Aggregate   { return []pregel.Aggregate{left} }
+func (manySearches) Traits() traits {
+	return traits{Aggregators: aggregates{left}, Columns: columns{search, measured}}
+}
 
 func (manySearches) Init(v *pregel.Vertex[uint64, uint64]) {
 	i := search.Of(v) - 1

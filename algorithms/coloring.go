@@ -23,20 +23,19 @@ var (
 	taken   = pregel.NewVertexColumn[[]uint64]("taken").Private() // by neighbours: bit c of the set is color c
 )
 
-// Direction is both: neighbours are those of either direction.
-func (Coloring) Direction() pregel.Direction { return pregel.Both }
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the number of colors. Columns: what a vertex knows before it has a color.
+func (Coloring) Traits() traits {
+	return traits{
+		Direction: pregel.Both, Converges: true, Aggregators: aggregates{colors},
+		Columns: columns{waiting, taken},
+	}
+}
 
-// Converges: without messages no value changes any more.
-func (Coloring) Converges() {}
-
-// Columns are what a vertex knows before it has a color.
-func (Coloring) Columns() []pregel.Column { return []pregel.Column{waiting, taken} }
-
-// Aggregators are the number of colors.
-func (Coloring) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{colors} }
-
-// Group is a vertex's color, of which reports name those of the most vertices.
-func (Coloring) Group(color int64) uint64 { return uint64(color) }
+// Report is what reports show of the values.
+func (Coloring) Report() pregel.Report[int64] {
+	return report[int64]{Number: func(color int64) uint64 { return uint64(color) }}
+}
 
 // place is where a vertex is in the order, greater for those before: the logarithm of its degree, above a hash of 58 bits, in which
 // no two handles are alike.

@@ -32,19 +32,19 @@ func meanDegree(name string) pregel.Aggregator[float64] {
 	return pregel.SumOf[float64](name)
 }
 
-// Aggregators are the least, the greatest and the mean of each.
-func (Degrees) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal}
+// Traits are the program's facts. Direction: the degree of a vertex is then the total. Aggregators:
+// the least, the greatest and the mean of each.
+func (Degrees) Traits() traits {
+	return traits{
+		Direction:   pregel.Both,
+		Aggregators: aggregates{leastOut, mostOut, meanOut, leastIn, mostIn, meanIn, leastTotal, mostTotal, meanTotal},
+	}
 }
 
-// Score is the number of all edges.
-func (Degrees) Score(d Degree) float64 { return float64(d.Total) }
-
-// ScoreName is for reports.
-func (Degrees) ScoreName() string { return "degree" }
-
-// Direction is both, by which the degree of a vertex is the total.
-func (Degrees) Direction() pregel.Direction { return pregel.Both }
+// Report is what reports show of the values.
+func (Degrees) Report() pregel.Report[Degree] {
+	return scoredBy("degree", func(d Degree) float64 { return float64(d.Total) })
+}
 
 // Compute counts the edges.
 func (Degrees) Compute(v *pregel.Vertex[Degree, struct{}], _ []struct{}) {

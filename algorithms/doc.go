@@ -12,3 +12,26 @@
 // plan. Package reference has a slow twin of each program, and package verify checks results
 // without the engine (--verify).
 package algorithms
+
+import "github.com/superstep-go/superstep/pregel"
+
+// Short names of what programs return.
+type (
+	traits        = pregel.Traits
+	report[V any] = pregel.Report[V]
+	aggregates    = []pregel.Aggregate
+	columns       = []pregel.Column
+)
+
+// byRepresentative counts groups that are named by the values.
+var byRepresentative = report[ID]{Group: func(id ID) ID { return id }}
+
+// scored ranks vertices by their values.
+func scored[V int64 | float64](name string) report[V] {
+	return scoredBy(name, func(x V) float64 { return float64(x) })
+}
+
+// scoredBy ranks vertices by what a function makes of their values.
+func scoredBy[V any](name string, score func(V) float64) report[V] {
+	return report[V]{ScoreName: name, Score: score}
+}

@@ -28,24 +28,26 @@ type Eigenvector struct {
 var eigenvalue = pregel.MaxOf("eigenvalue", 0.0).Persistent()
 
 // Validate refuses what is no limit.
-func (p Eigenvector) Validate() error { return checkLimits(p.Iterations, p.Tolerance, "0 or more") }
+func (p Eigenvector) Validate(*pregel.GraphInfo) error {
+	return checkLimits(p.Iterations, p.Tolerance, "0 or more")
+}
 
 // Combiner adds the scores of the in-neighbours.
 func (Eigenvector) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Columns are the scores that are not yet divided by their length.
-func (Eigenvector) Columns() []pregel.Column { return []pregel.Column{raw} }
-
-// Aggregators are the eigenvalue, the change of the last iteration, and what it takes to know them.
-func (Eigenvector) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{squares, moves, step, eigenvalue}
+// Traits are the program's facts. MaxSupersteps: one before the first iteration, one for each, and
+// the one that divides the last scores. Aggregators: the eigenvalue, the change of the last
+// iteration, and what it takes to know them. Columns: the scores that are not yet divided by their
+// length.
+func (p Eigenvector) Traits() pregel.Traits {
+	return traits{
+		MaxSupersteps: mostSupersteps(p.Iterations, 1, 2),
+		Aggregators:   aggregates{squares, moves, step, eigenvalue}, Columns: columns{raw},
+	}
 }
 
-// Score ranks vertices, of which reports name the first.
-func (Eigenvector) Score(x float64) float64 { return x }
-
-// ScoreName is for reports.
-func (Eigenvector) ScoreName() string { return "eigenvector centrality" }
+// Report is what reports show of the values.
+func (Eigenvector) Report() pregel.Report[float64] { return scored[float64]("eigenvector centrality") }
 
 // Init makes all vertices alike.
 func (p Eigenvector) Init(v *pregel.Vertex[float64, float64]) {
@@ -76,11 +78,6 @@ func (Eigenvector) Resend(v *pregel.Vertex[float64, float64]) { v.SendToAllNeigh
 // ends before.
 func (p Eigenvector) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
-}
-
-// MaxSupersteps is one before the first iteration, one for each, and the one that divides the last scores.
-func (p Eigenvector) MaxSupersteps() int {
-	return mostSupersteps(p.Iterations, 1, 2)
 }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s has the scores of iteration s-1.

@@ -12,7 +12,7 @@ import (
 // PageRank on a generated graph, and its first three vertices.
 func Example() {
 	ctx := context.Background()
-	g, err := superstep.Generate(ctx, "star:vertices=5")
+	g, err := superstep.Load(ctx, "star:vertices=5")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -27,25 +27,28 @@ type Standing struct{ Hub, Authority float64 }
 const last = 1
 
 // Validate refuses what is no limit.
-func (p HITS) Validate() error { return checkLimits(p.Iterations, p.Tolerance, "0 or more") }
+func (p HITS) Validate(*pregel.GraphInfo) error {
+	return checkLimits(p.Iterations, p.Tolerance, "0 or more")
+}
 
 // Combiner adds the scores of the neighbours.
 func (HITS) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Direction is either: authorities come along the edges, hubs against them.
-func (HITS) Direction() pregel.Direction { return pregel.Either }
+// Traits are the program's facts. Direction: authorities come along the edges, hubs against them.
+// MaxSupersteps: one before the first iteration, two for each, and the one that divides the hubs.
+// Aggregators: the change of the last iteration, and what it takes to know it. Columns: the scores
+// that are not yet divided by their length.
+func (p HITS) Traits() pregel.Traits {
+	return traits{
+		Direction: pregel.Either, MaxSupersteps: mostSupersteps(p.Iterations, 2, 2),
+		Aggregators: aggregates{squares, moves, step}, Columns: columns{raw},
+	}
+}
 
-// Columns are the scores that are not yet divided by their length.
-func (HITS) Columns() []pregel.Column { return []pregel.Column{raw} }
-
-// Aggregators are the change of the last iteration, and what it takes to know it.
-func (HITS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{squares, moves, step} }
-
-// Score ranks vertices by authority, of which reports name the first.
-func (HITS) Score(s Standing) float64 { return s.Authority }
-
-// ScoreName is for reports.
-func (HITS) ScoreName() string { return "authority" }
+// Report is what reports show of the values.
+func (HITS) Report() pregel.Report[Standing] {
+	return scoredBy("authority", func(s Standing) float64 { return s.Authority })
+}
 
 // Init makes all vertices hubs alike.
 func (p HITS) Init(v *pregel.Vertex[Standing, float64]) {
@@ -79,11 +82,6 @@ func (HITS) send(v *pregel.Vertex[Standing, float64], d pregel.Direction, x floa
 // ends before.
 func (p HITS) Limits() (iterations int, tolerance float64) {
 	return p.Iterations, p.Tolerance
-}
-
-// MaxSupersteps is one before the first iteration, two for each, and the one that divides the hubs.
-func (p HITS) MaxSupersteps() int {
-	return mostSupersteps(p.Iterations, 2, 2)
 }
 
 // Coordinate says that the superstep to come, which divides the hubs, is the last, and ends the run after it.

@@ -34,20 +34,16 @@ var pairs = pregel.SumOf[float64]("pairs").Persistent()
 // Combiner is the union.
 func (HyperBall) Combiner() pregel.Combiner[Counter] { return combiners.Func(Counter{}, union) }
 
-// Direction is in: counters go to those from whom a vertex is reached.
-func (HyperBall) Direction() pregel.Direction { return pregel.In }
+// Traits are the program's facts. Direction: counters go to those from whom a vertex is reached.
+// Aggregators: the estimated number of pairs that are joined by a path.
+func (HyperBall) Traits() traits {
+	return traits{Direction: pregel.In, Converges: true, Aggregators: aggregates{pairs}}
+}
 
-// Converges: without messages no value changes any more.
-func (HyperBall) Converges() {}
-
-// Aggregators are the estimated number of pairs that are joined by a path.
-func (HyperBall) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{pairs} }
-
-// Score ranks vertices by harmonic centrality, of which reports name the first.
-func (HyperBall) Score(b Ball) float64 { return b.Harmonic }
-
-// ScoreName is for reports.
-func (HyperBall) ScoreName() string { return "harmonic centrality" }
+// Report is what reports show of the values.
+func (HyperBall) Report() pregel.Report[Ball] {
+	return scoredBy("harmonic centrality", func(b Ball) float64 { return b.Harmonic })
+}
 
 // Output writes the two estimates.
 func (HyperBall) Output(dst []byte, b Ball) []byte {

@@ -56,7 +56,7 @@ var (
 )
 
 // length returns the length of the raw vector of the last superstep, by which to divide.
-func length(t pregel.Totals) float64 { return cmp.Or(math.Sqrt(squares.Value(t)), 1) }
+func length(t pregel.Context) float64 { return cmp.Or(math.Sqrt(squares.Value(t)), 1) }
 
 // stepLength returns the length of the change in the last superstep, and reports it.
 func stepLength(c *pregel.Coordinator) float64 {

@@ -28,7 +28,7 @@ type KCore struct {
 }
 
 // Validate refuses a core that is none.
-func (p KCore) Validate() error {
+func (p KCore) Validate(*pregel.GraphInfo) error {
 	switch {
 	case p.K < 0:
 		return fmt.Errorf("k is %d, want 0 or more", p.K)
@@ -48,24 +48,19 @@ var (
 // Combiner counts the neighbours that leave.
 func (KCore) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-// Score is the core number, or the number of neighbours in the core.
-func (KCore) Score(x int64) float64 { return float64(x) }
+// Report is what reports show of the values.
+func (KCore) Report() pregel.Report[int64] { return scored[int64]("core number") }
 
-// ScoreName is for reports.
-func (KCore) ScoreName() string { return "core number" }
-
-// Direction is both: neighbours are those of either direction.
-func (KCore) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (KCore) Converges() {}
-
-// Aggregators are the degeneracy, which is the greatest core number; or with K the number of vertices in the core.
-func (p KCore) Aggregators() []pregel.Aggregate {
+// Traits are the program's facts. Direction: neighbours are those of either direction.
+func (p KCore) Traits() pregel.Traits {
+	// The degeneracy, which is the greatest core number; or with K the number of vertices in the core.
+	found := degeneracy
 	if p.K > 0 {
-		return []pregel.Aggregate{peeled, leastLeft, inCore}
+		found = inCore
 	}
-	return []pregel.Aggregate{peeled, leastLeft, degeneracy}
+	return traits{
+		Direction: pregel.Both, Converges: true, Aggregators: aggregates{peeled, leastLeft, found},
+	}
 }
 
 // Coordinate sets the level, as the phase.
@@ -137,7 +132,7 @@ func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 }
 
 // leave counts vertices that leave at a level, and returns their value.
-func (p KCore) leave(s pregel.Scope, level, n int) int64 {
+func (p KCore) leave(s pregel.Context, level, n int) int64 {
 	peeled.Add(s, int64(n))
 	if p.K > 0 {
 		inCore.Add(s, -int64(n))

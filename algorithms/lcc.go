@@ -15,17 +15,14 @@ type LCC struct{}
 
 var meanLCC = pregel.SumOf[float64]("mean")
 
-// Aggregators are the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
-func (LCC) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{meanLCC} }
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the mean of the coefficients, which is that of the graph by Watts and Strogatz (1998).
+func (LCC) Traits() pregel.Traits {
+	return traits{Direction: pregel.Both, Aggregators: aggregates{meanLCC}}
+}
 
-// Score is the coefficient.
-func (LCC) Score(x float64) float64 { return x }
-
-// ScoreName is for reports.
-func (LCC) ScoreName() string { return "clustering coefficient" }
-
-// Direction is both: neighbours are those of either direction.
-func (LCC) Direction() pregel.Direction { return pregel.Both }
+// Report is what reports show of the values.
+func (LCC) Report() pregel.Report[float64] { return scored[float64]("clustering coefficient") }
 
 // Compute sends lists of neighbours, counts the edges between those in common, and divides the counts by the numbers of pairs.
 func (LCC) Compute(v *pregel.Vertex[float64, corners], lists []corners) {

@@ -82,21 +82,22 @@ func quality(inside, squares, total float64) float64 {
 	return inside/total - squares/total/total
 }
 
-// Validate refuses limits that are none.
-func (p Louvain) Validate() error {
+// Validate refuses limits that are none, and directed graphs, of which modularity is another.
+func (p Louvain) Validate(g *pregel.GraphInfo) error {
+	if g != nil && g.Directed {
+		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+	}
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }
 
-// ValidateGraph refuses directed graphs, of which modularity is another.
-func (Louvain) ValidateGraph(g pregel.GraphInfo) error {
-	if g.Directed {
-		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+// Traits are the program's facts. Aggregators: the modularity and its parts.
+func (Louvain) Traits() traits {
+	return traits{
+		NonNegative: true, Converges: true,
+		Aggregators: aggregates{modularity, totalWeight, insideWeight, squareTotals},
+		Columns:     columns{louvainParent, louvainInside, louvainWeight},
 	}
-	return nil
 }
-
-// NonNegative says that no weight may be negative.
-func (Louvain) NonNegative() {}
 
 // Plan is the searches. At the end the graph is that of the communities of the best one.
 func (p Louvain) Plan() pregel.Plan {
@@ -116,24 +117,11 @@ func (p Louvain) Plan() pregel.Plan {
 		merge)
 }
 
-// Columns are what the phases have found.
-func (Louvain) Columns() []pregel.Column {
-	return []pregel.Column{louvainParent, louvainInside, louvainWeight}
-}
-
-// Aggregators are the modularity and its parts.
-func (Louvain) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{modularity, totalWeight, insideWeight, squareTotals}
-}
-
 // Combiner is that of no messages.
 func (Louvain) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Converges: without messages no value changes any more.
-func (Louvain) Converges() {}
-
-// Group is the community.
-func (Louvain) Group(community ID) ID { return community }
+// Report is what reports show of the values.
+func (Louvain) Report() pregel.Report[ID] { return byRepresentative }
 
 // Coordinate computes the modularity when all communities have given their sums.
 func (Louvain) Coordinate(c *pregel.Coordinator) {
@@ -157,7 +145,7 @@ func (Louvain) Compute(v *pregel.Vertex[ID, ID], _ ID) {
 }
 
 // addCommunity gives a community's weight inside and its sum of degrees to the aggregators that quality takes.
-func addCommunity(s pregel.Scope, inside, total float64) {
+func addCommunity(s pregel.Context, inside, total float64) {
 	insideWeight.Add(s, inside)
 	squareTotals.Add(s, total*total)
 	totalWeight.Add(s, total)
@@ -168,8 +156,8 @@ type louvainBegin struct{}
 
 func (louvainBegin) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-func (louvainBegin) Columns() []pregel.Column {
-	return []pregel.Column{louvainInside, louvainCommunity, louvainArcs, louvainWeight}
+func (louvainBegin) Traits() traits {
+	return traits{Columns: columns{louvainInside, louvainCommunity, louvainArcs, louvainWeight}}
 }
 
 func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
@@ -204,10 +192,11 @@ func (louvainBegin) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 type louvainRestore struct{}
 
 func (louvainRestore) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
-func (louvainRestore) Mutations() pregel.Mutations   { return pregel.Mutations{} }
-
-func (louvainRestore) Columns() []pregel.Column {
-	return []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight}
+func (louvainRestore) Traits() traits {
+	return traits{
+		Mutates: true,
+		Columns: columns{louvainParent, louvainInside, louvainCommunity, louvainArcs, louvainWeight},
+	}
 }
 
 func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
@@ -223,7 +212,7 @@ func (louvainRestore) Compute(v *pregel.Vertex[struct{}, ID], _ ID) {
 	case 1:
 		for _, a := range arcs[1:] {
 			if a.To > v.ID() {
-				v.AddEdge(a.To, a.Weight)
+				v.Change().AddEdge(v.ID(), a.To, a.Weight)
 			}
 		}
 	default:
@@ -246,7 +235,7 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 		}
 	}
 	for _, to := range slices.Compact(ends) {
-		v.RemoveEdge(to)
+		v.Change().RemoveEdge(v.ID(), to)
 	}
 }
 
@@ -254,12 +243,11 @@ func removeEdges[V, M any](v *pregel.Vertex[V, M]) {
 // vertex is a community again, for the next search, or has the best that was found.
 type louvainJudge struct{}
 
-func (louvainJudge) Columns() []pregel.Column {
-	return []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight}
-}
-
-func (louvainJudge) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{modularity, totalWeight, insideWeight, squareTotals, searches}
+func (louvainJudge) Traits() traits {
+	return traits{
+		Aggregators: aggregates{modularity, totalWeight, insideWeight, squareTotals, searches},
+		Columns:     columns{louvainInside, louvainCommunity, louvainBest, louvainWeight},
+	}
 }
 
 // Coordinate computes the modularity when all vertices have given their sums.
@@ -331,7 +319,7 @@ func sortedSum(xs []float64) (sum float64) {
 // of a vertex is an ancestor; messages are who asks for it, and the answers.
 type louvainFind struct{}
 
-func (louvainFind) Columns() []pregel.Column { return []pregel.Column{louvainParent} }
+func (louvainFind) Traits() traits { return traits{Columns: columns{louvainParent}} }
 
 func (louvainFind) Compute(v *pregel.Vertex[ID, ID], messages []ID) {
 	v.VoteToHalt()

@@ -14,8 +14,8 @@ type louvainSplit struct{}
 // louvainPart is the community of a vertex, and the least id that is known of its part.
 type louvainPart struct{ From, Community, Least ID }
 
-func (louvainSplit) Columns() []pregel.Column {
-	return []pregel.Column{louvainCommunity, louvainWeight}
+func (louvainSplit) Traits() traits {
+	return traits{Columns: columns{louvainCommunity, louvainWeight}}
 }
 
 func (louvainSplit) Compute(v *pregel.Vertex[louvainPart, louvainPart], news []louvainPart) {
@@ -60,13 +60,12 @@ type louvainMerge struct{}
 // louvainMerged is how many vertices are merged into others.
 var louvainMerged = pregel.SumOf[int64]("merged").Persistent().Unreported()
 
-func (louvainMerge) Mutations() pregel.Mutations { return pregel.Mutations{} }
-
-func (louvainMerge) Columns() []pregel.Column {
-	return []pregel.Column{louvainParent, louvainInside, louvainCommunity, louvainWeight}
+func (louvainMerge) Traits() traits {
+	return traits{
+		Mutates: true, Aggregators: aggregates{louvainMerged},
+		Columns: columns{louvainParent, louvainInside, louvainCommunity, louvainWeight},
+	}
 }
-
-func (louvainMerge) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{louvainMerged} }
 
 func (p louvainMerge) Compute(v *pregel.Vertex[struct{}, louvainNews], news []louvainNews) {
 	switch v.Superstep() {
@@ -122,7 +121,7 @@ func (louvainMerge) join(v *pregel.Vertex[struct{}, louvainNews], news []louvain
 			return
 		}
 		if v.ID() < leader {
-			v.AddEdge(leader, sum)
+			v.Change().AddEdge(v.ID(), leader, sum)
 		}
 		v.Send(v.ID(), louvainNews{Community: leader, Weight: sum})
 	})

@@ -61,12 +61,11 @@ const (
 // leastSquare is of a total weight with which products of degrees, which are far less, keep their digits.
 const leastSquare = 1e-270
 
-func (louvainMove) Columns() []pregel.Column {
-	return []pregel.Column{louvainInside, louvainCommunity, louvainBest, louvainWeight}
-}
-
-func (louvainMove) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{totalWeight, louvainMoved, louvainAsked, louvainAlone}
+func (louvainMove) Traits() traits {
+	return traits{
+		Aggregators: aggregates{totalWeight, louvainMoved, louvainAsked, louvainAlone},
+		Columns:     columns{louvainInside, louvainCommunity, louvainBest, louvainWeight},
+	}
 }
 
 // Coordinate ends the phase after a round in which nobody asked to move, and one in which nobody

@@ -21,14 +21,11 @@ type Matching struct{}
 // matched is the number of pairs.
 var matched = pregel.SumOf[int64]("matched_pairs").Persistent()
 
-// Direction is both: neighbours are those of either direction.
-func (Matching) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (Matching) Converges() {}
-
-// Aggregators are the number of pairs.
-func (Matching) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{matched} }
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the number of pairs.
+func (Matching) Traits() traits {
+	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{matched}}
+}
 
 // Init tells the neighbours that the vertex is free.
 func (Matching) Init(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.ID()) }

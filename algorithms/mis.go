@@ -24,14 +24,11 @@ var members = pregel.SumOf[int64]("members").Persistent()
 // Combiner keeps the least hash.
 func (MIS) Combiner() pregel.Combiner[uint64] { return combiners.Min[uint64]() }
 
-// Direction is both: neighbours are those of either direction.
-func (MIS) Direction() pregel.Direction { return pregel.Both }
-
-// Converges: without messages no value changes any more.
-func (MIS) Converges() {}
-
-// Aggregators are the size of the set.
-func (MIS) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{members} }
+// Traits are the program's facts. Direction: neighbours are those of either direction. Aggregators:
+// the size of the set.
+func (MIS) Traits() pregel.Traits {
+	return traits{Direction: pregel.Both, Converges: true, Aggregators: aggregates{members}}
+}
 
 // Init tells the neighbours the vertex's place in the order.
 func (MIS) Init(v *pregel.Vertex[bool, uint64]) { v.SendToAllNeighbors(hash(v.Label())) }

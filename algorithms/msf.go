@@ -50,9 +50,9 @@ var (
 	treeCount  = pregel.SumOf[int64]("trees").Persistent()
 )
 
-// ValidateGraph refuses directed graphs.
-func (MSF) ValidateGraph(g pregel.GraphInfo) error {
-	if g.Directed {
+// Validate refuses directed graphs.
+func (MSF) Validate(g *pregel.GraphInfo) error {
+	if g != nil && g.Directed {
 		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
 	}
 	return nil
@@ -72,17 +72,18 @@ func (MSF) Plan() pregel.Plan {
 // Combiner is that of no messages.
 func (MSF) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Converges: without messages no value changes any more.
-func (MSF) Converges() {}
+// Traits are the program's facts. Aggregators: the weight of the forest and the number of trees.
+func (MSF) Traits() pregel.Traits {
+	return traits{
+		Converges: true, Aggregators: aggregates{treeWeight, treeCount},
+		Columns: columns{msfRoot, msfEdges},
+	}
+}
 
-// Columns are what the rounds have found.
-func (MSF) Columns() []pregel.Column { return []pregel.Column{msfRoot, msfEdges} }
-
-// Aggregators are the weight of the forest and the number of trees.
-func (MSF) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{treeWeight, treeCount} }
-
-// Group is the tree.
-func (MSF) Group(b Branch) ID { return b.Tree }
+// Report is what reports show of the values.
+func (MSF) Report() pregel.Report[Branch] {
+	return report[Branch]{Group: func(b Branch) ID { return b.Tree }}
+}
 
 // OutputLabels appends the tree, and each edge of the forest as other:weight.
 func (MSF) OutputLabels(dst []byte, b Branch, label func(dst []byte, id ID) []byte) []byte {
@@ -113,7 +114,8 @@ func (MSF) Compute(v *pregel.Vertex[Branch, bool], _ bool) {
 type msfBegin struct{}
 
 func (msfBegin) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (msfBegin) Columns() []pregel.Column        { return []pregel.Column{msfRoot} }
+func (msfBegin) Traits() traits                  { return traits{Columns: columns{msfRoot}} }
+
 func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 	msfRoot.Set(v, v.ID())
 	v.VoteToHalt()
@@ -123,7 +125,7 @@ func (msfBegin) Compute(v *pregel.Vertex[struct{}, bool], _ bool) {
 // need not know, but for the last time. Messages are who asks, in odd supersteps, and the answers.
 type msfJump struct{ all bool }
 
-func (msfJump) Columns() []pregel.Column { return []pregel.Column{msfRoot, msfInner} }
+func (msfJump) Traits() traits { return traits{Columns: columns{msfRoot, msfInner}} }
 
 func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.VoteToHalt()
@@ -149,7 +151,7 @@ func (p msfJump) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 // the root, which answers.
 type msfName struct{}
 
-func (msfName) Columns() []pregel.Column { return []pregel.Column{msfRoot} }
+func (msfName) Traits() traits { return traits{Columns: columns{msfRoot}} }
 
 func (msfName) Compute(v *pregel.Vertex[struct{}, ID], messages []ID) {
 	v.VoteToHalt()

@@ -24,8 +24,9 @@ func (m msfMessage) compare(n msfMessage) int {
 	return cmp.Or(cmp.Compare(m.Weight, n.Weight), cmp.Compare(m.Low, n.Low), cmp.Compare(m.High, n.High))
 }
 
-func (msfGrow) Columns() []pregel.Column        { return []pregel.Column{msfRoot, msfInner, msfEdges} }
-func (msfGrow) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{msfGrown} }
+func (msfGrow) Traits() traits {
+	return traits{Aggregators: aggregates{msfGrown}, Columns: columns{msfRoot, msfInner, msfEdges}}
+}
 
 func (p msfGrow) Compute(v *pregel.Vertex[struct{}, msfMessage], messages []msfMessage) {
 	if v.Superstep() > 0 || msfInner.Of(v) {

@@ -84,11 +84,9 @@ func noneLeft(r *plan.Round) bool { return left.Value(r) <= 0 }
 // Combiner is there for form: there are no messages.
 func (origins) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Columns are the numbers of searches.
-func (origins) Columns() []pregel.Column { return []pregel.Column{search} }
-
-// Aggregators are the least hashes of each partition.
-func (origins) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{leastHashes} }
+func (origins) Traits() traits {
+	return traits{Aggregators: aggregates{leastHashes}, Columns: columns{search}}
+}
 
 // Coordinate keeps of the partitions' least hashes the least.
 func (o origins) Coordinate(c *pregel.Coordinator) {

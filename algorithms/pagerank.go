@@ -30,7 +30,7 @@ type PageRank struct {
 }
 
 // Validate refuses what is no probability and no limit. Damping 1 never jumps.
-func (p PageRank) Validate() error {
+func (p PageRank) Validate(*pregel.GraphInfo) error {
 	var errs []error
 	if !(p.Damping >= 0 && p.Damping <= 1) {
 		errs = append(errs, fmt.Errorf("damping is %g, want a number from 0 to 1", p.Damping))
@@ -48,19 +48,18 @@ var (
 // Combiner adds the shares of in-neighbours.
 func (PageRank) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 
-// Aggregators are the rank of vertices without out-edges, and the L1 change of the last iteration.
-func (p PageRank) Aggregators() []pregel.Aggregate {
-	if len(p.Sources) == 0 {
-		return []pregel.Aggregate{dangling, change}
+// Traits are the program's facts. MaxSupersteps: one before the first iteration, and one for each.
+func (p PageRank) Traits() pregel.Traits {
+	// The rank of vertices without out-edges and the L1 change of an iteration.
+	aggregators := aggregates{dangling, change}
+	if len(p.Sources) > 0 {
+		aggregators = append(aggregators, sorted)
 	}
-	return []pregel.Aggregate{dangling, change, sorted}
+	return traits{MaxSupersteps: mostSupersteps(p.Iterations, 1, 1), Aggregators: aggregators}
 }
 
-// Score ranks vertices, of which reports name the first.
-func (PageRank) Score(rank float64) float64 { return rank }
-
-// ScoreName is for reports.
-func (PageRank) ScoreName() string { return "rank" }
+// Report is what reports show of the values.
+func (PageRank) Report() pregel.Report[float64] { return scored[float64]("rank") }
 
 // Init gives every vertex that the surfer may start at the same rank.
 func (p PageRank) Init(v *pregel.Vertex[float64, float64]) {
@@ -151,11 +150,6 @@ func spread(v *pregel.Vertex[float64, float64], rank float64) {
 // Resend spreads the rank again, when a run goes on from a checkpoint.
 func (PageRank) Resend(v *pregel.Vertex[float64, float64]) {
 	v.SendToAllNeighbors(v.Value() / float64(v.OutDegree()))
-}
-
-// MaxSupersteps is one before the first iteration, and one for each.
-func (p PageRank) MaxSupersteps() int {
-	return mostSupersteps(p.Iterations, 1, 1)
 }
 
 // Coordinate ends the run before the first superstep that would be one too many: superstep s computes iteration s.

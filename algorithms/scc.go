@@ -32,17 +32,14 @@ func (SCC) Plan() pregel.Plan {
 		plan.Phase(sccTrim{}), plan.Phase(sccForward{}), plan.Phase(sccBackward{}))
 }
 
-// Columns are what the phases have found.
-func (SCC) Columns() []pregel.Column { return []pregel.Column{componentOf} }
+// Traits are the program's facts.
+func (SCC) Traits() pregel.Traits { return traits{Converges: true, Columns: columns{componentOf}} }
 
 // Combiner is that of no messages.
 func (SCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Converges: without messages no value changes any more.
-func (SCC) Converges() {}
-
-// Group is the component.
-func (SCC) Group(component ID) ID { return component }
+// Report is what reports show of the values.
+func (SCC) Report() pregel.Report[ID] { return byRepresentative }
 
 // Compute takes the result of the phases.
 func (SCC) Compute(v *pregel.Vertex[ID, ID], _ ID) {
@@ -60,8 +57,9 @@ const (
 )
 
 func (sccTrim) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (sccTrim) Direction() pregel.Direction       { return pregel.Either }
-func (sccTrim) Columns() []pregel.Column          { return []pregel.Column{componentOf} }
+func (sccTrim) Traits() traits {
+	return traits{Direction: pregel.Either, Columns: columns{componentOf}}
+}
 
 func (p sccTrim) Compute(v *pregel.Vertex[uint64, uint64], neighbours uint64) {
 	switch {
@@ -93,8 +91,9 @@ func (sccTrim) tell(v *pregel.Vertex[uint64, uint64]) {
 type sccForward struct{}
 
 func (sccForward) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
-func (sccForward) Monotone()                     {}
-func (sccForward) Columns() []pregel.Column      { return []pregel.Column{componentOf, colourOf} }
+func (sccForward) Traits() traits {
+	return traits{Monotone: true, Columns: columns{componentOf, colourOf}}
+}
 
 func (p sccForward) Init(v *pregel.Vertex[ID, ID]) {
 	if componentOf.Of(v) != 0 {
@@ -117,10 +116,13 @@ func (sccForward) Compute(v *pregel.Vertex[ID, ID], least ID) {
 // greatest is enough.
 type sccBackward struct{}
 
-func (sccBackward) Combiner() pregel.Combiner[ID]   { return combiners.Max[ID]() }
-func (sccBackward) Direction() pregel.Direction     { return pregel.In }
-func (sccBackward) Columns() []pregel.Column        { return []pregel.Column{componentOf, colourOf} }
-func (sccBackward) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{stillOpen} }
+func (sccBackward) Combiner() pregel.Combiner[ID] { return combiners.Max[ID]() }
+func (sccBackward) Traits() traits {
+	return traits{
+		Direction: pregel.In, Aggregators: aggregates{stillOpen},
+		Columns: columns{componentOf, colourOf},
+	}
+}
 
 func (p sccBackward) Init(v *pregel.Vertex[struct{}, ID]) {
 	if componentOf.Of(v) != 0 {

@@ -23,29 +23,16 @@ type SSSP[W combiners.Weight] struct {
 // Combiner adds the weight of the edge that a message crosses, and keeps the least sum.
 func (SSSP[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
 
-// Monotone says that a distance which is no shorter changes nothing.
-func (SSSP[W]) Monotone() {}
+// Traits are the program's facts.
+func (SSSP[W]) Traits() pregel.Traits { return waveTraits }
 
-// Converges: without messages no value changes any more.
-func (SSSP[W]) Converges() {}
+// Start returns the distance of vertices not reached, and where paths start.
+func (p SSSP[W]) Start() (W, []ID) { return W(math.Inf(1)), []ID{p.Source} }
 
-// NonNegative says that no weight may be negative, on which the window relies.
-func (SSSP[W]) NonNegative() {}
-
-// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
-func (SSSP[W]) Asynchronous() {}
-
-// Aggregators are the window's.
-func (SSSP[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
-
-// Initial is the distance of vertices not reached.
-func (SSSP[W]) Initial() W { return W(math.Inf(1)) }
-
-// Sources is where paths start.
-func (p SSSP[W]) Sources() []ID { return []ID{p.Source} }
-
-// Reached says of which vertices reports count how many there are.
-func (SSSP[W]) Reached(distance W) bool { return !math.IsInf(float64(distance), 1) }
+// Report is what reports show of the values.
+func (SSSP[W]) Report() pregel.Report[W] {
+	return report[W]{Reached: func(distance W) bool { return !math.IsInf(float64(distance), 1) }}
+}
 
 // Coordinate moves the window on.
 func (SSSP[W]) Coordinate(c *pregel.Coordinator) { advance(c) }
@@ -125,29 +112,18 @@ type SSSPTree[W combiners.Weight] struct {
 // Combiner keeps the least distance and who sent it.
 func (SSSPTree[W]) Combiner() pregel.Combiner[Hop[W]] { return combiners.MinPlusSender[W]() }
 
-// Monotone says that a distance which is no shorter changes nothing.
-func (SSSPTree[W]) Monotone() {}
+// Traits are the program's facts.
+func (SSSPTree[W]) Traits() pregel.Traits { return waveTraits }
 
-// Converges: without messages no value changes any more.
-func (SSSPTree[W]) Converges() {}
+// Start returns the value of vertices not reached, and where paths start.
+func (p SSSPTree[W]) Start() (Hop[W], []ID) {
+	return Hop[W]{Dist: W(math.Inf(1)), From: pregel.None}, []ID{p.Source}
+}
 
-// NonNegative says that no weight may be negative, on which the window relies.
-func (SSSPTree[W]) NonNegative() {}
-
-// Asynchronous says that a distance may arrive in the superstep in which it is sent: shortest paths are found in any order.
-func (SSSPTree[W]) Asynchronous() {}
-
-// Aggregators are the window's.
-func (SSSPTree[W]) Aggregators() []pregel.Aggregate { return waveAggregators }
-
-// Initial is a vertex not reached.
-func (SSSPTree[W]) Initial() Hop[W] { return Hop[W]{Dist: W(math.Inf(1)), From: pregel.None} }
-
-// Sources is where paths start.
-func (p SSSPTree[W]) Sources() []ID { return []ID{p.Source} }
-
-// Reached says of which vertices reports count how many there are.
-func (SSSPTree[W]) Reached(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) }
+// Report is what reports show of the values.
+func (SSSPTree[W]) Report() pregel.Report[Hop[W]] {
+	return report[Hop[W]]{Reached: func(h Hop[W]) bool { return !math.IsInf(float64(h.Dist), 1) }}
+}
 
 // Coordinate moves the window on.
 func (SSSPTree[W]) Coordinate(c *pregel.Coordinator) { advance(c) }

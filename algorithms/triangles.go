@@ -13,17 +13,14 @@ type Triangles struct{}
 
 var triangles = pregel.SumOf[int64]("triangles").Persistent()
 
-// Aggregators are the number of triangles of the graph.
-func (Triangles) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{triangles} }
+// Traits are the program's facts. Direction: the direction of edges does not
+// matter. Aggregators: the number of triangles of the graph.
+func (Triangles) Traits() traits {
+	return traits{Direction: pregel.Both, Aggregators: aggregates{triangles}}
+}
 
-// Score is the number of triangles.
-func (Triangles) Score(x int64) float64 { return float64(x) }
-
-// ScoreName is for reports.
-func (Triangles) ScoreName() string { return "triangles" }
-
-// Direction is both: the direction of edges does not matter.
-func (Triangles) Direction() pregel.Direction { return pregel.Both }
+// Report is what reports show of the values. Score: score is the number of triangles.
+func (Triangles) Report() pregel.Report[int64] { return scored[int64]("triangles") }
 
 // Compute sends lists of neighbours, counts what they have in common, and adds up the counts.
 func (Triangles) Compute(v *pregel.Vertex[int64, corners], lists []corners) {

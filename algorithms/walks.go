@@ -56,9 +56,13 @@ const maxWalks = 1 << 20
 // secondOrder reports whether a step depends on the one before.
 func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 
-// Validate refuses numbers that make no sense.
-func (p Walks) Validate() error {
+// Validate refuses numbers that make no sense, and directed graphs for node2vec: of two vertices
+// only one knows an edge between them.
+func (p Walks) Validate(g *pregel.GraphInfo) error {
 	var errs []error
+	if g != nil && g.Directed && p.secondOrder() {
+		errs = append(errs, errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected"))
+	}
 	for _, n := range []struct {
 		name  string
 		value int
@@ -76,14 +80,6 @@ func (p Walks) Validate() error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// ValidateGraph refuses directed graphs for node2vec: of two vertices only one knows an edge between them.
-func (p Walks) ValidateGraph(g pregel.GraphInfo) error {
-	if g.Directed && p.secondOrder() {
-		return errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
-	}
-	return nil
 }
 
 // OutputLabels writes the walks of a vertex: vertices with blanks between them, and "; " between
@@ -137,12 +133,13 @@ func (p Walks) Compute(v *pregel.Vertex[[][]ID, walker], walkers []walker) {
 	}
 }
 
-// MaxSupersteps is one at the start, one for each step, and one for the news of the last. How often node2vec chooses anew is not known.
-func (p Walks) MaxSupersteps() int {
+// Traits are the number of supersteps: one at the start, one for each step, and one for the news of the last.
+// How often node2vec chooses anew is not known.
+func (p Walks) Traits() pregel.Traits {
 	if p.secondOrder() {
-		return 0
+		return traits{}
 	}
-	return mostSupersteps(p.Length, 1, 2)
+	return traits{MaxSupersteps: mostSupersteps(p.Length, 1, 2)}
 }
 
 // bound is that of a candidate's share of the probability: what is more than that of going back is chosen at once.

@@ -61,10 +61,16 @@ type waveReport struct {
 var start = schedule{Window: math.Inf(1), Far: math.Inf(1), Gain: firstGain}
 
 var (
-	wave            = pregel.NewAggregator("wave", func() schedule { return start }, func(a, _ schedule) schedule { return a }).Persistent().Unreported()
-	reports         = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
-	waveAggregators = []pregel.Aggregate{wave, reports}
+	wave    = pregel.NewAggregator("wave", func() schedule { return start }, func(a, _ schedule) schedule { return a }).Persistent().Unreported()
+	reports = pregel.NewAggregator("front", func() waveReport { return waveReport{Least: math.Inf(1)} }, mergeReports).Unreported()
 )
+
+// waveTraits are those of SSSP and SSSPTree. Monotone: a distance which is no shorter changes nothing.
+// Asynchronous: shortest paths are found in any order.
+var waveTraits = traits{
+	Monotone: true, NonNegative: true, Asynchronous: true, Converges: true,
+	Aggregators: aggregates{wave, reports},
+}
 
 func mergeReports(a, b waveReport) waveReport {
 	a.Least = min(a.Least, b.Least)

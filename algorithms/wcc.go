@@ -22,24 +22,21 @@ var inGiant = pregel.NewVertexColumn[bool]("giant").Private()
 // Plan is the search.
 func (WCC) Plan() pregel.Plan { return plan.Phase(wccSearch{}) }
 
-// Columns has what the search found.
-func (WCC) Columns() []pregel.Column { return []pregel.Column{inGiant} }
+// Traits are the program's facts. Direction: weak components ignore the
+// direction of edges. Monotone: an id which is no less changes nothing. Columns:
+// what the search found.
+func (WCC) Traits() pregel.Traits {
+	return traits{
+		Direction: pregel.Both, Monotone: true, Converges: true, Columns: columns{inGiant},
+	}
+}
 
 // Combiner keeps the least. Its terminal value is vertex 0: in the hub's component most walks end at the first
 // neighbours.
 func (WCC) Combiner() pregel.Combiner[ID] { return combiners.Min[ID]() }
 
-// Direction is both: weak components ignore the direction of edges.
-func (WCC) Direction() pregel.Direction { return pregel.Both }
-
-// Monotone says that an id which is no less changes nothing.
-func (WCC) Monotone() {}
-
-// Converges: without messages no value changes any more.
-func (WCC) Converges() {}
-
-// Group is a vertex's component, of which reports name the largest.
-func (WCC) Group(component ID) ID { return component }
+// Report is what reports show of the values.
+func (WCC) Report() pregel.Report[ID] { return byRepresentative }
 
 // Init makes every vertex a component that is not in that of vertex 0.
 func (p WCC) Init(v *pregel.Vertex[ID, ID]) {
@@ -102,8 +99,9 @@ func (WCC) Resend(v *pregel.Vertex[ID, ID]) { v.SendToAllNeighbors(v.Value()) }
 type wccSearch struct{}
 
 func (wccSearch) Combiner() pregel.Combiner[ID] { return combiners.Sender() }
-func (wccSearch) Direction() pregel.Direction   { return pregel.Both }
-func (wccSearch) Columns() []pregel.Column      { return []pregel.Column{inGiant} }
+func (wccSearch) Traits() traits {
+	return traits{Direction: pregel.Both, Columns: columns{inGiant}}
+}
 
 // Init begins at vertex 0, if there is one: changes of the graph may have removed it.
 func (p wccSearch) Init(v *pregel.Vertex[struct{}, ID]) {

@@ -20,6 +20,7 @@ import (
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
+	"github.com/superstep-go/superstep/record"
 )
 
 // remote is a graph whose partitions the workers have.
@@ -91,9 +92,13 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 	if err := r.addInputs(ctx, spec, to.Inputs); err != nil {
 		return nil, err
 	}
-	w := &watched{job: to, seconds: map[int]float64{}}
+	w := &watched{job: to, times: jobtrace.Times{}, out: sticky{w: to.File}}
 	w.trace.New = func() trace.Journal {
-		return &jobtrace.Late{To: &trace.Named{To: w.sink(), Name: engine.Name(to.Given)}}
+		all := trace.Tee{w.times, w, to.Record}
+		if to.File != nil {
+			all = append(all, trace.NewWriter(&w.out))
+		}
+		return &jobtrace.Late{To: &trace.Named{To: all, Name: engine.Name(to.Given)}}
 	}
 	job, err := r.conn.client.Run(ctx, spec, w.event)
 	if err != nil {
@@ -102,12 +107,12 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 	if job.State != control.JobState_JOB_STATE_DONE {
 		return nil, jobError(job)
 	}
-	if lost := int(job.Supersteps) - len(w.seconds); lost > 0 && to.Complete {
+	if lost := int(job.Supersteps) - len(w.times); lost > 0 && to.Complete {
 		return nil, fmt.Errorf("cluster: the trace of job %s lacks %d of its %d supersteps: this client was slower than the master remembers", job.Id, lost, job.Supersteps)
 	}
 	out := &backend.Outcome{
 		Job: job.Id, Supersteps: int(job.Supersteps), Ended: job.EndedBy, Messages: int(job.Messages), MessagesSent: int(job.MessagesSent),
-		BytesSent: int(job.BytesSent), Seconds: w.times(int(job.Supersteps)),
+		BytesSent: int(job.BytesSent), Seconds: w.times.Seconds(int(job.Supersteps), math.NaN()),
 	}
 	if out.Left, err = r.fetch(ctx, job, to); err != nil {
 		return nil, err
@@ -216,56 +221,28 @@ func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.In
 
 // watched is a job as its events are heard of.
 type watched struct {
-	job     *backend.Job
-	trace   jobtrace.Observer
-	out     sticky
-	seconds map[int]float64 // of each superstep that was heard of
+	job   *backend.Job
+	trace jobtrace.Observer
+	out   sticky
+	times jobtrace.Times // of each superstep that was heard of
+	step  trace.Step
 }
 
-// sink gets the records: the file, too, if there is one.
-func (w *watched) sink() trace.Sink {
-	if w.job.File == nil {
-		return w.job.Record
+// Record tells of a superstep.
+func (w *watched) Record(e trace.Event) error {
+	if s, ok := e.(*record.Superstep); ok && s.Ran() && w.job.Progress != nil {
+		w.step.Sum(s)
+		w.job.Progress(backend.Progress{
+			Superstep: s.Superstep, Active: w.step.Active, Senders: w.step.Senders, Scheme: s.Scheme, Seconds: s.Seconds,
+		})
 	}
-	w.out.w = w.job.File
-	return trace.Both{Writer: trace.NewWriter(&w.out), To: w.job.Record}
-}
-
-// times returns the seconds of each superstep, NaN of those that were not heard of.
-func (w *watched) times(supersteps int) []float64 {
-	times := make([]float64, supersteps)
-	for i := range times {
-		seconds, ok := w.seconds[i]
-		if times[i] = seconds; !ok {
-			times[i] = math.NaN()
-		}
-	}
-	return times
+	return nil
 }
 
 func (w *watched) event(e *control.JobEvent) error {
 	w.trace.Event("", e)
-	switch body := e.Body.(type) {
-	case *control.JobEvent_Log:
-		if w.job.Log != nil {
-			w.job.Log(body.Log.Text)
-		}
-	case *control.JobEvent_Record:
-		r := body.Record
-		at := backend.Progress{Superstep: int(r.Superstep), Scheme: r.Scheme, Seconds: r.Seconds}
-		computed := uint64(0)
-		for _, p := range r.Partitions {
-			computed += p.Computed
-			at.Active += int(p.Active)
-			at.Senders += int(p.Senders)
-		}
-		if computed == 0 {
-			break // nobody ran: it was none
-		}
-		w.seconds[at.Superstep] = r.Seconds
-		if w.job.Progress != nil {
-			w.job.Progress(at)
-		}
+	if log := e.GetLog(); log != nil && w.job.Log != nil {
+		w.job.Log(log.Text)
 	}
 	return w.out.err
 }

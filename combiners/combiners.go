@@ -35,7 +35,6 @@ package combiners
 
 import (
 	"fmt"
-	"math"
 	"reflect"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -91,7 +90,7 @@ func Sum[T pregel.Number]() pregel.Combiner[T] {
 
 // Min keeps the least; its identity is the greatest value of the type. NaN is not sent, and -0 is sent as 0.
 func Min[T pregel.Number]() pregel.Combiner[T] {
-	least, greatest := limits[T]()
+	least, greatest := kernel.Limits[T]()
 	return define(named[T]("Min"), greatest, lesser[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
 			return &minKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), least}, nil
@@ -100,7 +99,7 @@ func Min[T pregel.Number]() pregel.Combiner[T] {
 
 // Max keeps the greatest; its identity is the least value of the type. NaN is not sent, and -0 is sent as 0.
 func Max[T pregel.Number]() pregel.Combiner[T] {
-	least, greatest := limits[T]()
+	least, greatest := kernel.Limits[T]()
 	return define(named[T]("Max"), least, greater[T],
 		func(b kernel.Binding, c simple[T]) (kernel.Kernel[T], error) {
 			return &maxKernel[T]{newOrdered(b, c.identity, kernel.Traits{Terminal: true, Monotone: true}), greatest}, nil
@@ -163,7 +162,7 @@ func funcLoops[M any](b kernel.Binding, c simple[M]) (kernel.Kernel[M], error) {
 // MinPlus is the semiring of shortest paths: a message grows by the weight of the edge it crosses, the least is kept. NaN is
 // not sent, and -0 is sent as 0.
 func MinPlus[W Weight]() pregel.Combiner[W] {
-	_, infinity := limits[W]()
+	_, infinity := kernel.Limits[W]()
 	return semiring[W](named[W]("MinPlus"), infinity, lesser[W],
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
 			return &minPlusKernel[W]{newDistances(b, c.identity)}, checkWeights[W](b, c.name)
@@ -173,7 +172,7 @@ func MinPlus[W Weight]() pregel.Combiner[W] {
 // MaxMin is the semiring of widest paths: a message shrinks to the weight of the edge it crosses, the greatest is kept. NaN
 // is not sent, and -0 is sent as 0.
 func MaxMin[W Weight]() pregel.Combiner[W] {
-	least, _ := limits[W]()
+	least, _ := kernel.Limits[W]()
 	return semiring[W](named[W]("MaxMin"), least, greater[W],
 		func(b kernel.Binding, c simple[W]) (kernel.Kernel[W], error) {
 			return &maxMinKernel[W]{newOrdered(b, c.identity, kernel.Traits{Weighted: true, Monotone: true})}, checkWeights[W](b, c.name)
@@ -209,21 +208,4 @@ func greater[T pregel.Number](a, b T) T {
 func isFloat[T pregel.Number]() bool {
 	k := reflect.TypeFor[T]().Kind()
 	return k == reflect.Float32 || k == reflect.Float64
-}
-
-// limits returns the least and the greatest value of T, infinities for floats.
-func limits[T pregel.Number]() (least, greatest T) {
-	t := reflect.TypeFor[T]()
-	lo, hi := reflect.New(t).Elem(), reflect.New(t).Elem()
-	switch size := t.Size() * 8; {
-	case lo.CanFloat():
-		lo.SetFloat(math.Inf(-1))
-		hi.SetFloat(math.Inf(1))
-	case lo.CanInt():
-		lo.SetInt(math.MinInt64 >> (64 - size))
-		hi.SetInt(math.MaxInt64 >> (64 - size))
-	default:
-		hi.SetUint(math.MaxUint64 >> (64 - size))
-	}
-	return lo.Interface().(T), hi.Interface().(T)
 }

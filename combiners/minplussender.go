@@ -17,7 +17,7 @@ type Arrival[W Weight] struct {
 // all neighbours is {distance, v.ID()}; only the distance is sent, the receiver knows the sender by its slot. A distance
 // NaN is not sent, and -0 is sent as 0.
 func MinPlusSender[W Weight]() pregel.Combiner[Arrival[W]] {
-	_, infinity := limits[W]()
+	_, infinity := kernel.Limits[W]()
 	return semiring[W](named[W]("MinPlusSender"), Arrival[W]{infinity, pregel.None}, nearer[W],
 		func(b kernel.Binding, c simple[Arrival[W]]) (kernel.Kernel[Arrival[W]], error) {
 			k := &minPlusSenderKernel[W]{newDistances(b, infinity), b.Sources}

@@ -1,6 +1,7 @@
 package master
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,14 +32,24 @@ func small(m proto.Message) error {
 // SubmitJob puts a job into the queue, unless the client has gone meanwhile.
 func (s *Server) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
 	j, _, err := s.Submit(ctx, r.Msg)
+	return answered(j, err)
+}
+
+// answered is what a call returns.
+func answered[T any](message *T, err error) (*connect.Response[T], error) {
 	if err != nil {
 		return nil, err
 	}
-	return connect.NewResponse(j), nil
+	return connect.NewResponse(message), nil
 }
 
 // Submit puts a job into the queue, unless an earlier call with the same key has, which found says, or ctx has ended.
 func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
+	defer func() {
+		if !found {
+			s.audit.add(ctx, entry{What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, &err)
+		}
+	}()
 	if err := small(r); err != nil {
 		return nil, false, err
 	}
@@ -65,7 +76,7 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 		return nil, false, err
 	}
 	held := false
-	answer, err := s.job(func() (j *job, err error) {
+	about, err = s.job(func() (j *job, err error) {
 		if ctx.Err() != nil { // while it waited for the lock
 			return nil, ctx.Err()
 		}
@@ -90,7 +101,7 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 		}
 		return nil, false, err
 	}
-	return answer.Msg, found, nil
+	return about, found, nil
 }
 
 // confirmTime is how long a job may wait for its client to confirm it; 0 if it need not.
@@ -99,14 +110,15 @@ func confirmTime(r *control.SubmitJobRequest) time.Duration {
 }
 
 // ConfirmJob lets a job begin whose client has heard that it was taken.
-func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (*connect.Response[control.Job], error) {
-	if err := s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
+func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.ConfirmJobRequest]) (_ *connect.Response[control.Job], err error) {
+	if err = s.allowedJob(ctx, r.Msg.Id, "confirm"); err != nil {
 		return nil, err
 	}
-	if j := s.earlier(r.Msg.Id); j != nil {
-		return connect.NewResponse(j), nil
+	j := s.earlier(r.Msg.Id)
+	if j == nil {
+		j, err = s.job(func() (*job, error) { return s.cluster.confirm(s.now(), r.Msg.Id) })
 	}
-	return s.job(func() (*job, error) { return s.cluster.confirm(s.now(), r.Msg.Id) })
+	return answered(j, err)
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
@@ -121,9 +133,8 @@ func (s *Server) grid(spec *jobspec.Spec) layout.Grid {
 }
 
 // job answers with a job that something was done to.
-func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], error) {
-	var about *control.Job
-	err := s.commit(func() error {
+func (s *Server) job(do func() (*job, error)) (about *control.Job, err error) {
+	err = s.commit(func() error {
 		j, err := do()
 		if err != nil {
 			return err
@@ -136,10 +147,7 @@ func (s *Server) job(do func() (*job, error)) (*connect.Response[control.Job], e
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(about), nil
+	return about, err
 }
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the result is kept.
@@ -180,14 +188,13 @@ func (s *Server) jobs(ended bool) []*control.Job {
 
 // GetJob says how a job is.
 func (s *Server) GetJob(ctx context.Context, r *connect.Request[control.GetJobRequest]) (*connect.Response[control.Job], error) {
-	if j := s.earlier(r.Msg.Id); j != nil {
-		return connect.NewResponse(s.shownJob(ctx, j)), nil
+	j, err := s.earlier(r.Msg.Id), error(nil)
+	if j == nil {
+		if j, err = s.job(func() (*job, error) { return s.find(r.Msg.Id) }); err != nil {
+			return nil, err
+		}
 	}
-	answer, err := s.job(func() (*job, error) { return s.find(r.Msg.Id) })
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(s.shownJob(ctx, answer.Msg)), nil
+	return connect.NewResponse(s.shownJob(ctx, j)), nil
 }
 
 // find finds a job. The lock is held.
@@ -202,18 +209,17 @@ func (s *Server) find(id string) (*job, error) {
 }
 
 // CancelJob tells a job to end.
-func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
+func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (_ *connect.Response[control.Job], err error) {
+	defer s.audit.add(ctx, entry{What: "cancel", Job: r.Msg.Id}, &err)
 	if err := s.allowedJob(ctx, r.Msg.Id, "cancel"); err != nil {
 		return nil, err
 	}
-	if j := s.earlier(r.Msg.Id); j != nil {
-		return connect.NewResponse(j), nil
+	j := s.earlier(r.Msg.Id)
+	if j == nil {
+		reason := cmp.Or(r.Msg.Reason, "cancelled by a client")
+		j, err = s.job(func() (*job, error) { return s.cluster.cancel(s.now(), r.Msg.Id, reason) })
 	}
-	reason := r.Msg.Reason
-	if reason == "" {
-		reason = "cancelled by a client"
-	}
-	return s.job(func() (*job, error) { return s.cluster.cancel(s.now(), r.Msg.Id, reason) })
+	return answered(j, err)
 }
 
 // WatchJob tells of a job as it happens.
@@ -235,7 +241,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	defer j.watch()()
 	at, version := r.Msg.After, uint64(0)
 	if r.Msg.Logs && at < s.firstEvent {
-		for _, e := range s.logs.read(r.Msg.Id, s.firstEvent, s.stamp(0)) {
+		for _, e := range s.logs.before(r.Msg.Id, s.firstEvent, s.stamp(0)) {
 			if e.Sequence <= at {
 				continue
 			}
@@ -268,7 +274,9 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		select { // those who watch need not be told of every superstep at once, and it would hold up the next
+		// Those who watch need not be told of every superstep at once, and it would hold up the
+		// next.
+		select {
 		case <-time.After(watchPace):
 		case <-j.over:
 		case <-s.ctx.Done():
@@ -281,7 +289,8 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 const watchPace = 20 * time.Millisecond
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
-func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()}, &err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
 	}
@@ -338,20 +347,18 @@ func (s *Server) InspectGraph(ctx context.Context, r *connect.Request[control.In
 }
 
 // DropGraph frees a graph.
-func (s *Server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
+func (s *Server) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (_ *connect.Response[control.Graph], err error) {
+	defer s.audit.add(ctx, entry{What: "drop", Graph: r.Msg.Name}, &err)
 	if err := s.allowedGraph(ctx, r.Msg.Name, "drop"); err != nil {
 		return nil, err
 	}
 	var about *control.Graph
-	err := s.commit(func() error {
+	err = s.commit(func() error {
 		g, err := s.cluster.dropGraph(r.Msg.Name)
 		if err == nil {
 			about = describeGraph(g)
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(about), nil
+	return answered(about, err)
 }

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"connectrpc.com/connect"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/store"
@@ -88,15 +86,15 @@ func (a *audit) verify(damaged func(line int, err error)) {
 	}
 }
 
-// add writes a line about what the caller of a request did.
-func (a *audit) add(ctx context.Context, e entry, err error) {
+// add writes a line about what the caller of a request did, which failed if err is an error.
+func (a *audit) add(ctx context.Context, e entry, err *error) {
 	if a == nil {
 		return
 	}
 	caller := control.CallerOf(ctx)
 	e.Who, e.Roles, e.From = caller.Name, caller.Roles.String(), caller.From
-	if e.Outcome = "done"; err != nil {
-		e.Outcome = escape.Text(err.Error(), maxReason)
+	if e.Outcome = "done"; err != nil && *err != nil {
+		e.Outcome = escape.Text((*err).Error(), maxReason)
 	}
 	a.write(e)
 }
@@ -106,7 +104,8 @@ func (a *audit) write(e entry) {
 		return
 	}
 	e.Time = a.now().UTC()
-	for _, text := range []*string{&e.Job, &e.Graph, &e.Source, &e.Place, &e.Program, &e.Worker} { // as the caller has them
+	// As the caller has them.
+	for _, text := range []*string{&e.Job, &e.Graph, &e.Source, &e.Place, &e.Program, &e.Worker} {
 		*text = escape.Text(*text, maxReason)
 	}
 	a.mu.Lock()
@@ -126,83 +125,4 @@ func (a *audit) close() {
 	if a != nil {
 		_ = a.file.Close() // each line was written
 	}
-}
-
-// Audited is a server as its callers have it: what they change is written down.
-type Audited struct{ *Server }
-
-// Submit is Server.Submit.
-func (a Audited) Submit(ctx context.Context, r *control.SubmitJobRequest) (*control.Job, bool, error) {
-	j, found, err := a.Server.Submit(ctx, r)
-	if !found {
-		a.audit.add(ctx, entry{What: "submit", Job: j.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, err)
-	}
-	return j, found, err
-}
-
-// SubmitJob is Server.SubmitJob.
-func (a Audited) SubmitJob(ctx context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	j, _, err := a.Submit(ctx, r.Msg)
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(j), nil
-}
-
-// CancelJob is Server.CancelJob.
-func (a Audited) CancelJob(ctx context.Context, r *connect.Request[control.CancelJobRequest]) (*connect.Response[control.Job], error) {
-	answer, err := a.Server.CancelJob(ctx, r)
-	a.audit.add(ctx, entry{What: "cancel", Job: r.Msg.Id}, err)
-	return answer, err
-}
-
-// DrainWorker is Server.DrainWorker.
-func (a Audited) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (*connect.Response[control.DrainWorkerResponse], error) {
-	answer, err := a.Server.DrainWorker(ctx, r)
-	a.audit.add(ctx, entry{What: "drain", Worker: r.Msg.Name}, err)
-	return answer, err
-}
-
-// LoadGraph is Server.LoadGraph.
-func (a Audited) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (*connect.Response[control.Graph], error) {
-	answer, err := a.Server.LoadGraph(ctx, r)
-	a.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()}, err)
-	return answer, err
-}
-
-// SaveGraph is Server.SaveGraph.
-func (a Audited) SaveGraph(ctx context.Context, r *connect.Request[control.SaveGraphRequest]) (*connect.Response[control.SaveGraphResponse], error) {
-	answer, err := a.Server.SaveGraph(ctx, r)
-	a.audit.add(ctx, entry{What: "save", Graph: r.Msg.Name, Place: r.Msg.Place}, err)
-	return answer, err
-}
-
-// DropGraph is Server.DropGraph.
-func (a Audited) DropGraph(ctx context.Context, r *connect.Request[control.DropGraphRequest]) (*connect.Response[control.Graph], error) {
-	answer, err := a.Server.DropGraph(ctx, r)
-	a.audit.add(ctx, entry{What: "drop", Graph: r.Msg.Name}, err)
-	return answer, err
-}
-
-// Backup is Server.Backup.
-func (a Audited) Backup(ctx context.Context, r *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) error {
-	err := a.Server.Backup(ctx, r, stream)
-	a.audit.add(ctx, entry{What: "backup"}, err)
-	return err
-}
-
-// Register is Server.Register.
-func (a Audited) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
-	answer, err := a.Server.Register(ctx, r)
-	if r.Msg.Incarnation == 0 || err != nil { // else it was here before
-		a.audit.add(ctx, entry{What: "register", Worker: r.Msg.Name}, err)
-	}
-	return answer, err
-}
-
-// ReportExit is Server.ReportExit.
-func (a Audited) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
-	answer, err := a.Server.ReportExit(ctx, r)
-	a.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, err)
-	return answer, err
 }

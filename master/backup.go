@@ -2,7 +2,7 @@ package master
 
 import (
 	"bufio"
-	"cmp"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -17,38 +17,43 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"go.etcd.io/bbolt"
 
 	"github.com/superstep-go/superstep/internal/backup"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// A backup has the database, whole results and the columns that jobs wait with. Not in it: checkpoints, which are at a place of their own, the
+// A backup has the state, whole results and the columns that jobs wait with. Not in it: checkpoints, which are at a place of their own, the
 // edges of graphs, which workers load again from their sources, and the audit log.
 
 // resultsName is the directory of results in Data.
 const resultsName = "results"
 
-// copyFile is the copy of the database that a backup is made of: it takes as long as its reader, which no transaction may.
-const copyFile = databaseFile + ".copy"
-
 // restoringFile says that a directory is being restored: it has not all yet.
 const restoringFile = "restoring"
 
 // backedUp are the files of an archive.
-var backedUp = regexp.MustCompile(`^(state\.db|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`)
+const backedUp = `^(state/snapshots/[0-9]{20}|results/([0-9a-f]{4}-[0-9]+/(job\.json|part-[0-9]+)|columns/[A-Z2-7]{26}))$`
 
-// archive writes a backup of a database's copy and of what is in the directory of results. Results
+// copied is a state as it was once, and as a file of it.
+type copied struct {
+	records map[string][]byte
+	name    string
+	data    []byte
+}
+
+func copyOf(l *standby.Log) (c copied) {
+	c.records, c.name, c.data = l.Snapshot()
+	return c
+}
+
+// archive writes a backup of a state and of what is in the directory of results. Results
 // and columns that are damaged are left out, and the header lists them.
-func archive(w io.Writer, h *backup.Header, state string, r *results, jobs, columns []string) error {
-	all, err := readAll(state)
+func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, columns []string) error {
 	var saved saved
-	for _, record := range all {
-		err = cmp.Or(err, saved.take(record.bucket, record.key, record.data))
-	}
-	if err != nil {
+	if err := saved.take(state.records); err != nil {
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
@@ -84,11 +89,7 @@ func archive(w io.Writer, h *backup.Header, state string, r *results, jobs, colu
 	if err != nil {
 		return err
 	}
-	db, err := os.Open(state)
-	if err != nil {
-		return err
-	}
-	if err := addFile(to, databaseFile, db); err != nil {
+	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)), bytes.NewReader(state.data)); err != nil {
 		return err
 	}
 	for _, name := range names {
@@ -139,16 +140,11 @@ func addFile(to *backup.Writer, name string, f *os.File) error {
 	return to.Add(name, info.Size(), f)
 }
 
-// copyTo copies the database as it is now.
-func (d *database) copyTo(file string) error {
-	return d.db.View(func(tx *bbolt.Tx) error { return tx.CopyFile(file, 0o600) })
-}
-
 // Backup streams what is on the disk, as it is now.
-func (s *Server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) error {
+func (s *Server) Backup(ctx context.Context, _ *connect.Request[control.BackupRequest], stream *connect.ServerStream[control.BackupChunk]) (err error) {
+	defer s.audit.add(ctx, entry{What: "backup"}, &err)
 	w := bufio.NewWriterSize(sending(func(data []byte) error { return stream.Send(&control.BackupChunk{Data: data}) }), control.ChunkSize)
-	err := s.backup(ctx, w)
-	if err == nil {
+	if err = s.backup(ctx, w); err == nil {
 		err = w.Flush()
 	}
 	var e *connect.Error
@@ -167,32 +163,28 @@ func (s *Server) backup(ctx context.Context, w io.Writer) error {
 	if s.shared != nil {
 		return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("the state of this master is not in a directory of its own, but at %s", s.shared.Store))
 	}
-	if s.database == nil {
+	if s.state == nil {
 		return connect.NewError(connect.CodeFailedPrecondition, errors.New("this master keeps nothing that could be backed up: superstep master --data DIR does"))
 	}
 	if !s.backups.TryLock() {
 		return connect.NewError(connect.CodeFailedPrecondition, errors.New("another backup is under way"))
 	}
 	defer s.backups.Unlock()
-	columns, release := s.columns.holdAll() // before the database: a job in it has its columns
+	columns, release := s.columns.holdAll() // before the state: a job in it has its columns
 	defer release()
-	file := filepath.Join(s.options.Data, copyFile)
-	defer os.Remove(file)
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
-	if err := s.database.copyTo(file); err != nil {
-		return err
-	}
+	state := copyOf(s.state)
 	jobs, done := s.results.retention.readAll() // after it: a job that is done there has its result
 	defer done()
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return archive(w, h, file, s.results, jobs, columns)
+	return archive(w, h, state, s.results, jobs, columns)
 }
 
 // Backup writes a backup of Data, which no master may use.
 func (o Config) Backup(w io.Writer) (*backup.Header, error) {
-	if _, err := os.Stat(filepath.Join(o.Data, databaseFile)); err != nil {
+	if _, err := os.Stat(filepath.Join(o.Data, stateName)); err != nil {
 		return nil, fmt.Errorf("data: %s has no state of a master: %v", o.Data, err)
 	}
 	lock, err := statefile.Lock(filepath.Join(o.Data, lockFile))
@@ -206,7 +198,10 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err := whole(o.Data); err != nil {
 		return nil, err
 	}
-	state := filepath.Join(o.Data, databaseFile)
+	state, err := o.readState()
+	if err != nil {
+		return nil, err
+	}
 	text, err := statefile.ReadSmall(filepath.Join(o.Data, runsFile))
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
@@ -232,6 +227,16 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 		return nil, fmt.Errorf("data: %s: %w", o.Data, err)
 	}
 	return h, nil
+}
+
+// readState reads the state in Data.
+func (o *Config) readState() (copied, error) {
+	l, err := openState(o, &saved{})
+	if err != nil {
+		return copied{}, err
+	}
+	defer store.Close(l.Store)
+	return copyOf(l), nil
 }
 
 // namesIn lists what is in a directory; one that is not there has nothing.
@@ -290,10 +295,12 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	defer root.Close()
 	err = root.WriteFile(restoringFile, nil, 0o600)
 	if err == nil {
-		_, err = pass(func(from io.Reader) (*backup.Header, error) { return backup.Extract(from, root, backedUp.MatchString) })
+		_, err = pass(func(from io.Reader) (*backup.Header, error) {
+			return backup.Extract(from, root, regexp.MustCompile(backedUp).MatchString)
+		})
 	}
 	if err == nil {
-		_, err = readAll(filepath.Join(o.Data, databaseFile))
+		_, err = o.readState()
 	}
 	if err == nil {
 		// Workers may have met later runs of the master that was backed up: one more in each second at most.
@@ -301,7 +308,7 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 		err = errors.Join(root.WriteFile(runsFile, []byte(strconv.FormatUint(run, 10)+"\n"), 0o600), root.Remove(restoringFile))
 	}
 	if err != nil {
-		for _, name := range []string{databaseFile, resultsName, runsFile, restoringFile, lockFile} { // the directory was empty
+		for _, name := range []string{stateName, resultsName, runsFile, restoringFile, lockFile} { // the directory was empty
 			_ = root.RemoveAll(name)
 		}
 		return nil, err

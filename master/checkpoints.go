@@ -36,7 +36,11 @@ func (o *Config) placeCheckpoints() error {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", place, err)
 		}
-		return store.OpenDir(filepath.Join(o.Data, checkpointsName, dir))
+		all := filepath.Join(o.Data, checkpointsName)
+		if _, err := os.Stat(all); err != nil { // who removed it may bring it back
+			return nil, err
+		}
+		return store.OpenDir(filepath.Join(all, dir))
 	}
 	switch {
 	case o.Checkpoints == noCheckpoints || o.Checkpoints == "" && o.Data == "":

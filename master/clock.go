@@ -18,7 +18,7 @@ func (s *Server) tick() {
 	for {
 		select {
 		case <-t.C:
-			_ = s.event(func() error {
+			s.event(func() {
 				now := s.now()
 				if gap := now - last; gap > 2*period {
 					s.cluster.unheard(gap - period)
@@ -27,7 +27,6 @@ func (s *Server) tick() {
 				s.rewrite(now)
 				s.tickSessions()
 				s.cluster.tick(now)
-				return nil
 			})
 		case <-s.ctx.Done():
 			return
@@ -46,7 +45,8 @@ func (s *Server) tickSessions() {
 		}
 		if now-w.told >= s.options.Lease/control.HeartbeatsPerLease {
 			w.told = now
-			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}}) // else much is on the way to it
+			// Else much is on the way to it.
+			_ = w.lane.Offer(&control.ToWorker{Body: &control.ToWorker_Beat{Beat: &control.Beat{}}})
 		}
 	}
 }
@@ -61,7 +61,7 @@ func (s *Server) hints() {
 				return
 			}
 			if e.Kind == membership.Gone && e.Member.Role == membership.Worker {
-				_ = s.event(func() error { s.cluster.suspect(s.now(), e.Member.Name); return nil })
+				s.event(func() { s.cluster.suspect(s.now(), e.Member.Name) })
 			}
 		case <-s.ctx.Done():
 			return

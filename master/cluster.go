@@ -11,13 +11,15 @@ import (
 
 // rules are the figures that the state machine goes by.
 type rules struct {
-	lease     time.Duration // a worker not heard of for longer is lost
-	grace     time.Duration // a leaving worker gets so long for what it runs
-	hold      time.Duration // a worker that is lost may come back for so long, and its graphs wait for it
-	keep      time.Duration // workers that are lost are shown for so long
-	left      time.Duration // workers that left
-	running   int           // jobs at a time
-	settle    time.Duration // after a restart workers may take so long to come back, before anything begins
+	lease time.Duration // a worker not heard of for longer is lost
+	grace time.Duration // a leaving worker gets so long for what it runs
+	// A worker that is lost may come back for so long, and its graphs wait for it.
+	hold    time.Duration
+	keep    time.Duration // workers that are lost are shown for so long
+	left    time.Duration // workers that left
+	running int           // jobs at a time
+	// After a restart workers may take so long to come back, before anything begins.
+	settle    time.Duration
 	slowFor   time.Duration // a worker that is slow for so long is a straggler; 0: none is
 	retries   int           // how often a job that lost a worker begins again
 	queue     int           // jobs that may wait
@@ -83,10 +85,9 @@ func newCluster(r rules) *cluster {
 	return &cluster{rules: r, workers: map[string]*worker{}, graphs: map[string]*graph{}, jobs: map[string]*job{}, keys: map[string]string{}, cuts: map[pair]bool{}, expected: map[string]bool{}}
 }
 
-// effect is something that the state machine wants done.
-type effect interface{ String() string }
+// effect is something that the state machine wants done: one of these.
+type effect any
 
-// Effects.
 type (
 	startJob struct{ job *job }
 	stopJob  struct {
@@ -122,41 +123,6 @@ type (
 		incarnation  uint64
 	}
 )
-
-func (e startJob) String() string { return fmt.Sprintf("start %s on %v", e.job.id, e.job.workers()) }
-func (e stopJob) String() string  { return fmt.Sprintf("stop %s: %s", e.id, e.reason) }
-func (e startLoad) String() string {
-	return fmt.Sprintf("load %s on %v", e.graph.name, e.graph.workers())
-}
-
-func (e stopLoad) String() string       { return fmt.Sprintf("stop loading %s: %s", e.name, e.reason) }
-func (e dropShare) String() string      { return fmt.Sprintf("drop %s on %v", e.name, e.workers) }
-func (e probe) String() string          { return fmt.Sprintf("probe %s and %s", e.a, e.b) }
-func (e moveJob) String() string        { return fmt.Sprintf("move %s: %s", e.job.id, e.reason) }
-func (e placeForgotten) String() string { return "remove the checkpoints at " + e.place }
-func (e goodbye) String() string        { return "goodbye " + e.name }
-func (e dismiss) String() string {
-	return fmt.Sprintf("lost %s incarnation %d: %s", e.name, e.incarnation, e.reason)
-}
-
-func (e jobTurned) String() string {
-	text := fmt.Sprintf("%s %s", e.job.id, e.state.Detail())
-	if e.reason != "" {
-		text += ": " + e.reason
-	}
-	return text
-}
-
-func (e graphTurned) String() string {
-	text := fmt.Sprintf("graph %s %s", e.graph.name, e.state.Word())
-	if e.gone {
-		text = fmt.Sprintf("graph %s gone", e.graph.name)
-	}
-	if e.reason != "" {
-		text += ": " + e.reason
-	}
-	return text
-}
 
 func (c *cluster) graphTurned(g *graph) {
 	c.changed = append(c.changed, change{graph: g.name})

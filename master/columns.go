@@ -66,7 +66,7 @@ var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed but for those that its jobs name,
 // so often.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
-	c := &sentColumns{root: r.root, shared: r.shared, turns: newTurns(), now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
+	c := &sentColumns{root: r.root, shared: r.shared, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
 	if c.shared != nil { // what is here may be a part
 		if err := r.root.RemoveAll(columnsName); err != nil {
 			return nil, fmt.Errorf("columns: %w", err)
@@ -94,10 +94,7 @@ func newSentColumns(r *results, now func() time.Time, named map[string]int) (*se
 
 // SendColumn takes a piece of what a vertex column of a job that will be submitted begins with.
 func (s *Server) SendColumn(ctx context.Context, r *connect.Request[control.SendColumnRequest]) (*connect.Response[control.SendColumnResponse], error) {
-	if err := s.columns.take(ctx, r.Msg); err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(&control.SendColumnResponse{}), nil
+	return answered(&control.SendColumnResponse{}, s.columns.take(ctx, r.Msg))
 }
 
 // take writes a piece into its file, and stores the whole where masters share their state. One that came before, whose sender did not hear the answer,
@@ -196,7 +193,8 @@ func (c *sentColumns) remove(id string, s *sentColumn) {
 		defer s.mu.Unlock()
 		s.gone = true
 		_ = c.root.Remove(s.name)
-		_ = c.shared.remove(context.Background(), sharedColumns+id) // else the next master removes it
+		// Else the next master removes it.
+		_ = c.shared.remove(context.Background(), sharedColumns+id)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.bytes -= s.bytes

@@ -11,13 +11,17 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // session returns the session of the worker a placement names, if it is still that incarnation.
 func (s *Server) session(p *control.Placement) *session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.sessionOf(p)
+}
+
+// sessionOf is session where the lock is held.
+func (s *Server) sessionOf(p *control.Placement) *session {
 	if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
 		return w
 	}
@@ -41,7 +45,8 @@ type order struct {
 // all sends a command to every worker of the run and returns their answers, in the team's order.
 func (r *run) all(ctx context.Context, what string, c *control.Command, fits func(*control.Report) bool) ([]*control.Report, error) {
 	return r.each(ctx, order{
-		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} }, // what it says is only read
+		// What it says is only read.
+		what: what, command: func() *control.Command { return &control.Command{Body: c.Body} },
 		fits: func(_ int, report *control.Report) bool { return fits(report) },
 	})
 }
@@ -67,12 +72,12 @@ func (r *run) each(ctx context.Context, o order) ([]*control.Report, error) {
 // gather sends each worker of a team a command and waits for all answers. The first failure ends the wait, and is what is
 // returned: the cause, not what it led to.
 func (s *Server) gather(ctx context.Context, team []*control.Placement, o order) ([]*control.Report, error) {
-	limit := s.options.CommandTimeout
-	if o.long {
-		limit = 0
+	if limit := s.options.CommandTimeout; limit > 0 && !o.long {
+		late := fmt.Errorf("%s: it took longer than %v", o.what, limit)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
+		defer cancel()
 	}
-	ctx, cancel := limited(ctx, o.what, limit)
-	defer cancel()
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	reports := make([]*control.Report, len(team))
@@ -86,21 +91,22 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	for i, p := range team {
 		done.Go(func() {
 			w := sessions[i]
-			report, err := w.do(ctx, o.command(), o.reporter(i), o.taker(i))
+			more, take := o.of(i)
+			report, err := w.do(ctx, o.command(), more, take)
 			for o.again != nil && errors.Is(err, errSessionBroke) {
 				next := s.back(ctx, p, w)
 				if next == nil {
 					break
 				}
 				w = next
-				report, err = w.do(ctx, o.again(), o.reporter(i), o.taker(i))
+				report, err = w.do(ctx, o.again(), more, take)
 			}
 			switch {
 			case err != nil:
 				fail(err)
 			case report.Failure != nil:
 				if other := report.Failure.Lost; other != "" {
-					_ = s.event(func() error { s.examine(pairOf(p.Worker, other)); return nil })
+					s.event(func() { s.examine(pairOf(p.Worker, other)) })
 					if cause := s.awaitCause(ctx, sessions); cause != nil {
 						fail(cause)
 					}
@@ -120,26 +126,18 @@ func (s *Server) gather(ctx context.Context, team []*control.Placement, o order)
 	return reports, nil
 }
 
-// limited is ctx, which ends when what is done takes longer than a limit; 0 is none.
-func limited(ctx context.Context, what string, limit time.Duration) (context.Context, context.CancelFunc) {
-	if limit == 0 {
-		return ctx, func() {}
+// of returns what takes the reports of a worker before the last, and chunks of its answer, if there may be any.
+func (o *order) of(i int) (more func(*control.Report) error, take func(*control.ValuesChunk) error) {
+	more = func(r *control.Report) error {
+		if o.more == nil {
+			return errors.New("more than one answer")
+		}
+		return o.more(i, r)
 	}
-	return context.WithTimeoutCause(ctx, limit, fmt.Errorf("%s: it took longer than %v", what, limit))
-}
-
-func (o *order) reporter(i int) func(*control.Report) error {
-	if o.more == nil {
-		return func(*control.Report) error { return errors.New("more than one answer") }
+	if o.take != nil {
+		take = func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
 	}
-	return func(r *control.Report) error { return o.more(i, r) }
-}
-
-func (o *order) taker(i int) func(*control.ValuesChunk) error {
-	if o.take == nil {
-		return nil
-	}
-	return func(chunk *control.ValuesChunk) error { return o.take(i, chunk) }
+	return more, take
 }
 
 // awaitCause waits until ctx ends, or for as long as it takes to see that a worker is gone: when the connection between two
@@ -177,15 +175,12 @@ func (e *workerError) Error() string {
 // load loads a graph of the catalog.
 func (s *Server) load(ctx context.Context, g *graph) {
 	team := onePerWorker(g.placements)
-	report, err := s.loadOn(ctx, "", 0, team, &control.Load{
-		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements,
-		Master: g.load.master, Number: g.load.number, Owner: g.owner,
-	}, func(int, *control.Report) {})
+	report, err := s.loadOn(ctx, "", 0, team, g.asLoad(), func(int, *control.Report) {})
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
 	}
-	_ = s.event(func() error {
+	s.event(func() {
 		if err != nil {
 			s.stopLoading("", 0, g.name, team, err)
 		}
@@ -195,7 +190,6 @@ func (s *Server) load(ctx context.Context, g *graph) {
 			delete(s.stops, key)
 		}
 		s.cluster.graphLoaded(s.now(), g, report, err)
-		return nil
 	})
 }
 
@@ -205,7 +199,7 @@ func (s *Server) stopLoading(job string, epoch uint32, name string, team []*cont
 		name = ""
 	}
 	for _, p := range team {
-		if w := s.sessions[p.Worker]; w != nil && w.incarnation == p.Incarnation {
+		if w := s.sessionOf(p); w != nil {
 			s.tell(w, &control.Command{Job: job, Epoch: epoch, Body: &control.Command_Cancel{Cancel: &control.Cancel{Graph: name, Reason: reasonOf(err)}}})
 		}
 	}
@@ -247,7 +241,8 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 	answers, err := s.meetAndLoad(ctx, job, epoch, team, l)
 	for again := 1; again < meetings && unmet(err); again++ {
 		s.mu.Lock()
-		s.stopLoading(job, epoch, l.Graph, team, err) // the next meeting would wait for who is still at it
+		// The next meeting would wait for who is still at it.
+		s.stopLoading(job, epoch, l.Graph, team, err)
 		s.mu.Unlock()
 		answers, err = s.meetAndLoad(ctx, job, epoch, team, l)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // commits are the events whose changes are not on the disk yet. What an event wants done, its effects, is done when its changes, and those of
@@ -27,7 +28,7 @@ type commits struct {
 
 // batch is an event's.
 type batch struct {
-	records []record
+	records []standby.Change
 	changed []change
 	effects []effect
 	made    *job          // for a client, who is refused it when it cannot be written
@@ -39,12 +40,11 @@ type batch struct {
 const retryWrite = time.Second
 
 // event lets something happen to the state, and does what the state machine wants done, as soon as that may be. It does not wait.
-func (s *Server) event(happen func() error) error {
+func (s *Server) event(happen func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	err := happen()
+	happen()
 	s.settle()
-	return err
 }
 
 // commit is event for what a client is told of: it waits until the change is on the disk.
@@ -111,9 +111,8 @@ func (s *Server) write() {
 		case <-renew:
 			s.renew()
 		case <-s.commits.end:
-			_ = s.event(func() error {
+			s.event(func() {
 				s.rewrite(s.commits.due)
-				return nil
 			})
 			s.flush()
 			return
@@ -131,7 +130,7 @@ func (s *Server) flush() {
 		if len(all) == 0 {
 			return
 		}
-		var records []record
+		var records []standby.Change
 		for _, b := range all {
 			records = append(records, b.records...)
 		}

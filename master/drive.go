@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -12,17 +11,18 @@ import (
 )
 
 // drive has the workers run what they have prepared, to its end. The first of them drives the run, and tells how far it is; reported are the
-// facts of each, before is what has run before in the same job, search what records say they are of, and totals asks for the aggregators' at
+// facts of each, before is what has run before in the same job, search the name of a search of Graph500, and totals asks for the aggregators' at
 // the end.
 func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, search string, totals bool) (*control.RunEnd, error) {
 	d := &control.Drive{
 		Facts: reported, Before: resolve.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
+		Search: search,
 	}
-	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} }, search)
+	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} })
 }
 
 // ride hears of a run until it has ended. A worker that loses its session, and comes back before its lease has lapsed, is asked to go on telling.
-func (r *run) ride(ctx context.Context, command func() *control.Command, search string) (*control.RunEnd, error) {
+func (r *run) ride(ctx context.Context, command func() *control.Command) (*control.RunEnd, error) {
 	answers, err := r.each(ctx, order{
 		what: "run", long: true, command: command, again: rejoin,
 		more: func(i int, report *control.Report) error {
@@ -32,8 +32,7 @@ func (r *run) ride(ctx context.Context, command func() *control.Command, search 
 			if i != 0 || report.GetDrive() == nil {
 				return errors.New("it tells of a run that another worker drives, or of something else")
 			}
-			r.heard(report.GetDrive(), search)
-			return nil
+			return r.heard(report.GetDrive())
 		},
 		fits: func(i int, report *control.Report) bool {
 			return report.GetDrive() != nil && (i != 0 || report.GetDrive().GetEnd() != nil)
@@ -42,8 +41,7 @@ func (r *run) ride(ctx context.Context, command func() *control.Command, search 
 	if err != nil {
 		return nil, err
 	}
-	r.heard(answers[0].GetDrive(), search)
-	return answers[0].GetDrive().End, nil
+	return answers[0].GetDrive().End, r.heard(answers[0].GetDrive())
 }
 
 func rejoin() *control.Command {
@@ -63,7 +61,7 @@ func (r *run) takeUp(ctx context.Context) error {
 	}
 	r.say("the master was started anew, and has taken up the job where it is")
 	r.advance(control.JobState_JOB_STATE_RUNNING)
-	end, err := r.ride(ctx, rejoin, "")
+	end, err := r.ride(ctx, rejoin)
 	var failed *workerError
 	if errors.As(err, &failed) && failed.failure.Absent {
 		return fmt.Errorf("%w, and %w; the job begins again", errNotTakenUp, err)
@@ -76,53 +74,61 @@ func (r *run) takeUp(ctx context.Context) error {
 	return nil
 }
 
-// awaitBack waits until a worker of before the master's start has a session again.
-func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+// arrival waits until a worker's session, nil without one, is one that is waited for.
+func (s *Server) arrival(ctx context.Context, name string, awaited func(w *session) bool) (*session, error) {
 	for {
 		s.mu.Lock()
-		w, arrived, left := s.sessions[p.Worker], s.arrived, s.cluster.settle-s.now()
+		w, arrived := s.sessions[name], s.arrived
+		there := awaited(w)
 		s.mu.Unlock()
-		switch {
-		case w != nil && w.incarnation == p.Incarnation:
-			return nil
-		case w != nil && w.incarnation > p.Incarnation:
-			return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
-		case left <= 0:
-			return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
+		if there {
+			return w, nil
 		}
 		select {
 		case <-arrived:
-		case <-time.After(left):
 		case <-ctx.Done():
-			return context.Cause(ctx)
+			return nil, context.Cause(ctx)
 		}
 	}
+}
+
+// awaitBack waits until a worker of before the master's start has a session again.
+func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
+	soon, cancel := context.WithTimeout(ctx, s.cluster.settle-s.now())
+	defer cancel()
+	w, err := s.arrival(soon, p.Worker, func(w *session) bool { return w != nil && w.incarnation >= p.Incarnation })
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case err != nil:
+		return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
+	case w.incarnation > p.Incarnation:
+		return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
+	}
+	return nil
 }
 
 // back waits for the next session of a worker that has lost one, and returns nil when it is lost.
 func (s *Server) back(ctx context.Context, p *control.Placement, before *session) *session {
 	ctx, cancel := context.WithTimeout(ctx, s.options.Lease+s.options.Lease/2)
 	defer cancel()
-	for {
-		s.mu.Lock()
-		w, arrived, live := s.sessions[p.Worker], s.arrived, s.cluster.current(p.Worker, p.Incarnation) != nil
-		s.mu.Unlock()
-		switch {
-		case !live || w != nil && w.incarnation != p.Incarnation:
-			return nil
-		case w != nil && w != before:
-			return w
-		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return nil
-		}
+	w, _ := s.arrival(ctx, p.Worker, func(w *session) bool {
+		return s.cluster.current(p.Worker, p.Incarnation) == nil || w != nil && w != before
+	})
+	if w == nil || w == before || w.incarnation != p.Incarnation {
+		return nil
 	}
+	return w
 }
 
-// heard tells those who watch the job what the worker that drives it has told.
-func (r *run) heard(d *control.DriveReport, search string) {
+// heard tells those who watch the job what the worker that drives it has told, once they know that it runs.
+func (r *run) heard(d *control.DriveReport) error {
+	if r.announced != nil {
+		select {
+		case <-r.announced.done:
+		case <-r.server.ctx.Done():
+		}
+	}
 	if o := d.Outcome; o != nil {
 		r.set(func(a *control.Job) {
 			a.EndedBy, a.Supersteps = o.Ended, o.Supersteps
@@ -142,16 +148,21 @@ func (r *run) heard(d *control.DriveReport, search string) {
 			Time: r.server.stamp(r.server.now()), Job: r.id, Worker: r.team[0].Worker, Text: line,
 		}}})
 	}
-	for _, record := range d.Records {
-		record.Search = search
-		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: record}})
-		if r.pace != nil {
-			r.pace.observe(record)
+	for _, data := range d.Records {
+		r.server.append(r.id, &control.JobEvent{Body: &control.JobEvent_Record{Record: data}})
+		if r.pace == nil {
+			continue
 		}
+		s, err := control.DecodeRecord(data)
+		if err != nil {
+			return err
+		}
+		r.pace.observe(s)
 	}
 	if r.pace != nil && len(d.Records) > 0 {
 		r.straggles()
 	}
+	return nil
 }
 
 // end keeps what the aggregators of the job's program ended with.

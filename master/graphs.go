@@ -22,20 +22,21 @@ type graph struct {
 	rows, columns uint32
 	placements    []*control.Placement
 	state         control.GraphState
-	asked         [2]uint32           // rows and columns that were asked for; 0: as many partitions as there are workers
-	reason        string              // why it is not there
-	report        *control.LoadReport // nothing yet while it is being loaded
-	load          loadID
-	missing       map[string]bool // workers whose shares are not there, while it waits for them
-	due           bool            // to be freed on its workers, when the runs on it have ended
-	dropped       bool            // while it was being loaded: to be forgotten when that has ended
-	stopping      bool            // the load was told to stop, for reason
-	lost          bool            // because a worker was lost
-	again         bool            // while it waits: it is to be loaded again, because of
-	why           string
-	losses        int     // loads in a row that have lost a worker
-	starved       *worker // of the load, that has ended for want of memory
-	far           progress
+	// Rows and columns that were asked for; 0: as many partitions as there are workers.
+	asked    [2]uint32
+	reason   string              // why it is not there
+	report   *control.LoadReport // nothing yet while it is being loaded
+	load     loadID
+	missing  map[string]bool // workers whose shares are not there, while it waits for them
+	due      bool            // to be freed on its workers, when the runs on it have ended
+	dropped  bool            // while it was being loaded: to be forgotten when that has ended
+	stopping bool            // the load was told to stop, for reason
+	lost     bool            // because a worker was lost
+	again    bool            // while it waits: it is to be loaded again, because of
+	why      string
+	losses   int     // loads in a row that have lost a worker
+	starved  *worker // of the load, that has ended for want of memory
+	far      progress
 }
 
 func (g *graph) workers() []string { return workersOf(g.placements) }

@@ -1,9 +1,12 @@
 package master
 
 import (
+	"bytes"
 	"cmp"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"log/slog"
@@ -12,10 +15,10 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -23,22 +26,27 @@ import (
 
 // jobLogs keeps on the disk what jobs have logged, and how their states changed, so that the next master with the same data shows it:
 //
-//	DATA/logs/JOB/N  a segment of the log of a job (joblogform.go); N counts from 1, and the newest segments stay
+//	DATA/logs/JOB
+//	  "joblog 3\n"  what it is, and the version of the form
+//	  records       length (uvarint), CRC-32C (4 bytes, big-endian), and an event (control.JobEvent) of so many bytes
 //
-// One goroutine writes; who logs waits for no disk. Nothing is synced: a master that is killed loses what waits to be written, and a machine that
-// crashes also the end of the newest segments, where a record is then cut off or has another checksum.
+// A log that is too long is written again without its older half. One goroutine writes; who logs waits for no disk. Nothing is synced: a
+// master that is killed loses what waits to be written, and a machine that crashes also the end of logs, where a record is then cut off or
+// has another checksum.
 type jobLogs struct {
-	root    *os.Root
-	log     *slog.Logger
-	wake    chan struct{}
-	ended   chan struct{}
-	earlier map[string]int // the number of the newest segment that earlier masters have left of a job
+	root  *os.Root
+	log   *slog.Logger
+	wake  chan struct{}
+	ended chan struct{}
 
 	mu     sync.Mutex
 	queue  []loggedEvent
 	bytes  int            // of the queue
 	lost   map[string]int // jobs of which so many events were not written
 	closed bool
+
+	disk    sync.Mutex     // of who reads a log, or puts another in its place
+	earlier map[string]int // how many bytes of a job's log are of earlier masters
 
 	// Of the goroutine that writes, from start on.
 	files  map[string]*jobLog
@@ -53,21 +61,22 @@ type loggedEvent struct {
 
 // jobLog is the log of a job as it lies on the disk.
 type jobLog struct {
-	segments []segment // oldest first
-	open     bool      // the newest was begun by this master
+	bytes int
+	whole bool // all of its records can be read
 }
-
-type segment struct{ number, bytes int }
 
 // Bounds of the log of a job on the disk, and of what waits to be written.
 const (
 	logsName       = "logs"
+	logHeader      = "joblog 3\n"
 	jobLogBytes    = 256 << 10
-	segmentBytes   = jobLogBytes / 4
-	maxSegments    = 16
+	batchBytes     = 32 << 10
+	maxLogged      = 32 << 10 // bytes of an event
 	maxLogsWaiting = 4 << 20
 	maxLogsStop    = 10 * time.Second
 )
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 	dir := filepath.Join(data, logsName)
@@ -80,7 +89,8 @@ func openJobLogs(data string, log *slog.Logger) (*jobLogs, error) {
 		return nil, fmt.Errorf("logs of jobs: %w", err)
 	}
 	l := &jobLogs{
-		root: root, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}), earlier: map[string]int{}, lost: map[string]int{}, files: map[string]*jobLog{},
+		root: root, log: log, wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		earlier: map[string]int{}, lost: map[string]int{}, files: map[string]*jobLog{},
 	}
 	if err := l.find(); err != nil {
 		l.close()
@@ -170,7 +180,7 @@ func (l *jobLogs) write() {
 				l.removeFiles(e.id)
 				continue
 			}
-			if batch := batches[e.id]; len(batch)+len(e.data) > segmentBytes/2 {
+			if batch := batches[e.id]; len(batch)+len(e.data) > batchBytes {
 				l.append(e.id, batch)
 				batches[e.id] = nil
 			}
@@ -206,94 +216,93 @@ func (l *jobLogs) appendTo(id string, records []byte) error {
 	}
 	f := l.files[id]
 	if f == nil {
-		f = &jobLog{}
+		f = &jobLog{whole: true}
 		l.files[id] = f
 	}
-	newest := len(f.segments) - 1
-	if !f.open || f.segments[newest].bytes+len(records) > segmentBytes {
-		next, before := segment{number: 1}, 0
-		if newest >= 0 {
-			next.number, before = f.segments[newest].number+1, f.segments[newest].bytes
+	if !f.whole || f.bytes+len(records) > jobLogBytes {
+		if err := l.rewrite(id, f); err != nil {
+			return err
 		}
-		f.segments, f.open = append(f.segments, next), true
-		records = append(fmt.Appendf(nil, logHeader, before), records...)
-		l.prune(id, f)
 	}
-	now := &f.segments[len(f.segments)-1]
-	if err := l.root.MkdirAll(id, 0o700); err != nil {
-		return err
+	if f.bytes == 0 {
+		records = append([]byte(logHeader), records...)
 	}
-	file, err := l.root.OpenFile(filepath.Join(id, strconv.Itoa(now.number)), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	file, err := l.root.OpenFile(id, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
 		return err
 	}
 	n, err := file.Write(records)
-	now.bytes += n
-	if err = errors.Join(err, file.Close()); err != nil {
-		f.open = false // what follows a record that is cut off could not be read
+	f.bytes += n
+	err = errors.Join(err, file.Close())
+	f.whole = err == nil // else what follows a record that is cut off could not be read
+	return err
+}
+
+// rewrite writes a log again: without its older half if it is long, and with a line where something is missing.
+func (l *jobLogs) rewrite(id string, f *jobLog) error {
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	data, err := l.read(id)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	earlier, _ := decodeLog(data[:min(l.earlier[id], len(data))])
+	events, whole := decodeLog(data)
+	if !whole && len(data) > 0 {
+		events = append(events, said(damagedLog(id)))
+	}
+	records, size, first := make([][]byte, len(events)), 0, len(events)
+	for i, e := range slices.Backward(events) {
+		records[i] = encodeLogged(e)
+		if size += len(records[i]); size > jobLogBytes/2 {
+			break
+		}
+		first = i
+	}
+	out := []byte(logHeader)
+	if first > 0 {
+		out = append(out, encodeLogged(said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept", jobLogBytes>>10)))...)
+	}
+	border := 0
+	for i := first; i < len(events); i++ {
+		if out = append(out, records[i]...); i < len(earlier) {
+			border = len(out)
+		}
+	}
+	err = errors.Join(l.root.WriteFile(id+".new", out, 0o600), l.root.Rename(id+".new", id))
+	if err == nil {
+		f.bytes, f.whole, l.earlier[id] = len(out), true, border
 	}
 	return err
 }
 
-// prune removes the oldest segments, so that with a new one the log is within its bounds.
-func (l *jobLogs) prune(id string, f *jobLog) {
-	bytes := segmentBytes
-	for _, s := range f.segments {
-		bytes += s.bytes
-	}
-	for len(f.segments) > 1 && (bytes > jobLogBytes || len(f.segments) > maxSegments) {
-		_ = l.root.Remove(filepath.Join(id, strconv.Itoa(f.segments[0].number)))
-		bytes -= f.segments[0].bytes
-		f.segments = f.segments[1:]
-	}
+func damagedLog(id string) string {
+	return fmt.Sprintf("lines are missing here: %s is damaged or cut off", path.Join(logsName, id))
 }
 
 func (l *jobLogs) removeFiles(id string) {
 	delete(l.files, id)
+	l.disk.Lock()
+	defer l.disk.Unlock()
+	delete(l.earlier, id)
 	if err := l.root.RemoveAll(id); err != nil {
 		l.log.Warn("the log of a job cannot be removed", "job", id, "error", err)
 	}
 }
 
-// find notes what earlier masters have left.
+// find notes what earlier masters have left. What is no log is removed.
 func (l *jobLogs) find() error {
-	jobs, err := fs.ReadDir(l.root.FS(), ".")
-	if err != nil {
-		return err
-	}
-	for _, e := range jobs {
-		if !e.IsDir() || !jobName.MatchString(e.Name()) {
-			continue
-		}
-		f := &jobLog{}
-		if f.segments, err = l.segments(e.Name()); err != nil {
+	all, err := fs.ReadDir(l.root.FS(), ".")
+	for _, e := range all {
+		if e.Type().IsRegular() && jobName.MatchString(e.Name()) {
+			if info, err := e.Info(); err == nil {
+				l.files[e.Name()], l.earlier[e.Name()] = &jobLog{bytes: int(info.Size())}, int(info.Size())
+			}
+		} else if err := l.root.RemoveAll(e.Name()); err != nil {
 			return err
 		}
-		l.files[e.Name()] = f
-		if n := len(f.segments); n > 0 {
-			l.earlier[e.Name()] = f.segments[n-1].number
-		}
 	}
-	return nil
-}
-
-// segments lists what there is of the log of a job, oldest first.
-func (l *jobLogs) segments(id string) (all []segment, err error) {
-	entries, err := fs.ReadDir(l.root.FS(), id)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range entries {
-		n, err := strconv.Atoi(e.Name())
-		if err != nil || n <= 0 || strconv.Itoa(n) != e.Name() {
-			continue
-		}
-		if info, err := e.Info(); err == nil {
-			all = append(all, segment{n, int(min(info.Size(), jobLogBytes))})
-		}
-	}
-	slices.SortFunc(all, func(a, b segment) int { return a.number - b.number })
-	return all, nil
+	return err
 }
 
 // forget removes the logs of jobs that are none of those of this master. It is called before anything is written.
@@ -305,53 +314,82 @@ func (l *jobLogs) forget(known func(id string) bool) {
 	}
 }
 
-// read returns what earlier masters have kept of the log of a job, with a line where something is missing; of a job that had not ended the last
+// before returns what earlier masters have kept of the log of a job, with a line where something is missing; of a job that had not ended the last
 // line says that another master goes on. Lines of the master's own have number and time of a neighbour, the last one those that are given.
-func (l *jobLogs) read(id string, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
-	if l == nil || l.earlier[id] == 0 {
+func (l *jobLogs) before(id string, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
+	if l == nil {
 		return nil
 	}
-	all, _ := l.segments(id) // it may be removed just now: then there is none
-	missing := func(number int) {
-		name := path.Join(logsName, id, strconv.Itoa(number))
-		events = append(events, said(fmt.Sprintf("lines are missing here: %s is damaged or cut off", name)))
+	l.disk.Lock()
+	earlier := l.earlier[id]
+	data, _ := l.read(id) // it may be removed just now: then there is none
+	l.disk.Unlock()
+	if earlier == 0 {
+		return nil
 	}
-	for i, s := range all {
-		if s.number > l.earlier[id] {
-			break
-		}
-		data, err := l.segment(filepath.Join(id, strconv.Itoa(s.number)))
-		part, before, whole := decodeLog(data)
-		if i == 0 && s.number > 1 {
-			events = append(events, said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept over a restart of the master", jobLogBytes>>10)))
-		} else if i > 0 && whole && (all[i-1].number != s.number-1 || all[i-1].bytes != before) {
-			missing(s.number - 1)
-		}
-		events = append(events, part...)
-		if err != nil || !whole {
-			missing(s.number)
-		}
+	events, whole := decodeLog(data[:min(earlier, len(data))])
+	if !whole {
+		events = append(events, said(damagedLog(id)))
 	}
 	if n := len(events); n > 0 && events[n-1].GetJob().GetState().Ended() {
 		events = events[:n-1] // the journal has it
 	} else if n > 0 {
 		events = append(events, said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
 	}
-	for i := len(events) - 1; i >= 0; i-- {
-		if e := events[i]; e.Time == nil {
+	for _, e := range slices.Backward(events) {
+		if e.Time == nil {
 			e.Sequence, e.Time = border, at
 		}
-		border, at = events[i].Sequence, events[i].Time
+		border, at = e.Sequence, e.Time
 	}
-	slices.SortStableFunc(events, func(a, b *control.JobEvent) int { return cmp.Compare(a.Sequence, b.Sequence) }) // those who logged at once were not in order
+	// Those who logged at once were not in order.
+	slices.SortStableFunc(events, func(a, b *control.JobEvent) int { return cmp.Compare(a.Sequence, b.Sequence) })
 	return events
 }
 
-func (l *jobLogs) segment(name string) ([]byte, error) {
-	f, err := l.root.Open(name)
+// read reads the log of a job, which is hardly longer than its bound.
+func (l *jobLogs) read(id string) ([]byte, error) {
+	f, err := l.root.Open(id)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, 2*segmentBytes))
+	return io.ReadAll(io.LimitReader(f, 2*jobLogBytes))
+}
+
+// encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be large, and is left out.
+func encodeLogged(e *control.JobEvent) []byte {
+	if j := e.GetJob(); j != nil {
+		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
+			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch, Workers: j.Workers, Owner: j.Owner,
+		}}}
+	} else if len(e.GetLog().GetText()) > maxLogged/2 {
+		e = proto.CloneOf(e)
+		e.GetLog().Text = shortened(e.GetLog().Text)
+	}
+	data, err := proto.Marshal(e)
+	if err != nil || len(data) > maxLogged { // its texts were checked where they came from
+		data, _ = proto.Marshal(said("a line is missing here: it was too long"))
+	}
+	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4), uint64(len(data)))
+	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
+	return append(record, data...)
+}
+
+// decodeLog reads the records of a log, up to where it is damaged or cut off: then it is not whole.
+func decodeLog(data []byte) (events []*control.JobEvent, whole bool) {
+	data, ok := bytes.CutPrefix(data, []byte(logHeader))
+	for ok && len(data) > 0 {
+		n, used := binary.Uvarint(data)
+		if used <= 0 || n > maxLogged || uint64(len(data)-used) < 4+n {
+			return events, false
+		}
+		body := data[used+4:][:n]
+		e := &control.JobEvent{}
+		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) || proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
+			return events, false
+		}
+		events, data = append(events, e), data[used+4+int(n):]
+	}
+	return events, ok
 }

@@ -33,8 +33,9 @@ type job struct {
 	began time.Duration // the attempt, as this run of the master has seen it
 	used  time.Duration // by the attempts before it
 
-	confirm   time.Duration // how long its client has to confirm it, if it has not
-	confirmBy time.Duration // the client that submitted it has to confirm it until then; 0: it has, or need not
+	confirm time.Duration // how long its client has to confirm it, if it has not
+	// The client that submitted it has to confirm it until then; 0: it has, or need not.
+	confirmBy time.Duration
 
 	stopping  bool                    // the run was told to stop, for reason
 	lost      bool                    // because a worker was lost
@@ -43,9 +44,10 @@ type job struct {
 	about     *control.Job            // of an earlier run of the master in which it has ended
 	losses    []string                // why the attempts before this one ended: each lost a worker
 	searched  *control.Graph500Result // what the attempts before have of a benchmark, or nil
-	driving   bool                    // the workers run the attempt by themselves: they can be left to it, and found again
-	takenUp   bool                    // the attempt is an earlier master's
-	driven    time.Duration           // since when it is driving
+	// The workers run the attempt by themselves: they can be left to it, and found again.
+	driving bool
+	takenUp bool          // the attempt is an earlier master's
+	driven  time.Duration // since when it is driving
 
 	stragglers []*control.Placement // workers that it has moved away from because they were slow
 	unit       float64              // straggler.unit before the last of these moves

@@ -85,7 +85,7 @@ func TestJournalKeepsStates(t *testing.T) {
 	for range 3 {
 		state(control.JobState_JOB_STATE_QUEUED)
 		for range 3 * keepEvents {
-			j.append(&control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{}}}, false)
+			j.append(&control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{1}}}, false)
 		}
 	}
 	if n := len(j.events); states() != 3 || n > keepEvents+keepEvents/4+3 {
@@ -114,7 +114,7 @@ func TestJournalOfOneLargeEvent(t *testing.T) {
 // after its end.
 func TestLogLinesDisplaceNoRecords(t *testing.T) {
 	j := newJournal(0)
-	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{}}}
+	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{1}}}
 	const supersteps = 1000
 	for range supersteps {
 		for range 20 {

@@ -147,8 +147,9 @@ func (r *run) keepAndEnd(why error) bool {
 		r.mu.Lock()
 		r.moved = nil
 		r.mu.Unlock()
-		if errors.Is(err, errSessionBroke) { // a worker that keeps no checkpoints would say so again
-			_ = s.event(func() error { s.cluster.stays(r.id, r.epoch); return nil })
+		// A worker that keeps no checkpoints would say so again.
+		if errors.Is(err, errSessionBroke) {
+			s.event(func() { s.cluster.stays(r.id, r.epoch) })
 		}
 	}
 	return err == nil
@@ -174,7 +175,7 @@ func (r *run) straggles() {
 	if p.checkpoint == 0 { // none was taken
 		p.checkpoint = checkpoint.Estimate(int64(a.Vertices) * checkpoint.BytesOfVertex / int64(len(r.team))).Seconds()
 	}
-	_ = r.server.event(func() error { r.server.cluster.straggles(r.id, r.epoch, s, p); return nil })
+	r.server.event(func() { r.server.cluster.straggles(r.id, r.epoch, s, p) })
 }
 
 // kept ends the attempt if it was to move when a checkpoint is stored.
@@ -194,12 +195,14 @@ func (r *run) kept() {
 }
 
 // DrainWorker has a worker leave.
-func (s *Server) DrainWorker(_ context.Context, r *connect.Request[control.DrainWorkerRequest]) (*connect.Response[control.DrainWorkerResponse], error) {
+func (s *Server) DrainWorker(ctx context.Context, r *connect.Request[control.DrainWorkerRequest]) (_ *connect.Response[control.DrainWorkerResponse], err error) {
+	defer s.audit.add(ctx, entry{What: "drain", Worker: r.Msg.Name}, &err)
 	answer := &control.DrainWorkerResponse{}
-	err := s.event(func() error {
+	s.event(func() {
 		w := s.cluster.workers[r.Msg.Name]
 		if w == nil || !w.live() {
-			return connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no worker %.150q: superstep status lists those there are", r.Msg.Name))
+			err = connect.NewError(connect.CodeNotFound, fmt.Errorf("there is no worker %.150q: superstep status lists those there are", r.Msg.Name))
+			return
 		}
 		s.cluster.leave(s.now(), w.name, w.incarnation, "drained")
 		for _, id := range s.cluster.order {
@@ -211,10 +214,6 @@ func (s *Server) DrainWorker(_ context.Context, r *connect.Request[control.Drain
 				answer.Waits = append(answer.Waits, id)
 			}
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return connect.NewResponse(answer), nil
+	return answered(answer, err)
 }

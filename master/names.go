@@ -28,13 +28,9 @@ func (r *run) findNames(ctx context.Context, p engine.Registered) error {
 	if len(names) == 0 {
 		return nil
 	}
-	found, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), Names: names})
+	labels, err := r.labelsOf(ctx, names)
 	if err != nil {
 		return err
-	}
-	labels := map[string]uint64{}
-	for _, one := range found {
-		labels[one.Name] = one.Label
 	}
 	r.parameters, err = resolve.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) {
 		label, ok := labels[name]
@@ -46,25 +42,29 @@ func (r *run) findNames(ctx context.Context, p engine.Registered) error {
 	return nil
 }
 
-// askNames asks all workers for names, or for the input ids of names.
-func (r *run) askNames(ctx context.Context, l *control.Locate) ([]*control.Name, error) {
-	return r.server.askNames(ctx, r.team, l)
+// labelsOf asks all workers for the input ids of names.
+func (r *run) labelsOf(ctx context.Context, names []string) (map[string]uint64, error) {
+	answers, err := r.server.locate(ctx, "find names", r.team, &control.Locate{Graph: r.job.graph(), Names: names})
+	labels := map[string]uint64{}
+	for _, a := range answers {
+		for _, one := range a.Names {
+			labels[one.Name] = one.Label
+		}
+	}
+	return labels, err
 }
 
-// askNames asks workers for names of a graph that they have, or for the input ids of names. They answer while a job runs on it.
-func (s *Server) askNames(ctx context.Context, team []*control.Placement, l *control.Locate) ([]*control.Name, error) {
-	answers, err := s.gather(ctx, team, order{
-		what: "find names", command: func() *control.Command { return &control.Command{Body: &control.Command_Locate{Locate: l}} },
+// locate asks workers what they know of vertices of a graph that they have. They answer while a job runs on it.
+func (s *Server) locate(ctx context.Context, what string, team []*control.Placement, l *control.Locate) ([]*control.Located, error) {
+	reports, err := s.gather(ctx, team, order{
+		what: what, command: func() *control.Command { return &control.Command{Body: &control.Command_Locate{Locate: l}} },
 		fits: func(_ int, report *control.Report) bool { return report.GetLocated() != nil },
 	})
-	if err != nil {
-		return nil, err
+	var answers []*control.Located
+	for _, report := range reports {
+		answers = append(answers, report.GetLocated())
 	}
-	var names []*control.Name
-	for _, a := range answers {
-		names = append(names, a.GetLocated().GetNames()...)
-	}
-	return names, nil
+	return answers, err
 }
 
 // namePatience is how long a job that has failed waits for the name of the vertex.
@@ -78,12 +78,14 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, namePatience)
 	defer cancel()
-	names, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
-	if err != nil || len(names) != 1 {
-		return // it has its input id
+	// If no worker answers, it has its input id.
+	answers, _ := r.server.locate(ctx, "find names", r.team, &control.Locate{Graph: r.job.graph(), NamesOf: []uint64{p.Vertex}})
+	for _, a := range answers {
+		for _, one := range a.Names {
+			p.Name = one.Name
+			f.Message = control.Text(p.Err().Error(), control.MaxText)
+		}
 	}
-	p.Name = names[0].Name
-	f.Message = control.Text(p.Err().Error(), control.MaxText)
 }
 
 // unnamed returns lines of a column by input ids, of lines by names.
@@ -106,12 +108,9 @@ func (r *run) unnamed(
 				names = append(names, name)
 			}
 		}
-		found, err := r.askNames(ctx, &control.Locate{Graph: r.job.graph(), Names: names})
-		if err != nil {
+		var err error
+		if labels, err = r.labelsOf(ctx, names); err != nil {
 			return nil, err
-		}
-		for _, one := range found {
-			labels[one.Name] = one.Label
 		}
 	} else {
 		for i, name := range names {
@@ -136,7 +135,8 @@ func (r *run) unnamed(
 			}
 			v.Text = strconv.AppendUint(nil, value, 10)
 		}
-		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text) // it is not known at which columns these are
+		// It is not known at which columns these are.
+		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text)
 	}
 	return plain, nil
 }

@@ -5,7 +5,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/control"
+	supersteps "github.com/superstep-go/superstep/record"
 )
 
 // A worker is slow if a unit of work, an edge walked or a vertex run, takes it slowFactor times as long as the median of the others, in slowSteps
@@ -19,9 +19,10 @@ const (
 
 // pace finds the slow worker of an attempt by the records of its supersteps.
 type pace struct {
-	threads map[string]int     // of each worker
-	slow    map[string]*streak // of workers that were slow in the last superstep that told something
-	work    map[string]*worked // in the superstep that is looked at
+	threads map[string]int // of each worker
+	// Of workers that were slow in the last superstep that told something.
+	slow map[string]*streak
+	work map[string]*worked // in the superstep that is looked at
 }
 
 // worked is what a worker did in a superstep.
@@ -45,15 +46,16 @@ func newPace(threads map[string]int) *pace {
 }
 
 // observe takes the record of the next superstep.
-func (p *pace) observe(r *control.SuperstepRecord) {
+func (p *pace) observe(r *supersteps.Superstep) {
 	clear(p.work)
-	for _, x := range r.Partitions {
+	for i := range r.Partitions {
+		x := &r.Partitions[i]
 		w := p.work[x.Worker]
 		if w == nil {
 			w = &worked{}
 			p.work[x.Worker] = w
 		}
-		busy := x.GetTimes().GetTraverse() + x.GetTimes().GetCompute()
+		busy := x.Times.Traverse + x.Times.Compute
 		w.longest, w.sum, w.units = max(w.longest, busy), w.sum+busy, w.units+float64(x.Walked+x.Computed)
 	}
 	units, longest := 0.0, 0.0

@@ -7,22 +7,22 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/control"
+	supersteps "github.com/superstep-go/superstep/record"
 )
 
 // did is what a partition of a worker did in a superstep.
 type did struct {
 	worker string
 	busy   float64 // seconds
-	units  uint64  // of work
+	units  int     // of work
 }
 
-func recordOf(seconds float64, all ...did) *control.SuperstepRecord {
-	r := &control.SuperstepRecord{Seconds: seconds}
+func recordOf(seconds float64, all ...did) *supersteps.Superstep {
+	r := &supersteps.Superstep{Seconds: seconds}
 	for i, d := range all {
-		r.Partitions = append(r.Partitions, &control.PartitionReport{
-			Partition: uint32(i), Worker: d.worker, Computed: d.units / 4, Walked: d.units - d.units/4,
-			Times: &control.Times{Traverse: d.busy / 2, Compute: d.busy - d.busy/2, Expand: 3, Fold: 2, Wait: 9, Total: seconds}, // which are no work of its own
+		r.Partitions = append(r.Partitions, supersteps.Partition{
+			Partition: i, Worker: d.worker, Computed: d.units / 4, Walked: d.units - d.units/4,
+			Times: supersteps.Seconds{Traverse: d.busy / 2, Compute: d.busy - d.busy/2, Expand: 3, Fold: 2, Wait: 9, Total: seconds}, // which are no work of its own
 		})
 	}
 	return r
@@ -89,7 +89,7 @@ func TestStragglerAgainstTwin(t *testing.T) {
 				if w == lame && rng.IntN(30) > 0 {
 					busy *= 6
 				}
-				step = append(step, did{fmt.Sprint("w", w), busy, units})
+				step = append(step, did{fmt.Sprint("w", w), busy, int(units)})
 			}
 			all = append(all, step)
 			p.observe(recordOf(.5, step...))

@@ -39,19 +39,21 @@ func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*cont
 			return err
 		}
 	}
-	if !before.Ended.Complete() { // at the limit of supersteps: the values are those at the beginning
+	// At the limit of supersteps: the values are those at the beginning.
+	if !before.Ended.Complete() {
 		_, err := r.prepare(ctx, prepare, nil)
 		return err
 	}
 	facts, err := r.prepare(ctx, prepare, goOn)
-	if err == nil && program.Plan() == nil && from == nil { // else its columns are in the checkpoint, or the phases have had them
+	// Else its columns are in the checkpoint, or the phases have had them.
+	if err == nil && program.Plan() == nil && from == nil {
 		err = r.fill(ctx, p)
 	}
 	if err != nil {
 		return err
 	}
 	r.begins = r.server.now() - r.since
-	_ = r.server.event(func() error { r.server.cluster.drives(r.server.now(), r.id, r.epoch); return nil })
+	r.server.event(func() { r.server.cluster.drives(r.server.now(), r.id, r.epoch) })
 	end, err := r.supersteps(ctx, facts, before, false)
 	if err != nil {
 		return err
@@ -76,7 +78,8 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 	if w.phases, err = plan.Phases(); err != nil {
 		return before, nil, err
 	}
-	if w.from == nil && len(w.spec.Inputs)+len(w.spec.ColumnData) > 0 { // the columns of the program itself, which its phases take over
+	// The columns of the program itself, which its phases take over.
+	if w.from == nil && len(w.spec.Inputs)+len(w.spec.ColumnData) > 0 {
 		if _, err = w.run.prepare(ctx, w.prepare, nil); err == nil {
 			err = w.fill(ctx, p)
 		}
@@ -85,7 +88,8 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 		}
 		w.prepare.Sequence++
 	}
-	err = bsp.Contain(program.Name(), &bsp.NoSuperstep, func() (err error) { // the plan's conditions
+	// The plan's conditions.
+	err = bsp.Contain(program.Name(), &bsp.NoSuperstep, func() (err error) {
 		before, err = plan.Walk(ctx, program.Name(), func(i int, before bsp.Outcome) (*engine.Ran, error) { return w.phase(ctx, i, before) })
 		return err
 	})

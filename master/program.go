@@ -113,7 +113,8 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 			vertices = append(vertices, &control.Vertex{Label: label, Id: id})
 		}
 	}
-	if _, err := p.New(r.parameters, resolve.Finder(vertices)); err != nil { // it names the parameter whose vertex is not there
+	// It names the parameter whose vertex is not there.
+	if _, err := p.New(r.parameters, resolve.Finder(vertices)); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil
@@ -121,18 +122,14 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 
 // find returns the vertices of the job's graph that have these input ids, by these.
 func (r *run) find(ctx context.Context, labels []uint64) (map[uint64]uint64, error) {
-	answers, err := r.all(ctx, "locate", &control.Command{Body: &control.Command_Locate{Locate: &control.Locate{Graph: r.job.graph(), Labels: labels}}},
-		func(report *control.Report) bool { return report.GetLocated() != nil })
-	if err != nil {
-		return nil, err
-	}
+	answers, err := r.server.locate(ctx, "locate", r.team, &control.Locate{Graph: r.job.graph(), Labels: labels})
 	ids := make(map[uint64]uint64, len(labels))
 	for _, a := range answers {
-		for _, v := range a.GetLocated().Vertices {
+		for _, v := range a.Vertices {
 			ids[v.Label] = v.Id
 		}
 	}
-	return ids, nil
+	return ids, err
 }
 
 // prepare has the workers prepare a program, which goes on from a checkpoint if goOn

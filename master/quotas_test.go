@@ -93,10 +93,9 @@ func TestQuotasOfAMaster(t *testing.T) {
 	refused("alice", "2 of the jobs of alice wait already, and the quota is queued=2")
 	refused("bob", "1 of the jobs of bob waits already, and the quota is queued=1")
 	id := s.cluster.order[0]
-	_ = s.event(func() error {
+	s.event(func() {
 		s.cluster.jobs[id].used = 40 * time.Minute
 		s.cluster.changed = append(s.cluster.changed, change{job: id})
-		return nil
 	})
 	end()
 	s, end = bounded()

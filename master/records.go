@@ -1,9 +1,11 @@
 package master
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/proto"
@@ -11,18 +13,19 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/standby"
 )
 
 // maxFigures bounds what is kept of the values of a job's aggregators when it has ended, in bytes.
 const maxFigures = 256 << 10
 
 // recordsOf makes the records of jobs and graphs that have changed. The lock is held.
-func (s *Server) recordsOf(changed []change) (all []record) {
+func (s *Server) recordsOf(changed []change) (all []standby.Change) {
 	for _, c := range changed {
 		var m proto.Message
-		r := record{bucket: graphBucket, key: c.graph}
+		r := standby.Change{Key: graphPrefix + c.graph}
 		if c.job != "" {
-			r.bucket, r.key = jobBucket, c.job
+			r.Key = jobPrefix + c.job
 			if j := s.cluster.jobs[c.job]; j != nil {
 				m = s.jobRecord(j)
 			}
@@ -35,7 +38,7 @@ func (s *Server) recordsOf(changed []change) (all []record) {
 				s.log.Error("a record cannot be encoded", "job", c.job, "graph", c.graph, "error", err)
 				continue
 			}
-			r.data = data
+			r.Data = data
 		}
 		all = append(all, r)
 	}
@@ -57,14 +60,33 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 	}
 }
 
-func graphRecord(g *graph) *control.GraphRecord {
-	return &control.GraphRecord{
-		Load: &control.Load{
-			Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements, Master: g.load.master, Number: g.load.number, Owner: g.owner,
-		},
-		Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+// asLoad is what workers are told of a graph.
+func (g *graph) asLoad() *control.Load {
+	return &control.Load{
+		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements,
+		Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}
 }
+
+// graphOf is a graph as workers were told of it.
+func graphOf(l *control.Load) *graph {
+	return &graph{
+		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns, placements: l.Placements,
+		load: loadID{l.Master, l.Number}, missing: map[string]bool{},
+	}
+}
+
+func graphRecord(g *graph) *control.GraphRecord {
+	return &control.GraphRecord{
+		Load: g.asLoad(), Rows: g.asked[0], Columns: g.asked[1], State: g.state, Reason: g.reason, Report: g.report,
+	}
+}
+
+// What the keys of records begin with.
+const (
+	jobPrefix   = "jobs/"
+	graphPrefix = "graphs/"
+)
 
 // errRecord is why a record is none of this master's.
 var errRecord = errors.New("it makes no sense")
@@ -75,9 +97,18 @@ type saved struct {
 	graphs []*control.GraphRecord
 }
 
-// take reads a record.
-func (s *saved) take(bucket []byte, key string, data []byte) error {
-	if bytes.Equal(bucket, jobBucket) {
+// take reads the records of masters before.
+func (s *saved) take(state map[string][]byte) error {
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		if err := s.record(key, state[key]); err != nil {
+			return fmt.Errorf("%.100q: %w", key, err)
+		}
+	}
+	return nil
+}
+
+func (s *saved) record(key string, data []byte) error {
+	if key, ok := strings.CutPrefix(key, jobPrefix); ok {
 		r := &control.JobRecord{}
 		if err := proto.Unmarshal(data, r); err != nil {
 			return err
@@ -92,7 +123,7 @@ func (s *saved) take(bucket []byte, key string, data []byte) error {
 	if err := proto.Unmarshal(data, r); err != nil {
 		return err
 	}
-	if l := r.Load; l.GetGraph() != key || l.Source().Input == "" || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
+	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source().Input == "" || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
 		return errRecord
 	}
 	s.graphs = append(s.graphs, r)
@@ -103,11 +134,9 @@ func (s *saved) take(bucket []byte, key string, data []byte) error {
 func (s *Server) restore(from *saved) {
 	since := func(t *timestamppb.Timestamp) time.Duration { return t.AsTime().Sub(s.start) }
 	for _, r := range from.graphs {
-		l := r.Load
-		s.cluster.restoreGraph(&graph{
-			name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns, placements: l.Placements, load: loadID{l.Master, l.Number},
-			asked: [2]uint32{r.Rows, r.Columns}, state: r.State, reason: r.Reason, report: r.Report, missing: map[string]bool{},
-		})
+		g := graphOf(r.Load)
+		g.asked, g.state, g.reason, g.report = [2]uint32{r.Rows, r.Columns}, r.State, r.Reason, r.Report
+		s.cluster.restoreGraph(g)
 	}
 	slices.SortFunc(from.jobs, func(a, b *control.JobRecord) int { return int(min(max(int64(a.Number)-int64(b.Number), -1), 1)) })
 	for _, r := range from.jobs {
@@ -136,7 +165,7 @@ func (s *Server) restore(from *saved) {
 			s.journals[j.id].append(&control.JobEvent{Time: about.Ended, Body: &control.JobEvent_Job{Job: about}}, true)
 		}
 	}
-	if s.shared != nil && s.shared.Found() || s.database != nil && s.database.found {
+	if s.state.Found() {
 		s.cluster.restored()
 	}
 }

@@ -1,9 +1,12 @@
 package master
 
 import (
+	"bufio"
+	"container/heap"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"connectrpc.com/connect"
 
@@ -69,4 +72,136 @@ func (s *Server) damaged(id string, err error) error {
 		return fmt.Errorf("result: %w", err)
 	}
 	return err
+}
+
+// maxLine bounds a line of a result, an id and a value: workers write no longer ones.
+const maxLine = 1 << 20
+
+// lines is a part of a result as it is merged.
+type lines struct {
+	in    *bufio.Reader
+	part  int
+	whole []byte // the worker's line
+	line  []byte // of it what clients get
+	id    uint64 // that the worker's line begins with
+}
+
+// next reads a line; io.EOF says that there is none.
+func (l *lines) next() error {
+	l.whole = l.whole[:0]
+	for {
+		piece, err := l.in.ReadSlice('\n')
+		l.whole = append(l.whole, piece...)
+		switch {
+		case len(l.whole) > maxLine:
+			return fmt.Errorf("part %d has a line of more than %d bytes", l.part, maxLine)
+		case err == nil:
+			return l.number()
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(l.whole) > 0:
+			return fmt.Errorf("part %d ends within a line", l.part)
+		default:
+			return err
+		}
+	}
+}
+
+// number reads the id, and cuts it off a line "id<TAB>name<TAB>value".
+func (l *lines) number() error {
+	l.id, l.line = 0, l.whole
+	i := 0
+	for ; i < len(l.whole) && '0' <= l.whole[i] && l.whole[i] <= '9'; i++ {
+		l.id = 10*l.id + uint64(l.whole[i]-'0')
+	}
+	switch {
+	case i > 0 && l.whole[i] == ' ':
+	case i > 0 && l.whole[i] == '\t':
+		l.line = l.whole[i+1:]
+	default:
+		return fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.whole)
+	}
+	return nil
+}
+
+// hasNames reports whether a part of a result has lines that begin with an id and a tab, which are for the master alone.
+func hasNames(in *bufio.Reader) bool {
+	const digits = 20
+	head, _ := in.Peek(digits + 1)
+	i := 0
+	for i < len(head) && '0' <= head[i] && head[i] <= '9' {
+		i++
+	}
+	return i > 0 && i < len(head) && head[i] == '\t'
+}
+
+// copyLines writes the lines of parts, one part after the other, without the ids that are for the master alone.
+func copyLines(w io.Writer, parts []io.Reader) error {
+	for i, p := range parts {
+		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}
+		if !hasNames(l.in) {
+			if _, err := io.Copy(w, l.in); err != nil {
+				return err
+			}
+			continue
+		}
+		for {
+			err := l.next()
+			if errors.Is(err, io.EOF) {
+				break
+			}
+			if err == nil {
+				_, err = w.Write(l.line)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// front is a heap of parts by the ids of their next lines.
+type front []*lines
+
+func (f front) Len() int           { return len(f) }
+func (f front) Less(i, j int) bool { return f[i].id < f[j].id }
+func (f front) Swap(i, j int)      { f[i], f[j] = f[j], f[i] }
+func (f *front) Push(x any)        { *f = append(*f, x.(*lines)) }
+func (f *front) Pop() any {
+	last := (*f)[len(*f)-1]
+	*f = (*f)[:len(*f)-1]
+	return last
+}
+
+// mergeLines writes the lines of parts that are sorted by rising id, in the order of all.
+func mergeLines(w io.Writer, parts []io.Reader) error {
+	var f front
+	for i, p := range parts {
+		l := &lines{in: bufio.NewReaderSize(p, 64<<10), part: i}
+		switch err := l.next(); {
+		case err == nil:
+			f = append(f, l)
+		case !errors.Is(err, io.EOF):
+			return err
+		}
+	}
+	heap.Init(&f)
+	for len(f) > 0 {
+		l := f[0]
+		if _, err := w.Write(l.line); err != nil {
+			return err
+		}
+		was := l.id
+		switch err := l.next(); {
+		case errors.Is(err, io.EOF):
+			heap.Pop(&f)
+		case err != nil:
+			return err
+		case l.id < was:
+			return fmt.Errorf("part %d is not sorted: %d follows %d", l.part, l.id, was)
+		default:
+			heap.Fix(&f, 0)
+		}
+	}
+	return nil
 }

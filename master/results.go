@@ -48,7 +48,7 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}, discarded: map[string]chan struct{}{}, fetching: newTurns()}
+	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}, discarded: map[string]chan struct{}{}}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)

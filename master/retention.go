@@ -280,20 +280,18 @@ func (t *retention) read(id string) (done func()) {
 // readAll keeps all results from being removed until done is called.
 func (t *retention) readAll() (ids []string, done func()) {
 	t.mu.Lock()
-	ids = slices.Sorted(maps.Keys(t.stored))
-	t.mu.Unlock()
-	var all []func()
-	ids = slices.DeleteFunc(ids, func(id string) bool {
-		end := t.read(id)
-		if end != nil {
-			all = append(all, end)
+	defer t.mu.Unlock()
+	all := slices.Collect(maps.Values(t.stored))
+	readers := func(n int) {
+		for _, k := range all {
+			k.readers += n
 		}
-		return end == nil
-	})
-	return ids, func() {
-		for _, end := range all {
-			end()
-		}
+	}
+	readers(1)
+	return slices.Sorted(maps.Keys(t.stored)), func() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		readers(-1)
 	}
 }
 

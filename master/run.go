@@ -34,10 +34,12 @@ type run struct {
 	peaks []uint64    // of the memory of each worker of the team
 	moved error       // why the attempt ends as soon as a checkpoint is stored, or nil
 	// Of a run that may move away from a slow worker; who hears of the run alone uses them.
-	pace       *pace         // nil if it may not
-	since      time.Duration // when the attempt began, and how long it took until the workers ran it by themselves
+	pace *pace // nil if it may not
+	// When the attempt began, and how long it took until the workers ran it by themselves.
+	since      time.Duration
 	begins     time.Duration
 	checkpoint float64 // seconds that the last checkpoint took; 0 if there was none
+	announced  *batch  // the last state that it advanced to, until it is on the disk; or nil
 	// aggregators are those of the figures, with their values.
 	aggregators []*control.Aggregator
 }
@@ -126,16 +128,15 @@ func (r *run) coordinate(ctx context.Context) {
 	if s.ending() {
 		return
 	}
-	_ = s.event(func() error {
+	s.event(func() {
 		s.cluster.freeing(r.id, r.epoch, err)
-		return nil
 	})
 	r.cleanUp(err)
 	s.awaitExit(ctx, err)
 	if s.ending() {
 		return
 	}
-	_ = s.event(func() error {
+	s.event(func() {
 		if stop := s.stops[r.id]; stop != nil {
 			stop(nil)
 			delete(s.stops, r.id)
@@ -147,7 +148,6 @@ func (r *run) coordinate(ctx context.Context) {
 			}
 		}
 		s.cluster.runEnded(s.now(), r.id, r.epoch, err, about.Supersteps)
-		return nil
 	})
 }
 
@@ -156,7 +156,10 @@ func (s *Server) ending() bool { return s.durable() && s.ctx.Err() != nil }
 
 func (r *run) advance(state control.JobState) {
 	s := r.server
-	_ = s.event(func() error { s.cluster.advance(r.id, r.epoch, state); return nil })
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cluster.advance(r.id, r.epoch, state)
+	r.announced = s.settle()
 }
 
 // storeResult sends every worker a command that is answered by a share of the job's result, and keeps these, each in a part of its
@@ -213,42 +216,31 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 
 // cleanUp frees what the workers hold of the job; after a failure they are told to stop first.
 func (r *run) cleanUp(err error) {
-	var done sync.WaitGroup
-	for i, p := range r.team {
-		done.Go(func() {
-			ctx, cancel := context.WithTimeout(r.server.ctx, cleanUp)
-			defer cancel()
-			w := r.server.session(p)
-			if w == nil {
-				return
-			}
-			var commands []*control.Command
-			var calls []*call
-			if err != nil {
-				commands = append(commands, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
-			}
-			commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
-			if r.spec.Graph == "" {
-				commands = append(commands, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
-			}
-			for _, c := range commands {
-				c.Job, c.Epoch = r.id, r.epoch
-				k := w.begin(ctx, c, nil)
-				defer w.forget(c)
-				if err := w.lane.Send(toWorker(c)); err != nil { // the worker frees it when it attaches anew
-					r.server.log.Warn("clean-up failed", "worker", p.Worker, "job", r.id, "error", err)
-					continue
-				}
-				calls = append(calls, k)
-			}
-			for _, k := range calls { // what takes longer is done all the same
-				if report, err := w.wait(ctx, k, func(*control.Report) error { return nil }); err == nil {
-					r.saw(i, report)
-				}
-			}
-		})
+	answers := make([][]<-chan *control.Report, len(r.team))
+	tell := func(i int, w *session, c *control.Command) {
+		c.Job, c.Epoch = r.id, r.epoch
+		answers[i] = append(answers[i], r.server.tell(w, c))
 	}
-	done.Wait()
+	r.server.mu.Lock()
+	for i, p := range r.team {
+		w := r.server.sessionOf(p)
+		if w == nil {
+			continue
+		}
+		if err != nil {
+			tell(i, w, &control.Command{Body: &control.Command_Cancel{Cancel: &control.Cancel{Reason: reasonOf(err)}}})
+		}
+		tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{}}})
+		if r.spec.Graph == "" {
+			tell(i, w, &control.Command{Body: &control.Command_Drop{Drop: &control.Drop{Graph: r.job.graph()}}})
+		}
+	}
+	r.server.mu.Unlock()
+	for i, all := range answers {
+		for _, answer := range all {
+			r.saw(i, <-answer)
+		}
+	}
 }
 
 // kind is a kind of job. What the master knows of one kind alone is in the file that registers it.

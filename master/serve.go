@@ -8,9 +8,13 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
@@ -47,7 +51,10 @@ func (o Config) Run(ctx context.Context) (err error) {
 	if err := who.Complete(o.Listener.Addr().String()); err != nil {
 		return fmt.Errorf("master: %w", err)
 	}
-	o.Token = who.Token
+	// Nobody else's, until it closes.
+	if o.Token = who.Token; o.Token.Own() && strings.HasSuffix(o.Listen, ":0") {
+		defer control.ForgetOwn(o.Listener.Addr().String())
+	}
 	if o.Data == "" && o.State == "" && !o.Standby {
 		if o.State, err = statefile.UserDir(); err != nil {
 			return fmt.Errorf("%w: give --data, a directory", err)
@@ -92,8 +99,44 @@ func (o *Config) observed() *metrics.Set {
 	o.Metrics, o.Watch = set.Handler(), observer.Event
 	o.Log = slog.New(slog.NewMultiHandler(o.Log.Handler(), history.NewLogHandler(store)))
 	o.Page = func(s *Server) http.Handler {
-		c := web.NewCluster(store, Audited{s}, s.options.Registry, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
+		c := web.NewCluster(store, s, s.options.Registry, web.About{Kind: "master", Name: "superstep master", Version: buildinfo.Version()})
 		return web.New(c, web.Options{Gate: s.Gate(), Control: c, Closing: s.Closing()})
 	}
 	return set
+}
+
+// who is what the master shows, and knows others by.
+func (o *Config) who() control.Credentials {
+	return control.Credentials{Token: o.Token, TLS: o.TLS, InsecureToken: o.InsecureToken}
+}
+
+// Gate decides who may what at the master's port.
+func (s *Server) Gate() *control.Gate { return s.gate }
+
+// refusedEvery is how often a line says who was refused, at most.
+const refusedEvery = time.Second
+
+// quiet lets one line through in a time, and counts the others.
+type quiet struct {
+	next    atomic.Int64 // when, in nanoseconds since the master started
+	dropped atomic.Int64
+}
+
+// let reports whether a line may be written now, and how many were not since the last one.
+func (q *quiet) let(now time.Duration) (dropped int64, ok bool) {
+	next := q.next.Load()
+	if int64(now) < next || !q.next.CompareAndSwap(next, int64(now+refusedEvery)) {
+		q.dropped.Add(1)
+		return 0, false
+	}
+	return q.dropped.Swap(0), true
+}
+
+// turnAway counts a request, or a handshake, that was refused, and says so: a line a second at most.
+func (s *Server) turnAway(from string, why error) {
+	s.event(func() { s.turned++ })
+	if dropped, ok := s.refusals.let(s.now()); ok {
+		s.log.Warn("refused", "from", from, "reason", why, "more", dropped)
+		s.audit.write(entry{What: "refused", From: from, More: dropped, Outcome: escape.Text(why.Error(), maxReason)})
+	}
 }

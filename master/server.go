@@ -66,8 +66,8 @@ type Server struct {
 
 	run        uint64       // of the master
 	backups    sync.Mutex   // one at a time
-	database   *database    // or nil
-	shared     *standby.Log // or nil: in place of the database
+	state      *standby.Log // what the master decides, on record; or nil
+	shared     *standby.Log // state, if masters share it; or nil
 	logs       *jobLogs     // or nil
 	objects    *objects.Server
 	firstEvent uint64 // of journals: the number before the first
@@ -80,15 +80,18 @@ type Server struct {
 	stops    map[string]context.CancelCauseFunc // of runs and loads
 	runs     map[string]*run
 	journals map[string]*journal
-	loads    map[string]chan struct{} // of graphs that are not there yet: closed when they are, or have failed
-	examined map[pair]bool            // whose connections are being looked into
-	refusing string                   // why no job is taken
-	turned   int                      // clients with a wrong token
-	stale    int                      // messages of a time gone by
+	// Of graphs that are not there yet: closed when they are, or have failed.
+	loads    map[string]chan struct{}
+	examined map[pair]bool // whose connections are being looked into
+	refusing string        // why no job is taken
+	turned   int           // clients with a wrong token
+	stale    int           // messages of a time gone by
 }
 
+type objectServer = objects.Server
+
 // New makes a master.
-func New(o Config) (*Server, error) {
+func New(o Config) (_ *Server, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
@@ -102,44 +105,43 @@ func New(o Config) (*Server, error) {
 		journals: map[string]*journal{}, loads: map[string]chan struct{}{}, examined: map[pair]bool{},
 		commits: commits{wake: make(chan struct{}, 1), end: make(chan struct{}), ended: make(chan struct{})},
 	}
-	s.gate = s.newGate()
+	s.gate = &control.Gate{Credentials: o.who(), Metrics: o.MetricsToken, Refused: s.turnAway}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
 		jobPrefix: s.id[:4] + "-", master: s.id, programs: resolve.Programs(o.Build, o.Registry),
 	})
-	run, lock, err := number(&o)
-	if err != nil {
+	if s.run, s.lock, err = number(&o); err != nil {
 		return nil, err
 	}
-	s.run, s.lock, s.cluster.last, s.cluster.loads = run, lock, firstNumber(run), firstNumber(run)
-	s.meetings.Store(firstNumber(run))
+	defer func() {
+		if err != nil {
+			s.unlock()
+		}
+	}()
+	first := firstNumber(s.run)
+	s.cluster.last, s.cluster.loads = first, first
+	s.meetings.Store(first)
 	var before saved
 	switch {
 	case o.shared != nil:
-		s.firstEvent, s.shared = firstNumber(run), o.shared
-		if err = before.takeShared(o.shared.State()); err != nil {
-			s.unlock()
-			return nil, err
+		s.firstEvent, s.shared, s.state = first, o.shared, o.shared
+		if err = before.take(o.shared.State()); err != nil {
+			err = fmt.Errorf("the shared state: %w", err)
 		}
 	case o.Data != "":
-		s.firstEvent = firstNumber(run)
-		if s.database, err = openDatabase(o.Data, before.take); err != nil {
-			s.unlock()
-			return nil, err
+		s.firstEvent = first
+		if s.state, err = openState(&o, &before); err == nil {
+			s.logs, err = openJobLogs(o.Data, s.log)
 		}
 	}
-	if s.database != nil {
-		if s.logs, err = openJobLogs(o.Data, s.log); err != nil {
-			s.unlock()
-			return nil, err
-		}
+	if err == nil {
+		s.results, err = newResults(o.Data, o.WrapPart)
 	}
-	if s.results, err = newResults(o.Data, o.WrapPart); err != nil {
-		s.unlock()
+	if err != nil {
 		return nil, err
 	}
 	if o.shared != nil {
-		s.results.shared = newSharedFiles(o.shared, run)
+		s.results.shared = &sharedFiles{store: o.shared.Store, term: fmt.Sprintf("%020d", s.run), held: o.shared.Held}
 	}
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())
@@ -156,7 +158,6 @@ func New(o Config) (*Server, error) {
 		if s.objects != nil {
 			s.objects.Close()
 		}
-		s.unlock()
 		return nil, err
 	}
 	s.ctx, s.end = context.WithCancelCause(context.Background())
@@ -195,10 +196,10 @@ func (s *Server) Serve(ctx context.Context, l net.Listener) error {
 	}
 	options := append(control.HandlerOptions(), connect.WithInterceptors(certainty{s}))
 	service(control.NewWorkersHandler(struct {
-		Audited
-		*objects.Server
-	}{Audited{s}, s.objects}, options...))
-	service(control.NewClusterHandler(Audited{s}, options...))
+		*Server
+		*objectServer
+	}{s, s.objects}, options...))
+	service(control.NewClusterHandler(s, options...))
 	mux.Handle("GET "+control.ChallengePath, control.Challenge(s.gate))
 	mux.Handle("GET "+control.SessionPath, control.Sessions(s.gate, s.serveSession))
 	mux.Handle("GET /debug/status", s.gate.Page(http.HandlerFunc(s.statusPage), control.Reading, false))
@@ -354,15 +355,22 @@ func (s *Server) enter() bool {
 	return true
 }
 
-// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing.
-func (s *Server) spawn(f func()) {
-	if s.ctx.Err() == nil {
-		s.work.Go(f)
+// spawn starts what Serve waits for. The lock is held; a server that stops starts nothing, and spawn reports false.
+func (s *Server) spawn(f func()) bool {
+	if s.ctx.Err() != nil {
+		return false
 	}
+	s.work.Go(f)
+	return true
 }
 
 // Register makes a worker known.
-func (s *Server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (*connect.Response[control.RegisterResponse], error) {
+func (s *Server) Register(ctx context.Context, r *connect.Request[control.RegisterRequest]) (_ *connect.Response[control.RegisterResponse], err error) {
+	defer func() {
+		if r.Msg.Incarnation == 0 || err != nil { // else it was here before
+			s.audit.add(ctx, entry{What: "register", Worker: r.Msg.Name}, &err)
+		}
+	}()
 	if said := r.Msg.HttpAddress; said != "" {
 		if r.Msg.HttpAddress = scraped(ctx, r.Peer().Addr, said); r.Msg.HttpAddress == "" {
 			s.log.Warn("the metrics of a worker are not at the host that it registers from, and no target", "worker", r.Msg.Name, "from", r.Peer().Addr, "metrics", said)
@@ -373,10 +381,7 @@ func (s *Server) Register(ctx context.Context, r *connect.Request[control.Regist
 	if !control.Named(by) {
 		by = ""
 	}
-	err := s.event(func() (err error) {
-		incarnation, err = s.cluster.registerBy(s.now(), by, r.Msg)
-		return err
-	})
+	s.event(func() { incarnation, err = s.cluster.registerBy(s.now(), by, r.Msg) })
 	if err != nil {
 		level := slog.LevelWarn
 		if refused := (*control.RefusedError)(nil); errors.As(err, &refused) && refused.Wait > 0 {

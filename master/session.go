@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -35,14 +34,13 @@ type session struct {
 type call struct {
 	job     string
 	epoch   uint32
-	reports []*control.Report // that were not taken yet, under the session's lock
-	wake    chan struct{}     // there are some
-	room    chan struct{}     // some have been taken
-	ctx     context.Context   // ended: nobody waits any more
+	reports chan *control.Report // that were not taken yet
+	ctx     context.Context      // ended: nobody waits any more
 
-	take      func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
-	delivered bool                             // under the session's lock: a connection for it has begun
-	failed    chan error                       // why the delivery ended
+	take func(*control.ValuesChunk) error // takes what is delivered; nil if nothing may be
+	// Under the session's lock: a connection for it has begun.
+	delivered bool
+	failed    chan error // why the delivery ended
 }
 
 // maxReports bounds the reports that wait to be taken: news of a run may come faster than it is taken. Then the worker's next words are not
@@ -85,7 +83,8 @@ func (s *session) begin(ctx context.Context, c *control.Command, take func(*cont
 	s.last++
 	c.Id = s.last
 	k := &call{
-		job: c.Job, epoch: c.Epoch, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), ctx: ctx, take: take, failed: make(chan error, 1),
+		job: c.Job, epoch: c.Epoch, reports: make(chan *control.Report, maxReports), ctx: ctx,
+		take: take, failed: make(chan error, 1),
 	}
 	s.calls[c.Id] = k
 	return k
@@ -104,14 +103,12 @@ func (s *session) forget(c *control.Command) {
 func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) error) (*control.Report, error) {
 	for {
 		select {
-		case <-k.wake:
-			for r := s.taken(k); r != nil; r = s.taken(k) {
-				if !r.More {
-					return r, nil
-				}
-				if err := each(r); err != nil {
-					return nil, err
-				}
+		case r := <-k.reports:
+			if !r.More {
+				return r, nil
+			}
+			if err := each(r); err != nil {
+				return nil, err
 			}
 		case err := <-k.failed:
 			return nil, err
@@ -123,62 +120,30 @@ func (s *session) wait(ctx context.Context, k *call, each func(*control.Report) 
 	}
 }
 
-// taken takes the oldest of the reports that have come, or nil.
-func (s *session) taken(k *call) *control.Report {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if len(k.reports) == 0 {
-		return nil
-	}
-	r := k.reports[0]
-	k.reports = slices.Delete(k.reports, 0, 1)
-	select {
-	case k.room <- struct{}{}:
-	default:
-	}
-	return r
-}
-
 // answered leaves a report to who waits for it. Where there is no room for it, it waits for roomWait at most, and says that it has to be tried
 // again: who calls reads heartbeats. known says that somebody waits for the report: else it is stale.
 func (s *session) answered(r *control.Report) (known, full bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	k := s.calls[r.Id]
+	s.mu.Unlock()
 	if k == nil || k.job != r.Job || k.epoch != r.Epoch {
 		return false, false
 	}
-	if !s.awaitRoom(k) {
-		over := k.ctx.Err() != nil // nobody takes them any more
-		return !over, !over
-	}
-	k.reports = append(k.reports, r)
 	select {
-	case k.wake <- struct{}{}:
+	case k.reports <- r:
+		return true, false
 	default:
-	}
-	return true, false
-}
-
-// awaitRoom waits for a short time until there is room for a report, and reports whether there is. The session's lock is held, but not while it waits.
-func (s *session) awaitRoom(k *call) bool {
-	if len(k.reports) < maxReports {
-		return true
 	}
 	t := time.NewTimer(roomWait)
 	defer t.Stop()
-	for over := false; !over && len(k.reports) == maxReports; {
-		s.mu.Unlock()
-		select {
-		case <-k.room:
-		case <-k.ctx.Done():
-			over = true
-		case <-t.C:
-			over = true
-		}
-		s.mu.Lock()
+	select {
+	case k.reports <- r:
+		return true, false
+	case <-k.ctx.Done(): // nobody takes them any more
+		return false, false
+	case <-t.C:
+		return true, true
 	}
-	return len(k.reports) < maxReports
 }
 
 // serveSession serves a worker's session, and ends it.
@@ -256,12 +221,12 @@ func (s *Server) awaitExit(ctx context.Context, err error) {
 }
 
 // ReportExit takes why a worker's process has ended.
-func (s *Server) ReportExit(_ context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
+func (s *Server) ReportExit(ctx context.Context, r *connect.Request[control.ReportExitRequest]) (*connect.Response[control.ReportExitResponse], error) {
+	defer s.audit.add(ctx, entry{What: "report the end of a worker", Worker: r.Msg.Name}, nil)
 	reason := strings.Join(strings.Fields(control.Text(r.Msg.Reason, maxReason)), " ")
 	s.log.Info("worker ended", "worker", r.Msg.Name, "incarnation", r.Msg.Incarnation, "reason", reason)
-	_ = s.event(func() error {
+	s.event(func() {
 		s.cluster.exited(s.now(), r.Msg.Name, r.Msg.Incarnation, reason, r.Msg.Starved)
-		return nil
 	})
 	return connect.NewResponse(&control.ReportExitResponse{}), nil
 }
@@ -270,11 +235,11 @@ func (s *Server) ReportExit(_ context.Context, r *connect.Request[control.Report
 const maxReason = 4 << 10
 
 // attach makes a session the worker's, and ends one it had before.
-func (s *Server) attach(w *session, offers []*control.Offer) (*control.Attached, error) {
-	attached := &control.Attached{}
-	err := s.event(func() error {
-		if err := s.cluster.attach(s.now(), w.name, w.incarnation, offers); err != nil {
-			return err
+func (s *Server) attach(w *session, offers []*control.Offer) (attached *control.Attached, err error) {
+	attached = &control.Attached{}
+	s.event(func() {
+		if err = s.cluster.attach(s.now(), w.name, w.incarnation, offers); err != nil {
+			return
 		}
 		if old := s.sessions[w.name]; old != nil {
 			old.end(errors.New("it began another session"))
@@ -284,33 +249,31 @@ func (s *Server) attach(w *session, offers []*control.Offer) (*control.Attached,
 		s.arrived = make(chan struct{})
 		attached.Jobs, attached.Graphs = s.cluster.held(w.name, w.incarnation)
 		s.log.Info("worker is there", "worker", w.name, "incarnation", w.incarnation)
-		return nil
 	})
 	return attached, err
 }
 
 func (s *Server) detach(w *session, cause error) {
-	_ = s.event(func() error {
+	s.event(func() {
 		if s.sessions[w.name] == w {
 			delete(s.sessions, w.name)
 			s.cluster.detach(s.now(), w.name, w.incarnation)
 			s.log.Info("session ended", "worker", w.name, "incarnation", w.incarnation, "cause", cmp.Or(w.cause(), cause))
 		}
-		return nil
 	})
 }
 
 // hear takes what a worker says, and reports whether it is still one of the cluster's.
 func (s *Server) hear(w *session, m *control.FromWorker) bool {
 	known := false
-	_ = s.event(func() error {
+	s.event(func() {
 		w.received = w.lane.Received()
 		if m.Incarnation != w.incarnation {
 			s.stale++
-			return nil
+			return
 		}
 		if known = s.cluster.heard(s.now(), w.name, w.incarnation); !known {
-			return nil
+			return
 		}
 		switch body := m.Body.(type) {
 		case *control.FromWorker_Heartbeat:
@@ -318,7 +281,6 @@ func (s *Server) hear(w *session, m *control.FromWorker) bool {
 		case *control.FromWorker_Leave:
 			s.cluster.leave(s.now(), w.name, w.incarnation, body.Leave.Reason)
 		}
-		return nil
 	})
 	if !known {
 		return false
@@ -340,13 +302,14 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
 		if full {
-			if known = s.heardAgain(w); known && w.ctx.Err() == nil {
+			s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) }) // its lease is renewed
+			if known && w.ctx.Err() == nil {
 				continue
 			}
 			return known
 		}
 		if !known {
-			_ = s.event(func() error { s.stale++; return nil })
+			s.event(func() { s.stale++ })
 		}
 		return true
 	}
@@ -354,21 +317,14 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 	return true
 }
 
-// heardAgain renews the lease of a worker that has to wait, and reports whether it is still one of the cluster's.
-func (s *Server) heardAgain(w *session) (known bool) {
-	_ = s.event(func() error {
-		known = s.cluster.heard(s.now(), w.name, w.incarnation)
-		return nil
-	})
-	return known
-}
-
-// tell sends a command, before any that comes later, whose answer only matters to the log.
-func (s *Server) tell(w *session, c *control.Command) {
+// tell sends a command, before any that comes later. Its answer, if one comes, matters to nothing but the log and the memory that it
+// tells of. The lock is held.
+func (s *Server) tell(w *session, c *control.Command) (answer <-chan *control.Report) {
 	ctx, cancel := context.WithTimeout(s.ctx, cleanUp)
-	k := w.begin(ctx, c, nil)
+	k, answered := w.begin(ctx, c, nil), make(chan *control.Report, 1)
 	err := w.lane.Post(toWorker(c))
-	s.spawn(func() {
+	wait := func() {
+		defer close(answered)
 		defer cancel()
 		defer w.forget(c)
 		var r *control.Report
@@ -378,8 +334,14 @@ func (s *Server) tell(w *session, c *control.Command) {
 		if err == nil && r.Failure != nil {
 			err = errors.New(r.Failure.Message)
 		}
+		// The worker does it all the same, or when it attaches anew.
 		if err != nil && s.ctx.Err() == nil {
 			s.log.Warn("clean-up failed", "worker", w.name, "job", c.Job, "error", err)
 		}
-	})
+		answered <- r
+	}
+	if !s.spawn(wait) {
+		wait()
+	}
+	return answered
 }

@@ -10,12 +10,12 @@ import (
 	"os"
 	"path"
 	"strings"
+	"sync"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -41,10 +41,6 @@ const (
 	sharedRate    = 10e6
 	fetchedName   = "fetched-" // what is being fetched
 )
-
-func newSharedFiles(l *standby.Log, run uint64) *sharedFiles {
-	return &sharedFiles{store: l.Store, term: fmt.Sprintf("%020d", run), held: l.Held}
-}
 
 // within does something with the place, of so many bytes, and waits for it no longer than ctx and what that may take. What hangs goes on with an ended
 // context, and nobody hears of what it returns.
@@ -323,33 +319,21 @@ func (r *results) retainShared(ctx context.Context) error {
 }
 
 // turns lets one caller at a time do something with a name.
-type turns chan map[string]chan struct{}
-
-func newTurns() turns {
-	t := make(turns, 1)
-	t <- map[string]chan struct{}{}
-	return t
-}
+type turns struct{ busy sync.Map }
 
 // take waits for those before, and returns what lets the next one go on.
-func (t turns) take(ctx context.Context, name string) (release func(), err error) {
+func (t *turns) take(ctx context.Context, name string) (release func(), err error) {
+	mine := make(chan struct{})
 	for {
-		all := <-t
-		before, mine := all[name], make(chan struct{})
-		if before == nil {
-			all[name] = mine
-		}
-		t <- all
-		if before == nil {
+		before, busy := t.busy.LoadOrStore(name, mine)
+		if !busy {
 			return func() {
-				all := <-t
-				delete(all, name)
-				t <- all
+				t.busy.Delete(name)
 				close(mine)
 			}, nil
 		}
 		select {
-		case <-before:
+		case <-before.(chan struct{}):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -7,12 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"log"
-	"maps"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -108,7 +106,8 @@ func standsBy(w http.ResponseWriter, r *http.Request) {
 	}
 	errors := connect.NewErrorWriter()
 	if errors.IsSupported(r) {
-		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby)) // the caller may have gone
+		// The caller may have gone.
+		_ = errors.Write(w, r, connect.NewError(connect.CodeUnavailable, errStandby))
 		return
 	}
 	control.Deny(w, http.StatusServiceUnavailable, errStandby.Error())
@@ -126,9 +125,9 @@ type kept struct{ deadlined }
 // Close lets Accept return.
 func (k kept) Close() error { return k.SetDeadline(time.Unix(1, 0)) }
 
-// noDatabase refuses data of a master that has its state there.
-func noDatabase(dir string) error {
-	_, err := os.Stat(filepath.Join(dir, databaseFile))
+// notAlone refuses data of a master that has its state there.
+func notAlone(dir string) error {
+	_, err := os.Stat(filepath.Join(dir, stateName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -139,7 +138,7 @@ func noDatabase(dir string) error {
 }
 
 // durable reports whether what the master decides outlives it.
-func (s *Server) durable() bool { return s.database != nil || s.shared != nil }
+func (s *Server) durable() bool { return s.state != nil }
 
 // held reports whether what this master does counts: no other one leads.
 func (s *Server) held() bool { return s.shared == nil || s.shared.Held() }
@@ -149,30 +148,12 @@ func (s *Server) lost() bool {
 	return s.shared != nil && errors.Is(context.Cause(s.ctx), standby.ErrLost)
 }
 
-// takeShared reads the records of masters before.
-func (s *saved) takeShared(state map[string][]byte) error {
-	for _, key := range slices.Sorted(maps.Keys(state)) {
-		bucket, name, _ := strings.Cut(key, "/")
-		if err := s.take([]byte(bucket), name, state[key]); err != nil {
-			return fmt.Errorf("the shared state: %.100q: %w", key, err)
-		}
-	}
-	return nil
-}
-
 // writeRecords writes what events have changed. Where the state is shared nothing may be done after an error.
-func (s *Server) writeRecords(records []record) error {
-	if s.shared == nil {
-		return s.database.write(records)
-	}
+func (s *Server) writeRecords(records []standby.Change) error {
 	if len(records) == 0 && s.held() {
 		return nil
 	}
-	var all []standby.Change
-	for _, r := range records {
-		all = append(all, standby.Change{Key: string(r.bucket) + "/" + r.key, Data: r.data})
-	}
-	return s.shared.Append(context.Background(), all)
+	return s.state.Append(context.Background(), records)
 }
 
 // renewals tells when it may be time to renew the lease.

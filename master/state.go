@@ -1,14 +1,21 @@
 package master
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"sync/atomic"
+	"time"
 
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/statefile"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Files of a master's state.
@@ -19,6 +26,31 @@ const (
 
 // runs counts the masters of this process that keep no state.
 var runs atomic.Uint64
+
+// stateName is the directory of Data with the state: the records of jobs and graphs.
+const stateName = "state"
+
+// openState reads the state in Data, which this process has to itself. What is damaged is an error, and stays as it is.
+func openState(o *Config, into *saved) (*standby.Log, error) {
+	old := filepath.Join(o.Data, "state.db")
+	if _, err := os.Stat(old); err == nil {
+		return nil, fmt.Errorf("data: %s is the state of an earlier version: take the superstep that has written it, or move the file away to begin without its jobs and graphs", old)
+	}
+	dir := filepath.Join(o.Data, stateName)
+	at, err := store.OpenDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("data: %w", err)
+	}
+	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, Now: time.Now})
+	if err = l.Lead(context.Background(), nil); err == nil {
+		err = into.take(l.State())
+	}
+	if err != nil {
+		store.Close(at)
+		return nil, fmt.Errorf("data: %s cannot be used, and stays as it is: %w (superstep restore makes another directory of a backup; with this one moved away a master begins without jobs and graphs, and has the results)", dir, err)
+	}
+	return l, nil
+}
 
 // number returns the number of a run of the master: larger than that of any before it, whatever the clock says. The lock,
 // if not nil, is to be closed when the run ends: until then the directory is this run's alone.
@@ -38,7 +70,7 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		switch {
 		case err != nil:
 		case o.shared != nil:
-			run, err = o.shared.Term(), noDatabase(o.Data)
+			run, err = o.shared.Term(), notAlone(o.Data)
 		default:
 			run, err = statefile.Next(filepath.Join(o.Data, runsFile))
 		}
@@ -67,10 +99,12 @@ func firstNumber(run uint64) uint64 { return run << 32 }
 
 // unlock lets another master have the data.
 func (s *Server) unlock() {
-	s.database.close()
 	s.logs.close()
-	if s.shared != nil {
-		s.shared.Close()
+	if s.state != nil {
+		s.state.Close()
+	}
+	if s.state != nil && s.shared == nil {
+		store.Close(s.state.Store)
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()
@@ -113,4 +147,89 @@ func clearStale(in string) {
 		}
 		_ = f.Close()
 	}
+}
+
+// dataDir is what a master watches of Data: that it is the directory with which the master began,
+// and that something can be written there.
+type dataDir struct {
+	dir   string
+	files map[string]os.FileInfo // of what the master keeps there, by path, when it began
+}
+
+// dataNames are what is looked for, the directory itself first.
+var dataNames = [...]string{"", resultsName, stateName, logsName}
+
+const (
+	dataPeriod = time.Second
+	dataProbe  = "probe" // a file that is written and removed again
+	probeBytes = 64 << 10
+)
+
+// watchedData notes what there is in Data when a master begins.
+func watchedData(dir string) *dataDir {
+	d := &dataDir{dir: dir, files: map[string]os.FileInfo{}}
+	for _, name := range dataNames {
+		path := filepath.Join(dir, name)
+		if info, err := os.Stat(path); err == nil {
+			d.files[path] = info
+		}
+	}
+	return d
+}
+
+// trouble is why nothing can be kept in Data, or nil.
+func (d *dataDir) trouble() error {
+	for _, name := range dataNames {
+		path := filepath.Join(d.dir, name)
+		now, err := os.Stat(path)
+		if was := d.files[path]; was != nil && (err != nil || !os.SameFile(was, now)) {
+			return fmt.Errorf("%s was removed or replaced under the running master: "+
+				"bring it back, or start the master again", path)
+		}
+	}
+	path := filepath.Join(d.dir, dataProbe)
+	err := os.WriteFile(path, make([]byte, probeBytes), 0o600)
+	return cmp.Or(err, os.Remove(path))
+}
+
+// watchData says, as long as the master serves, when nothing can be kept in Data, and when it can
+// again.
+func (s *Server) watchData() {
+	defer s.work.Done()
+	t := time.NewTicker(dataPeriod)
+	defer t.Stop()
+	for {
+		s.lookAtData()
+		select {
+		case <-t.C:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+}
+
+func (s *Server) lookAtData() {
+	why := ""
+	if err := s.data.trouble(); err != nil {
+		why = "data: " + reasonOf(err)
+	}
+	s.mu.Lock()
+	was := s.refusing
+	s.refusing = why
+	s.mu.Unlock()
+	switch {
+	case why != "" && was == "":
+		s.log.Error("no job is taken until the data can be written: those that run go on", "reason", why)
+	case why == "" && was != "":
+		s.log.Info("the data can be written again: jobs are taken")
+	}
+}
+
+// takesJobs refuses a job while nothing can be kept of it. The lock is held.
+func (s *Server) takesJobs() error {
+	if s.refusing == "" {
+		return nil
+	}
+	return connect.NewError(connect.CodeFailedPrecondition,
+		fmt.Errorf("the master takes no job: %s", s.refusing))
 }

@@ -59,3 +59,8 @@ func TestOneMasterForItsData(t *testing.T) {
 	first.unlock()
 	given(t, Config{Options: Options{Data: dir}})
 }
+
+// register is registerBy of a worker without a certificate.
+func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
+	return c.registerBy(now, "", r)
+}

@@ -37,7 +37,7 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = s.event(func() error { c.end(0, j, control.JobState_JOB_STATE_FAILED, reason); return nil })
+	s.event(func() { c.end(0, j, control.JobState_JOB_STATE_FAILED, reason) })
 	as := func(name string, roles certs.Role) context.Context {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
 	}

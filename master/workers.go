@@ -25,30 +25,28 @@ type worker struct {
 	told           bool          // goodbye
 	heard          time.Duration
 	stalled        time.Duration // by how much its lease is longer, as it had to wait
-	deadline       time.Duration // lost after it; of a worker that is lost: may not come back after it
-	leaveBy        time.Duration
-	used           uint64          // bytes of memory
-	budget         *control.Budget // of its memory, as it said last, or nil
-	counted        time.Duration   // when it said that
-	freed          time.Duration   // counted, when something had ended last that took memory there
-	ways           []*control.Way  // that it has measured
-	about          *control.RegisterRequest
+	// Lost after it; of a worker that is lost: may not come back after it.
+	deadline time.Duration
+	leaveBy  time.Duration
+	used     uint64          // bytes of memory
+	budget   *control.Budget // of its memory, as it said last, or nil
+	counted  time.Duration   // when it said that
+	freed    time.Duration   // counted, when something had ended last that took memory there
+	ways     []*control.Way  // that it has measured
+	about    *control.RegisterRequest
 }
 
 func (w *worker) live() bool {
 	return w.state == control.WorkerState_WORKER_STATE_REGISTERED || w.state == control.WorkerState_WORKER_STATE_LEAVING
 }
 
-// register takes a worker in, or back, and returns its incarnation.
+// registerBy takes a worker in, or back, and returns its incarnation.
 //
 // A name belongs to the process that has it until its lease lapses. Then the next to ask gets it: that process, which is what it
 // was if it comes within the hold time, or another, under a larger incarnation, and the one before is fenced. A process with an
 // incarnation that this master never gave is from before the master's restart, and keeps it.
-func (c *cluster) register(now time.Duration, r *control.RegisterRequest) (uint64, error) {
-	return c.registerBy(now, "", r)
-}
-
-// registerBy is register of who has a certificate, "" for all others.
+//
+// by is whose certificate it has, "" without one.
 func (c *cluster) registerBy(now time.Duration, by string, r *control.RegisterRequest) (uint64, error) {
 	if err := c.acceptable(r); err != nil {
 		c.refused++

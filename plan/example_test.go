@@ -23,7 +23,7 @@ func (p Peel) Plan() pregel.Plan {
 }
 
 func (Peel) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Peel) Columns() []pregel.Column        { return []pregel.Column{removed} }
+func (Peel) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{removed}} }
 
 func (Peel) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 	v.Set(!removed.Of(v))
@@ -33,9 +33,10 @@ func (Peel) Compute(v *pregel.Vertex[bool, bool], _ bool) {
 // peeling counts the neighbours that are left, and removes who has too few.
 type peeling struct{ k int }
 
-func (peeling) Combiner() pregel.Combiner[int]  { return combiners.Count[int]() }
-func (peeling) Columns() []pregel.Column        { return []pregel.Column{removed} }
-func (peeling) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{gone} }
+func (peeling) Combiner() pregel.Combiner[int] { return combiners.Count[int]() }
+func (peeling) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{gone}, Columns: []pregel.Column{removed}}
+}
 
 func (p peeling) Compute(v *pregel.Vertex[struct{}, int], left int) {
 	switch {

@@ -21,7 +21,7 @@
 // and limits count the supersteps of all phases; a phase and its errors count its own. If the limit
 // ends the run in a phase, the values are those at the beginning.
 //
-// A phase may change the graph (see pregel.Mutations). Later phases, and the program, run on the
+// A phase may change the graph (see pregel.Traits). Later phases, and the program, run on the
 // changed graph, and the result has it. Columns follow: an added vertex has zero in all of them,
 // and an edge keeps its properties. The next run begins with the loaded graph.
 //
@@ -36,15 +36,18 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Round is what a condition sees of the phase that ran last.
+// Round is what a condition sees of the phase that ran last: also its aggregators, by total.Value(r).
+// Value panics of aggregators of other programs, and before the first phase.
 type Round struct {
 	// Number is the number of the round of the Repeat that asks, from 0.
 	Number int
 	// Supersteps is how many the phase took.
 	Supersteps int
-	// Totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the first phase, panics.
-	pregel.Totals
+	totals
 }
+
+// totals are the aggregators of the phase that ran last: total.Value(r) of any other, or before the first phase, panics.
+type totals = pregel.Context
 
 // Phase is a plan that runs a program to its end.
 func Phase[V, M any](p pregel.Program[V, M]) pregel.Plan {
@@ -79,12 +82,12 @@ func condition(f func(r *Round) bool) func(*plans.Round) bool {
 	return func(r *plans.Round) bool { return f(&Round{r.Number, r.Supersteps, r.Totals}) }
 }
 
-func made(p plans.Step) pregel.Plan { return pregel.Engine{}.NewPlan(p) }
+func made(p plans.Step) pregel.Plan { return pregel.Plan{Steps: p} }
 
 func steps(all []pregel.Plan) []plans.Step {
 	list := make([]plans.Step, len(all))
 	for i, p := range all {
-		list[i], _ = pregel.Engine{}.Steps(p).(plans.Step)
+		list[i], _ = p.Steps.(plans.Step)
 	}
 	return list
 }

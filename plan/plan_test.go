@@ -199,7 +199,8 @@ func (p halving) Plan() pregel.Plan {
 }
 
 func (halving) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (halving) Columns() []pregel.Column       { return []pregel.Column{half} }
+func (halving) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{half}} }
+
 func (halving) Compute(v *pregel.Vertex[int, int], _ int) {
 	v.Set(half.Of(v))
 	v.VoteToHalt()
@@ -210,7 +211,7 @@ type adding struct{}
 
 func (adding) Plan() pregel.Plan                         { return plan.Phase(add{3}) }
 func (adding) Combiner() pregel.Combiner[int]            { return combiners.Sum[int]() }
-func (adding) Columns() []pregel.Column                  { return []pregel.Column{half} }
+func (adding) Traits() pregel.Traits                     { return pregel.Traits{Columns: []pregel.Column{half}} }
 func (adding) Compute(v *pregel.Vertex[int, int], _ int) { halving{}.Compute(v, 0) }
 
 type (
@@ -220,23 +221,30 @@ type (
 )
 
 func (add) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (add) Columns() []pregel.Column        { return []pregel.Column{half} }
+func (add) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{half}} }
 func (p add) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	half.Set(v, half.Of(v)+p.x)
 	v.VoteToHalt()
 }
 
 func (divide) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (divide) Columns() []pregel.Column       { return []pregel.Column{half} }
+func (divide) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{half}} }
+
 func (divide) Compute(v *pregel.Vertex[struct{}, int], _ int) {
 	half.Set(v, half.Of(v)/2)
 	v.VoteToHalt()
 }
 
 // pause tells the most.
-func (pause) Combiner() pregel.Combiner[int]  { return combiners.Sum[int]() }
-func (pause) Columns() []pregel.Column        { return []pregel.Column{half} }
-func (pause) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{most, round} }
+func (pause) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+
+func (pause) Traits() pregel.Traits {
+	return pregel.Traits{
+		Aggregators: []pregel.Aggregate{most, round},
+		Columns:     []pregel.Column{half},
+	}
+}
+
 func (pause) Compute(v *pregel.Vertex[struct{}, int], _ int) {
 	most.Add(v, half.Of(v))
 	v.VoteToHalt()
@@ -280,7 +288,8 @@ type waiting struct {
 var seen = pregel.NewVertexColumn[int]("seen")
 
 func (waiting) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
-func (waiting) Columns() []pregel.Column       { return []pregel.Column{seen} }
+func (waiting) Traits() pregel.Traits          { return pregel.Traits{Columns: []pregel.Column{seen}} }
+
 func (w waiting) Compute(v *pregel.Vertex[int, int], _ int) {
 	if v.Superstep() == w.Supersteps-1 {
 		seen.Set(v, 10*seen.Of(v)+int(v.NumVertices()))
@@ -316,12 +325,17 @@ type (
 	reviving struct{ waiting }
 )
 
-func (removing) Mutations() pregel.Mutations { return pregel.Mutations{} }
-func (reviving) Mutations() pregel.Mutations { return pregel.Mutations{CreateOnMessage: true} }
+func (removing) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Columns: []pregel.Column{seen}}
+}
+
+func (reviving) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, CreateOnMessage: true, Columns: []pregel.Column{seen}}
+}
 
 func (removing) Compute(v *pregel.Vertex[int, int], _ int) {
 	if v.ID() == 3 {
-		v.RemoveVertex(3)
+		v.Change().RemoveVertex(3)
 	}
 	v.VoteToHalt()
 }

@@ -42,7 +42,9 @@ var halfOfEdges = pregel.NewEdgeColumn[int]("half")
 
 type both struct{ add }
 
-func (both) Columns() []pregel.Column { return []pregel.Column{half, halfOfEdges} }
+func (both) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{half, halfOfEdges}}
+}
 
 func TestColumnsOfVerticesAndEdgesHaveNamesOfTheirOwn(t *testing.T) {
 	g, err := superstep.Load(t.Context(), "star:vertices=3", superstep.LoadOptions{})
@@ -53,14 +55,15 @@ func TestColumnsOfVerticesAndEdgesHaveNamesOfTheirOwn(t *testing.T) {
 	}
 }
 
-func (costly) Combiner() pregel.Combiner[bool]             { return combiners.Or() }
-func (c costly) Direction() pregel.Direction               { return c.direction }
-func (costly) Columns() []pregel.Column                    { return []pregel.Column{cost} }
+func (costly) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (c costly) Traits() pregel.Traits {
+	return pregel.Traits{Direction: c.direction, Columns: []pregel.Column{cost}}
+}
 func (costly) Compute(v *pregel.Vertex[int, bool], _ bool) { v.VoteToHalt() }
 
 type twice struct{ add }
 
-func (twice) Columns() []pregel.Column                    { return []pregel.Column{halfAs} }
+func (twice) Traits() pregel.Traits                       { return pregel.Traits{Columns: []pregel.Column{halfAs}} }
 func (twice) Compute(v *pregel.Vertex[int, bool], _ bool) { halfAs.Set(v, 1) }
 
 // selfish has a plan of which it is a phase.

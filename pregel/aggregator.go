@@ -14,7 +14,7 @@ type Number interface {
 
 // Aggregator reduces values of type T from all vertices of a superstep to one, which every vertex and Coordinate read in
 // the next. A regular one starts each superstep at its identity; a persistent one goes on from its last value. Make one
-// per aggregate, as a package variable, and list it in the program's Aggregators.
+// per aggregate, as a package variable, and list it in the program's Traits.
 type Aggregator[T any] struct{ *aggregator[T] }
 
 type aggregator[T any] struct {
@@ -49,14 +49,18 @@ func SumOf[T Number](name string) Aggregator[T] {
 	return a
 }
 
-// MinOf makes an aggregator of the least value; identity is the result if no vertex adds a value.
-func MinOf[T Number](name string, identity T) Aggregator[T] {
-	return NewAggregator(name, constant(identity), func(a, b T) T { return min(a, b) })
+// MinOf makes an aggregator of the least value. none is the result if no vertex adds a value: if
+// it is not given, the greatest value of the type, infinity for floats.
+func MinOf[T Number](name string, none ...T) Aggregator[T] {
+	_, greatest := kernel.Limits[T]()
+	return NewAggregator(name, constant(append(none, greatest)[0]), func(a, b T) T { return min(a, b) })
 }
 
-// MaxOf makes an aggregator of the greatest value; identity is the result if no vertex adds a value.
-func MaxOf[T Number](name string, identity T) Aggregator[T] {
-	return NewAggregator(name, constant(identity), func(a, b T) T { return max(a, b) })
+// MaxOf makes an aggregator of the greatest value. none is the result if no vertex adds a value: if
+// it is not given, the least value of the type, minus infinity for floats.
+func MaxOf[T Number](name string, none ...T) Aggregator[T] {
+	least, _ := kernel.Limits[T]()
+	return NewAggregator(name, constant(append(none, least)[0]), func(a, b T) T { return max(a, b) })
 }
 
 // AnyOf makes an aggregator that is true when any vertex adds true.
@@ -86,28 +90,22 @@ func (a Aggregator[T]) Unreported() Aggregator[T] {
 	return Aggregator[T]{&unreported}
 }
 
-// Add gives x to this superstep's aggregate.
-func (a Aggregator[T]) Add(s Scope, x T) {
-	a.cell(s.worker().state.Cells).Add(x)
+// Add gives x to this superstep's aggregate, of a vertex, a block or its Worker.
+func (a Aggregator[T]) Add(c Context, x T) {
+	a.cell(c.worker().state.Cells).Add(x)
 }
 
-// Cell returns this superstep's aggregate of the goroutine that s belongs to, to be changed in place: for aggregates too
+// Cell returns this superstep's aggregate of the goroutine that c belongs to, to be changed in place: for aggregates too
 // large to be passed by value.
-func (a Aggregator[T]) Cell(s Scope) *T { return &a.cell(s.worker().state.Cells).Value }
-
-// Totals gives access to the aggregates of the previous superstep: a *Vertex, *Worker or *Coordinator; or, in a *superstep.Result,
-// to those of the last one that ran.
-type Totals interface{ totals() []kernel.Cell }
-
-func (v *cursor) totals() []kernel.Cell { return v.w.state.Totals }
+func (a Aggregator[T]) Cell(c Context) *T { return &a.cell(c.worker().state.Cells).Value }
 
 // Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result it is what Coordinate would read
 // next: of an aggregator that is not persistent that of the last superstep alone.
-func (a Aggregator[T]) Value(s Totals) T { return a.cell(s.totals()).Value }
+func (a Aggregator[T]) Value(c Context) T { return a.cell(c.worker().state.Totals).Value }
 
 // Replace sets what vertices read in the coming superstep; a persistent aggregator goes on from it.
 func (a Aggregator[T]) Replace(c *Coordinator, x T) {
-	a.cell(c.cells).Replace(x)
+	a.cell(c.totals.state.Totals).Replace(x)
 }
 
 func (a Aggregator[T]) cell(cells []kernel.Cell) *kernel.TypedCell[T] {
@@ -116,10 +114,10 @@ func (a Aggregator[T]) cell(cells []kernel.Cell) *kernel.TypedCell[T] {
 			return c
 		}
 	}
-	panic("aggregator " + a.name + " is not listed by the program's Aggregators method")
+	panic("aggregator " + a.name + " is not listed by the program's Traits, or not to be had here")
 }
 
-// Aggregate is an aggregator of any type, as Aggregators lists them.
+// Aggregate is an aggregator of any type, as Traits lists them.
 type Aggregate interface{ aggregate() kernel.Aggregate }
 
 func (a Aggregator[T]) aggregate() kernel.Aggregate {
@@ -132,4 +130,16 @@ func (a Aggregator[T]) aggregate() kernel.Aggregate {
 			return kernel.NewCell(a.identity, a.reduce, nil)
 		},
 	}
+}
+
+// Combiner reduces the messages to a vertex to one. It is commutative and associative, and Identity is neutral. Package
+// combiners has the usual ones; combiners.Func makes one of a function.
+type Combiner[M any] interface {
+	// String names the combiner in reports.
+	String() string
+	Identity() M
+	Combine(a, b M) M
+	// Kernel is for the engine: it makes the combiner's bulk loops for one partition, and fails when the combiner does not
+	// fit the graph. Programs make combiners with package combiners, combiners.Func among them.
+	Kernel(b kernel.Binding) (kernel.Kernel[M], error)
 }

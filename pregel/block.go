@@ -43,13 +43,14 @@ type Block[V, M any] struct {
 	watch   func(from VertexID, message any) // of tests, gets each message when it is sent; or nil
 	outbox  *kernel.Outbox[M]
 	combine func(a, b M) M // reduces two messages of a vertex to all its neighbours; nil where each must arrive by itself
-	added   kernel.Vec[V]  // the values of the vertices to be added
+	change  Change[V]
 }
 
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
 
-func (b *Block[V, M]) place() (w *Worker, first uint32) { return b.Worker, b.Worker.base }
+func (b *Block[V, M]) worker() *Worker { return b.Worker }
+func (b *Block[V, M]) local() uint32   { return noVertex }
 
 // Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {

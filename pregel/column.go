@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Column is a property column of any type, as Columns lists them.
+// Column is a property column of any type, as Traits lists them.
 type Column interface{ column() kernel.Property }
 
 var columns atomic.Int32
@@ -21,18 +21,12 @@ type handle struct {
 func newHandle(name string) handle { return handle{name: name, number: int(columns.Add(1)) - 1} }
 
 // VertexColumn is a typed property of every vertex beside its value. Make one per property, as a package variable, and
-// list it in the program's Columns. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
+// list it in the program's Traits. It is zero when the run begins, unless superstep.Options.Columns says otherwise.
 type VertexColumn[T any] struct{ handle }
 
 // NewVertexColumn makes the handle of a property of vertices.
 func NewVertexColumn[T any](name string) VertexColumn[T] {
 	return VertexColumn[T]{newHandle(name)}
-}
-
-// At is any *Vertex.
-type At interface {
-	worker() *Worker
-	local() uint32
 }
 
 // Private returns the handle of the same property as one that is the program's own, no input: superstep.Options.Columns and --column
@@ -42,28 +36,23 @@ func (c VertexColumn[T]) Private() VertexColumn[T] {
 	return c
 }
 
-// Of returns the property of v.
-func (c VertexColumn[T]) Of(v At) T { return c.of(v.worker())[v.local()] }
+// Of returns the property of a vertex.
+func (c VertexColumn[T]) Of(v Context) T { return c.of(v.worker())[v.local()] }
 
-// Set replaces the property of v.
-func (c VertexColumn[T]) Set(v At, x T) { c.of(v.worker())[v.local()] = x }
+// Set replaces the property of a vertex.
+func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.worker())[v.local()] = x }
 
 // Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
-func (c VertexColumn[T]) Slice(b AnyBlock) []T {
-	w, first := b.place()
+func (c VertexColumn[T]) Slice(b Context) []T {
+	w := b.worker()
 	all := c.of(w)
-	return all[first:min(int(first)+64, len(all))]
-}
-
-// AnyBlock is any *Block.
-type AnyBlock interface {
-	place() (w *Worker, first uint32)
+	return all[w.base:min(int(w.base)+64, len(all))]
 }
 
 func (c VertexColumn[T]) of(w *Worker) []T {
 	col, ok := lookup[T](w.state.Properties, c.number)
 	if !ok {
-		panic("vertex column " + c.name + " is not listed by the program's Columns method")
+		panic("vertex column " + c.name + " is not listed by the program's Traits")
 	}
 	return col
 }
@@ -71,7 +60,7 @@ func (c VertexColumn[T]) of(w *Worker) []T {
 func (c VertexColumn[T]) column() kernel.Property { return property[T](c.handle, false) }
 
 // EdgeColumn is a typed property of every edge, stored where its list is: an undirected edge has one at either end.
-// Make one per property, as a package variable, and list it in the program's Columns. It is zero when the run begins, unless
+// Make one per property, as a package variable, and list it in the program's Traits. It is zero when the run begins, unless
 // superstep.Options.Columns says otherwise.
 type EdgeColumn[T any] struct{ handle }
 
@@ -109,7 +98,7 @@ func (c handle) fault(e Edge) string {
 	case e.lists.Other:
 		return ": it holds edges by the program's Direction, and this one is of the other"
 	}
-	return " is not listed by the program's Columns method"
+	return " is not listed by the program's Traits"
 }
 
 func (c EdgeColumn[T]) column() kernel.Property { return property[T](c.handle, true) }

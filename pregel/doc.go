@@ -37,42 +37,22 @@
 // All others are optional. The engine finds them once per job, and refuses a method with one of
 // these names and another signature.
 //
+//	Traits() Traits                  facts about the program: its direction, aggregators, columns...
 //	Combiner() Combiner[M]           reduces messages to one vertex
 //	Init(v *Vertex[V, M])            runs instead of Compute in superstep 0
-//	Initial() V                      with Sources: all vertices start halted with this value,
-//	Sources() []VertexID             and superstep 0 runs on these vertices alone
-//	Validate() error                 refuses parameters; called with and without a graph. Without
-//	                                 a graph, VertexIDs in fields are None
-//	ValidateGraph(g GraphInfo) error
-//	                                 refuses a graph before superstep 0; VertexIDs may be None
-//	NonNegative()                    refuses a graph with an edge of negative weight
-//	Direction() Direction            which edges messages follow: Out (default), In, Both, or
-//	                                 Either, with a direction for each message (SendAlong)
-//	Monotone()                       promises that a message has no effect unless it is better, by
-//	                                 the combiner, than all earlier ones; others are not delivered
-//	Asynchronous()                   with Monotone: allows a message to arrive in the superstep that
-//	                                 sends it. The numbers of supersteps and messages then depend on
-//	                                 chance. It happens in one partition, in a program that is
-//	                                 NonNegative and combines by MinPlus or MinPlusSender, and not
-//	                                 in deterministic runs
-//	Aggregators() []Aggregate        lists the aggregators that the program uses
-//	Columns() []Column               lists its property columns
+//	Start() (V, []VertexID)          the value of all vertices, which begin halted, and the vertices
+//	                                 on which alone superstep 0 runs
+//	Validate(g *GraphInfo) error     refuses parameters, when g is nil: VertexIDs in fields may be
+//	                                 None then; and refuses a graph before superstep 0
 //	Coordinate(c *Coordinator)       runs once before every superstep, 0 included
 //	ComputeBlock(b *Block[V, M])     does the work of Compute for up to 64 vertices; deterministic
 //	                                 runs call Compute
 //	InitBlock(b *Block[V, M])        does the work of Init likewise
-//	MaxSupersteps() int              returns a bound, for estimates of the time left only; 0 is unknown
-//	Converges()                      says that a run in which all vertices sleep and no message is
-//	                                 left has converged; without it reports say that it has halted
 //	Plan() Plan                      returns programs that run first (package plan)
-//	Mutations() Mutations            allows the program to change the graph
 //	Resolve(r Resolution[V]) (V, bool)
-//	                                 with Mutations: decides whether a vertex exists, and its value
-//	Group(v V) VertexID or uint64    the group of a value, such as a component: reports count groups
-//	Score(v V) float64               reports list the ten vertices of the highest scores
-//	ScoreName() string               names the score in reports
-//	Help() string                    describes the program in one line: superstep algorithms prints it
-//	Reached(v V) bool                reports count the vertices for which it is true
+//	                                 if Traits has Mutates: decides whether a vertex exists, and its
+//	                                 value
+//	Report() Report[V]               what reports show of the values: scores, groups
 //	MarshalBinary() ([]byte, error)  with UnmarshalBinary([]byte) error: keeps the program's own state
 //	                                 in checkpoints. Without them a checkpoint has its parameters
 //	                                 only. A plan with such a program has no checkpoints
@@ -87,8 +67,6 @@
 //	                                 calls a vertex: its id, or its name with a backslash before
 //	                                 blanks, colons, semicolons and backslashes. A cluster calls it
 //	                                 up to three times; label appends zeros until the last time
-//	InputIDs()                       says that values, of type uint64, are input ids of vertices, and
-//	                                 so are groups: both are written as the input calls the vertex
 //
 // # Semantics
 //
@@ -102,7 +80,7 @@
 // runs. A [Vertex] is valid during the call only. Random numbers ([Vertex.Rand]) depend on the
 // seed, the vertex's input id and the superstep alone.
 //
-// A program with Mutations may add and remove vertices and edges. A vertex sees changes of its own
+// A program that Mutates may add and remove vertices and edges. A vertex sees changes of its own
 // edges at once. All others hold from the next superstep on: for each vertex edges are removed
 // first, then the vertex, then the vertex is added, then edges. Messages already sent travel along
 // the edges as they were. The loaded graph stays as it is; superstep.Result.Graph has the changes.

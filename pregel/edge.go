@@ -1,6 +1,10 @@
 package pregel
 
-import "github.com/superstep-go/superstep/internal/kernel"
+import (
+	"fmt"
+
+	"github.com/superstep-go/superstep/internal/kernel"
+)
 
 // Edge is one edge of a vertex.
 type Edge struct {
@@ -22,4 +26,91 @@ func eachEdge(l *kernel.EdgeLists, local uint32, yield func(Edge) bool) bool {
 		}
 	}
 	return true
+}
+
+// Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at least 0 and less than OutDegree, which counts
+// by the program's Direction too. Any other i fails the job, and so does a grid of partitions with both sides above 1.
+func (v *cursor) Edge(i int) Edge {
+	if _, ok := v.ownOutEdges(); ok {
+		return v.changedEdge("Edge", i)
+	}
+	return edgeAt(v.place("Edge", i))
+}
+
+// SendAlongEdge is v.Send(v.Edge(i).To, m), several times as fast in a large graph: receivers are looked up many at a time. A random walk
+// takes v.SendAlongEdge(v.Rand().IntN(v.OutDegree()), walker).
+func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
+	if _, ok := v.ownOutEdges(); ok {
+		v.Send(v.changedEdge("SendAlongEdge", i).To, m)
+		return
+	}
+	l, at := v.place("SendAlongEdge", i)
+	v.b.outbox.AddAlong(l, at, uint64(v.id), m)
+}
+
+// place returns the lists that edge i is in, and its place in their Adj. method is the caller's, for errors.
+func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
+	local, at := v.local(), uint64(i) // far too large if i is negative
+	for _, l := range v.w.state.Edges {
+		lo, hi := l.Row(local)
+		if n := uint64(hi - lo); at >= n {
+			at -= n
+			continue
+		}
+		return l, lo + uint32(at)
+	}
+	if why := v.w.state.NoEdges; why != nil {
+		panic(fmt.Errorf("%s: %w", method, why))
+	}
+	panic(noEdge(method, i, int(uint64(i)-at)))
+}
+
+// changedEdge is Edge for a vertex that has changed its own edges.
+func (v *cursor) changedEdge(method string, i int) Edge {
+	at := 0
+	for e := range v.Edges() {
+		if at == i {
+			return e
+		}
+		at++
+	}
+	panic(noEdge(method, i, at))
+}
+
+func noEdge(method string, i, n int) string {
+	if n == 0 {
+		return fmt.Sprintf("%s(%d): the vertex has no edges", method, i)
+	}
+	return fmt.Sprintf("%s(%d): the vertex has %d edges: i is from 0 to %d", method, i, n, n-1)
+}
+
+// edgeAt returns the edge at a place of the lists' Adj.
+func edgeAt(l *kernel.EdgeLists, j uint32) Edge {
+	e := Edge{To: VertexID(l.ID(l.Adj[j])), Weight: 1, at: j + l.Offset, lists: l}
+	switch {
+	case l.Weights64 != nil:
+		e.Weight = l.Weights64[j]
+	case l.Weights32 != nil:
+		e.Weight = float64(l.Weights32[j])
+	}
+	return e
+}
+
+// Delta says how a graph changes between runs, by input ids. What is removed is removed first.
+type Delta struct {
+	// RemoveVertices go with all their edges, in both directions. RemoveEdges are taken from the graph with all edges parallel to
+	// them; one that is not there is ignored. Their vertices must be in the graph.
+	RemoveVertices []uint64
+	RemoveEdges    []InputEdge
+	// AddVertices are added if they are not there, and so are the ends of AddEdges. An edge that is there already becomes what the
+	// graph's rule for duplicates says, the one that is there if they are refused, and a loop what that for loops says.
+	AddVertices []uint64
+	AddEdges    []InputEdge
+}
+
+// InputEdge is an edge between input ids. In an undirected graph it is the same from either end; in one without weights Weight has no
+// effect, and it has none for an edge that is removed.
+type InputEdge struct {
+	From, To uint64
+	Weight   float64
 }

@@ -6,24 +6,16 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Erased is a program whose types V and M are erased, for the engine that runs programs: the
-// engine has no type parameters. Programs do not need it, and it may change in any version.
-type Erased struct {
-	// Program is the program, or the list program that List wraps.
-	Program any
-	// Value and Message are the types V and M.
-	Value, Message reflect.Type
-	// Wrap erases another value of the program's type, such as one with other parameters.
-	Wrap func(program any) Erased
-	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
-	Complete bool
-	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner.
-	Inspect func() *Methods
-}
+// Short names of the engine's types.
+type (
+	erasedProgram = kernel.Erased[VertexID, Worker]
+	erasedMethods = kernel.Methods[VertexID, Worker]
+	erasedLane    = kernel.Lane[VertexID, Worker]
+)
 
-// Erase erases the types of a program. It calls no method of it.
-func Erase[V, M any](p Program[V, M]) Erased {
-	e := Erased{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
+// Erase is for the engine, which has no type parameters: it erases the types of a program. It calls no method of it.
+func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID, Worker] {
+	e := erasedProgram{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
 	l, list := p.(listed[V, M])
 	if list {
 		e.Program = l.program
@@ -31,35 +23,15 @@ func Erase[V, M any](p Program[V, M]) Erased {
 			e.Program = nil
 		}
 	}
-	e.Wrap = func(program any) Erased {
+	e.Wrap = func(program any) erasedProgram {
 		if list {
 			return Erase(List(program.(ListProgram[V, M])))
 		}
 		return Erase(program.(Program[V, M]))
 	}
-	e.Inspect = func() *Methods { return inspect(p) }
+	e.Inspect = func() *erasedMethods { return inspect(p) }
 	return e
 }
-
-// Methods are the optional methods of a program whose signatures have V or M.
-type Methods struct {
-	List bool
-	// Found and Wanted are the methods that the program has, and the signatures of all, by name.
-	Found  map[string]bool
-	Wanted map[string]reflect.Type
-	// NoCombiner says that the method Combiner returns nil. Combiner is the combiner's name, or
-	// empty, and Weights the kind of edge weights that it wants.
-	NoCombiner bool
-	Combiner   string
-	Weights    reflect.Kind
-	// ByNumber says that Group names groups by numbers rather than by vertices.
-	ByNumber bool
-	// Instance makes the state of a partition.
-	Instance func() Instance
-}
-
-// Has reports whether the program has a method.
-func (m *Methods) Has(name string) bool { return m.Found[name] }
 
 // methods are a program's methods with their types.
 type methods[V, M any] struct {
@@ -70,42 +42,41 @@ type methods[V, M any] struct {
 	initBlock interface{ InitBlock(b *Block[V, M]) }
 	block     interface{ ComputeBlock(b *Block[V, M]) }
 	resend    interface{ Resend(v *Vertex[V, M]) }
-	initial   interface{ Initial() V }
+	start     interface{ Start() (V, []VertexID) }
 	resolve   interface {
 		Resolve(r Resolution[V]) (V, bool)
 	}
-	score    interface{ Score(v V) float64 }
-	reached  interface{ Reached(v V) bool }
-	byVertex interface{ Group(v V) VertexID }
-	byNumber interface{ Group(v V) uint64 }
-	output   interface{ Output(dst []byte, v V) []byte }
-	naming   interface {
+	report Report[V]
+	output interface{ Output(dst []byte, v V) []byte }
+	naming interface {
 		OutputLabels(dst []byte, v V, label func(dst []byte, id VertexID) []byte) []byte
 	}
 }
 
-func inspect[V, M any](p Program[V, M]) *Methods {
+func inspect[V, M any](p Program[V, M]) *erasedMethods {
 	m := &methods[V, M]{program: p}
 	var value any = p
 	if l, ok := p.(listed[V, M]); ok {
 		m.list, value = l.program, l.program
 	}
-	all := &Methods{List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{}}
-	all.find("Init", value, &m.init)
-	all.find("InitBlock", value, &m.initBlock)
-	all.find("ComputeBlock", value, &m.block)
-	all.find("Resend", value, &m.resend)
-	all.find("Initial", value, &m.initial)
-	all.find("Resolve", value, &m.resolve)
-	all.find("Score", value, &m.score)
-	all.find("Reached", value, &m.reached)
-	all.find("Group", value, &m.byNumber)
-	all.ByNumber = m.byNumber != nil
-	all.find("Group", value, &m.byVertex)
-	all.find("Output", value, &m.output)
-	all.find("OutputLabels", value, &m.naming)
+	all := &erasedMethods{List: m.list != nil, Found: map[string]bool{}, Wanted: map[string]reflect.Type{}}
+	find(all, "Init", value, &m.init)
+	find(all, "InitBlock", value, &m.initBlock)
+	find(all, "ComputeBlock", value, &m.block)
+	find(all, "Resend", value, &m.resend)
+	find(all, "Start", value, &m.start)
+	find(all, "Resolve", value, &m.resolve)
+	var reporting interface{ Report() Report[V] }
+	find(all, "Report", value, &reporting)
+	if reporting != nil {
+		m.report = reporting.Report()
+		all.Score, all.ScoreName, all.Reached = m.report.Score != nil, m.report.ScoreName, m.report.Reached != nil
+		all.Group, all.Number = m.report.Group != nil, m.report.Number != nil
+	}
+	find(all, "Output", value, &m.output)
+	find(all, "OutputLabels", value, &m.naming)
 	var combining interface{ Combiner() Combiner[M] }
-	all.find("Combiner", value, &combining)
+	find(all, "Combiner", value, &combining)
 	if combining != nil {
 		if m.combiner = combining.Combiner(); m.combiner == nil {
 			all.NoCombiner = true
@@ -116,13 +87,13 @@ func inspect[V, M any](p Program[V, M]) *Methods {
 			}
 		}
 	}
-	all.Instance = func() Instance { return &instance[V, M]{methods: m} }
+	all.Instance = func() kernel.Instance[VertexID, Worker] { return &instance[V, M]{methods: m} }
 	return all
 }
 
 // find notes a method, and whether the program has it with the signature of the interface that to
 // points to: then it is put there.
-func (m *Methods) find(name string, program, to any) {
+func find(m *erasedMethods, name string, program, to any) {
 	at := reflect.ValueOf(to).Elem()
 	m.Wanted[name] = at.Type().Method(0).Type
 	if v := reflect.ValueOf(program); v.IsValid() && v.Type().Implements(at.Type()) {
@@ -131,32 +102,12 @@ func (m *Methods) find(name string, program, to any) {
 	}
 }
 
-// Engine is for the engine that runs programs, which reaches the unexported parts of this package
-// through it. Programs do not need it, and it may change in any version.
-type Engine struct{}
-
-// Aggregate returns the kernel's description of an aggregator.
-func (Engine) Aggregate(a Aggregate) kernel.Aggregate { return a.aggregate() }
-
-// Property returns the kernel's description of a property column.
-func (Engine) Property(c Column) kernel.Property { return c.column() }
-
-// Coordinator makes the Coordinator of a run, with the aggregators' totals, indexed by their
-// numbers. log, if not nil, takes its lines.
-func (Engine) Coordinator(vertices, edges uint64, totals []kernel.Cell, log func(line string)) *Coordinator {
-	return &Coordinator{NumVertices: vertices, NumEdges: edges, cells: totals, log: log}
+func init() {
+	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
+	kernel.Pregel.Property = func(listed any) kernel.Property { return listed.(Column).column() }
+	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell, log func(string)) any {
+		w := &Worker{state: kernel.State{Totals: totals}}
+		return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: w, log: log}
+	}
+	kernel.Pregel.End = func(coordinator any) *kernel.End { return &coordinator.(*Coordinator).end }
 }
-
-// Totals gives access to aggregators' totals, indexed by their numbers, when their run is over.
-func (Engine) Totals(totals []kernel.Cell) Totals { return final(totals) }
-
-// NewPlan makes the plan that the engine knows as steps.
-func (Engine) NewPlan(steps any) Plan { return Plan{steps} }
-
-// Steps returns what the engine knows the plan as; nil for an empty one.
-func (Engine) Steps(p Plan) any { return p.steps }
-
-// final is the Totals of a run that is over.
-type final []kernel.Cell
-
-func (f final) totals() []kernel.Cell { return f }

@@ -19,7 +19,9 @@ type Hops struct {
 var farthest = pregel.MaxOf("farthest", int64(0)).Persistent()
 
 func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
-func (Hops) Aggregators() []pregel.Aggregate  { return []pregel.Aggregate{farthest} }
+func (Hops) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{farthest}}
+}
 
 func (p Hops) Init(v *pregel.Vertex[int64, int64]) {
 	v.Set(math.MaxInt64)
@@ -41,7 +43,7 @@ func (Hops) Compute(v *pregel.Vertex[int64, int64], hops int64) {
 // A program with a combiner and an aggregator, and its run.
 func Example() {
 	ctx := context.Background()
-	g, err := superstep.Generate(ctx, "path:vertices=5")
+	g, err := superstep.Load(ctx, "path:vertices=5")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,11 +16,12 @@ type instance[V, M any] struct {
 	// normalize is the kernels' (kernel.Normalizing), or nil.
 	normalize func(sent uint64, out *[64]M) uint64
 
-	values kernel.Vec[V]
-	start  V // what Fill sets values to
-	ways   []way[M]
-	inbox  kernel.Inbox[M]
-	lists  messageLists[M]
+	values  kernel.Vec[V]
+	first   V          // what Fill sets values to
+	sources []VertexID // that Start named
+	ways    []way[M]
+	inbox   kernel.Inbox[M]
+	lists   messageLists[M]
 
 	sums []M // by tiles, if apart
 	view kernel.Vec[M]
@@ -100,7 +101,7 @@ func (i *instance[V, M]) Place(p *kernel.Placement) (err error) {
 	return nil
 }
 
-func (i *instance[V, M]) Rebind(m *Methods) {
+func (i *instance[V, M]) Rebind(m *erasedMethods) {
 	other := m.Instance().(*instance[V, M]).methods
 	other.combiner = i.combiner // the kernels are its
 	i.methods = other
@@ -111,15 +112,17 @@ func (i *instance[V, M]) Messages() kernel.Column { return &kernel.Vec[M]{} }
 
 func (i *instance[V, M]) BeginFill() {
 	var zero V
-	if i.start = zero; i.initial != nil {
-		i.start = i.initial.Initial()
+	if i.first, i.sources = zero, nil; i.start != nil {
+		i.first, i.sources = i.start.Start()
 	}
 }
 
+func (i *instance[V, M]) Sources() []VertexID { return i.sources }
+
 func (i *instance[V, M]) Fill(lo, hi int) {
-	start, values := i.start, i.values.Data[lo:hi]
+	first, values := i.first, i.values.Data[lo:hi]
 	for k := range values {
-		values[k] = start
+		values[k] = first
 	}
 }
 
@@ -217,7 +220,7 @@ func (i *instance[V, M]) sumsOf(w int) *[64]M {
 	return (*[64]M)(i.sums[w<<6:])
 }
 
-func (i *instance[V, M]) FoldBins(lanes []Lane, k int) {
+func (i *instance[V, M]) FoldBins(lanes []erasedLane, k int) {
 	for _, one := range lanes {
 		if b := one.(*lane[V, M]).bins; b != nil && len(b.To[k]) > 0 {
 			i.ways[0].kernel.Fold(b.To[k], b.Msg[k], &i.inbox)
@@ -233,14 +236,14 @@ func (i *instance[V, M]) Output(dst []byte, local uint32, label func(dst []byte,
 	return i.naming.OutputLabels(dst, i.values.Data[local], label)
 }
 
-func (i *instance[V, M]) Score(local uint32) float64 { return i.score.Score(i.values.Data[local]) }
-func (i *instance[V, M]) Reached(local uint32) bool  { return i.reached.Reached(i.values.Data[local]) }
+func (i *instance[V, M]) Score(local uint32) float64 { return i.report.Score(i.values.Data[local]) }
+func (i *instance[V, M]) Reached(local uint32) bool  { return i.report.Reached(i.values.Data[local]) }
 
 func (i *instance[V, M]) Group(local uint32) (key uint64, in bool) {
-	if i.byNumber != nil {
-		return i.byNumber.Group(i.values.Data[local]), true
+	if i.report.Number != nil {
+		return i.report.Number(i.values.Data[local]), true
 	}
-	id := i.byVertex.Group(i.values.Data[local])
+	id := i.report.Group(i.values.Data[local])
 	return uint64(id), id != None
 }
 

@@ -58,7 +58,7 @@ func (g *goroutine) endWord(gathered time.Time) {
 	g.last = now
 }
 
-func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) Lane {
+func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) erasedLane {
 	w.label, w.state = label, s
 	l := &lane[V, M]{of: i, goroutine: goroutine{own: w}}
 	traits := i.ways[0].kernel.Traits()
@@ -71,8 +71,10 @@ func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel
 		l.Block.combine = i.combiner.Combine
 	}
 	l.cursor.w = &l.own
+	l.Block.change.v = &l.cursor.cursor
 	if requests != nil {
-		l.own.changes = newChanges(requests, &l.Block.OutDegrees, &l.Block.InDegrees)
+		b := &l.Block
+		l.own.changes = &changes{Requests: requests, of: None, outDegrees: &b.OutDegrees, inDegrees: &b.InDegrees}
 	}
 	return l
 }
@@ -107,9 +109,11 @@ func (l *lane[V, M]) Reset() {
 }
 
 func (l *lane[V, M]) ResetRequests() {
-	l.own.changes.reset()
-	clear(l.Block.added.Data)
-	l.Block.added.Truncate(0)
+	if c := l.own.changes; c != nil {
+		c.List = c.List[:0] // its memory is kept
+	}
+	clear(l.Block.change.added.Data)
+	l.Block.change.added.Truncate(0)
 }
 
 func (l *lane[V, M]) Interrupted() (running bool, at VertexID) {
@@ -380,4 +384,4 @@ func (l *lane[V, M]) AddSend(owner int, local uint32, from uint64, messages kern
 	l.outbox.Put(owner, local, from, kernel.Elements[M](messages)[i])
 }
 
-func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.added }
+func (l *lane[V, M]) AddedValues() kernel.Column { return &l.Block.change.added }

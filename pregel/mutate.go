@@ -9,14 +9,6 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
-// Mutations says how a program changes the graph (Malewicz 2010, 3.4): a program with the method Mutations, which returns it, may add and
-// remove vertices and edges. The graph that was loaded does not change; that of the result has the changes, also those that the last
-// superstep asked for, however the run ends.
-type Mutations struct {
-	// CreateOnMessage has a message to a vertex that was removed make it anew, with the zero value. Otherwise the message is dropped.
-	CreateOnMessage bool
-}
-
 // Resolution is what was asked about one vertex in a superstep, for a program's method Resolve, which returns the vertex's value and
 // whether it exists from now on. Without the method a removal comes before an addition, an addition of a vertex that exists has no
 // effect, and of several values the first is taken.
@@ -38,108 +30,90 @@ type changes struct {
 	outDegrees, inDegrees **[64]uint32
 }
 
-func newChanges(r *kernel.Requests, outDegrees, inDegrees **[64]uint32) *changes {
-	return &changes{Requests: r, of: None, outDegrees: outDegrees, inDegrees: inDegrees}
+// Change asks for changes of the graph ([Vertex.Change]); V is the type of a vertex's value. What a
+// vertex asks for of its own edges it sees at once: in Edges, Edge and OutDegree, and what it sends
+// to all neighbours from there on goes along the edges that it has. All else, and what other
+// vertices see, holds from the next superstep on.
+type Change[V any] struct {
+	v     *cursor
+	added kernel.Vec[V] // the values of the vertices to be added
 }
 
-// reset empties the requests, if there may be any, and keeps their memory.
-func (c *changes) reset() {
-	if c != nil {
-		c.List = c.List[:0]
+// Change returns what changes the graph, valid during the call. A program without the trait Mutates panics.
+func (v *Vertex[V, M]) Change() *Change[V] {
+	if v.w.changes == nil {
+		panic("Change: a program that changes the graph has the trait Mutates")
 	}
+	return &v.b.change
 }
 
-// AddEdge adds an edge from the vertex to another. The vertex itself sees it at once, in Edges, Edge and OutDegree, and what it sends to all
-// its neighbours from here on crosses it; all others see it in the next superstep. In an undirected graph it is an edge of both. An edge that
-// is there already follows the graph's rule for duplicates. In a graph without weights weight has no effect. An id from NextID on
-// belongs to no vertex: the edge reserves it, and AddVertex makes the vertex. What is sent along it in the same superstep is lost. Where the
-// graph refuses duplicates, the edge that is there stays. An EdgeColumn has a place for the edge from the next superstep on.
+// AddEdge adds an edge between any two vertices, the vertex that runs among them. In an undirected graph it is an edge of both. An edge that
+// is there already follows the graph's rule for duplicates: where it refuses them, the edge that is there stays. In a graph without weights
+// weight has no effect. A vertex from that does not exist in the next superstep is made, with the zero value. An id from NextID on belongs to no
+// vertex: the edge reserves it, and AddVertex makes the vertex; what is sent along it in the same superstep is lost. An EdgeColumn has a
+// place for the edge from the next superstep on.
 //
-// In a grid of partitions with both sides above 1 the vertex, too, sees it in the next superstep.
-func (v *cursor) AddEdge(to VertexID, weight float64) {
-	c := v.request("AddEdge", kernel.Request{Kind: kernel.AddEdge, Of: uint64(v.id), To: uint64(to), Weight: weight})
-	v.changeOwn(c, func() {
-		if to == v.id && !c.Loops {
+// In a grid of partitions with both sides above 1 the vertex, too, sees the edge in the next superstep.
+func (c *Change[V]) AddEdge(from, to VertexID, weight float64) {
+	own, to := c.v.requestEdge("AddEdge", kernel.AddEdge, from, to, weight)
+	c.v.changeOwn(own, func() {
+		if to == c.v.id && !own.Loops {
 			return
 		}
-		e := Edge{To: to, Weight: c.Weigh(weight)}
-		at, there := slices.BinarySearchFunc(c.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
-		if there && c.Merge != nil {
-			c.own[at].Weight = c.Merge(c.own[at].Weight, e.Weight)
+		e := Edge{To: to, Weight: own.Weigh(weight)}
+		at, there := slices.BinarySearchFunc(own.own, to, func(e Edge, to VertexID) int { return cmp.Compare(e.To, to) })
+		if there && own.Merge != nil {
+			own.own[at].Weight = own.Merge(own.own[at].Weight, e.Weight)
 			return
 		}
-		for at < len(c.own) && c.own[at].To == to {
+		for at < len(own.own) && own.own[at].To == to {
 			at++
 		}
-		c.own = slices.Insert(c.own, at, e)
+		own.own = slices.Insert(own.own, at, e)
 	})
 }
 
-// RemoveEdge removes all edges from the vertex to another, if there are any. When that holds, see [Vertex.AddEdge].
-func (v *cursor) RemoveEdge(to VertexID) {
-	c := v.request("RemoveEdge", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(v.id), To: uint64(to)})
-	v.changeOwn(c, func() { c.own = slices.DeleteFunc(c.own, func(e Edge) bool { return e.To == to }) })
+// RemoveEdge removes all edges from one vertex to another, if there are any.
+func (c *Change[V]) RemoveEdge(from, to VertexID) {
+	own, to := c.v.requestEdge("RemoveEdge", kernel.RemoveEdge, from, to, 0)
+	c.v.changeOwn(own, func() {
+		own.own = slices.DeleteFunc(own.own, func(e Edge) bool { return e.To == to })
+	})
 }
 
-// AddEdgeBetween adds an edge between any two vertices, before the next superstep. If from does not exist then, it is made, with the zero
-// value. An edge of the vertex itself it adds at once, as AddEdge does.
-func (v *cursor) AddEdgeBetween(from, to VertexID, weight float64) {
-	if own, other := v.ownEdge(from, to); own {
-		v.AddEdge(other, weight)
-		return
-	}
-	v.request("AddEdgeBetween", kernel.Request{Kind: kernel.AddEdge, Of: uint64(from), To: uint64(to), Weight: weight})
-}
-
-// RemoveEdgeBetween removes all edges from one vertex to another, before the next superstep; those of the vertex itself at once.
-func (v *cursor) RemoveEdgeBetween(from, to VertexID) {
-	if own, other := v.ownEdge(from, to); own {
-		v.RemoveEdge(other)
-		return
-	}
-	v.request("RemoveEdgeBetween", kernel.Request{Kind: kernel.RemoveEdge, Of: uint64(from), To: uint64(to)})
-}
-
-// ownEdge reports whether an edge is one of the vertex that runs, and to whom.
-func (v *cursor) ownEdge(from, to VertexID) (bool, VertexID) {
+// requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes if the edge is one of the
+// vertex that runs; else nil.
+func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
 	if to == v.id && v.w.state.Undirected {
-		return true, from
+		from, to = to, from
 	}
-	return from == v.id, to
+	c := v.request(method, kernel.Request{Kind: kind, Of: uint64(from), To: uint64(to), Weight: weight})
+	if from != v.id {
+		c = nil
+	}
+	return c, to
 }
 
 // AddVertex adds a vertex before the next superstep, in which it runs: one that was removed, or a new one with an id from NextID on. It
 // has no effect on a vertex that exists; if several ask, the vertex of the least id does (but see [Resolution]). Ids may run ahead of
 // NextID by as many as there have been ids, and 65,536.
-func (v *Vertex[V, M]) AddVertex(id VertexID, value V) {
-	v.addVertex(id, len(v.b.added.Data))
-	v.b.added.Data = append(v.b.added.Data, value)
+func (c *Change[V]) AddVertex(id VertexID, value V) {
+	r := c.v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
+	r.List[len(r.List)-1].Value = uint32(len(c.added.Data))
+	c.added.Data = append(c.added.Data, value)
 }
 
-func (v *cursor) addVertex(id VertexID, value int) {
-	c := v.request("AddVertex", kernel.Request{Kind: kernel.AddVertex, Of: uint64(id), To: uint64(id)})
-	c.List[len(c.List)-1].Value = uint32(value)
-}
-
-// RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it; v.ID() is the vertex itself. Edges
-// that lead to it stay, unless the graph is undirected, and messages along them are dropped. What it has sent arrives.
-func (v *cursor) RemoveVertex(id VertexID) {
-	v.request("RemoveVertex", kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
+// RemoveVertex removes a vertex before the next superstep: its value, its out-edges and the messages to it. Edges that lead to it stay,
+// unless the graph is undirected, and messages along them are dropped. What it has sent arrives.
+func (c *Change[V]) RemoveVertex(id VertexID) {
+	c.v.request("RemoveVertex", kernel.Request{Kind: kernel.RemoveVertex, Of: uint64(id), To: uint64(id)})
 }
 
 // NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed vertices keep theirs.
-func (v *cursor) NextID() VertexID {
-	if v.w.changes == nil {
-		return VertexID(v.w.NumVertices)
-	}
-	return VertexID(v.w.changes.NextID)
-}
+func (c *Change[V]) NextID() VertexID { return VertexID(c.v.w.changes.NextID) }
 
 func (v *cursor) request(method string, r kernel.Request) *changes {
 	c := v.w.changes
-	if c == nil {
-		panic(method + ": a program that changes the graph has the method Mutations() pregel.Mutations")
-	}
 	if id := VertexID(max(r.Of, r.To)); uint64(id) >= c.Limit {
 		if r.Kind == kernel.RemoveVertex || r.Kind == kernel.RemoveEdge {
 			panic(fmt.Sprintf("%s: vertex %v: no vertex has had an id from %d on: there is nothing to remove", method, id, c.NextID))
@@ -154,10 +128,10 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 	return c
 }
 
-// changeOwn applies a change to what the vertex that runs sees of its own edges.
+// changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the edge is none of these.
 func (v *cursor) changeOwn(c *changes, change func()) {
 	s := &v.w.state
-	if s.NoEdges != nil {
+	if c == nil || s.NoEdges != nil {
 		return
 	}
 	if c.of != v.id {

@@ -1,5 +1,7 @@
 package pregel
 
+import "github.com/superstep-go/superstep/internal/kernel"
+
 // Program is a vertex program; the package comment lists its optional methods. One value serves all vertices, from
 // several goroutines at once: its fields are read-only while it runs.
 type Program[V, M any] interface {
@@ -11,7 +13,7 @@ type Program[V, M any] interface {
 type Registered interface{ ProgramName() string }
 
 // Register gives a program a name on the command line and in a cluster, of letters, digits, _ . and
-// -, that no other program has, a built-in one included. Its parameters are its exported fields
+// -. It takes the place of a built-in program of this name. Its parameters are its exported fields
 // with a param tag:
 //
 //	Source pregel.VertexID `param:"source" help:"where to start"`
@@ -19,19 +21,8 @@ type Registered interface{ ProgramName() string }
 //
 // The package comment says which types they may have. Parameters have different names, of the same
 // characters. A command line refuses what does not hold to this, with exit status 2.
-func Register[V, M any](name string, p Program[V, M]) Registered { return registered{name, Erase(p)} }
-
-type registered struct {
-	name    string
-	program Erased
-}
-
-func (r registered) ProgramName() string { return r.name }
-
-// Registered returns the program of what Register returned.
-func (Engine) Registered(r Registered) (program Erased, ok bool) {
-	own, ok := r.(registered)
-	return own.program, ok
+func Register[V, M any](name string, p Program[V, M]) Registered {
+	return kernel.Named[VertexID, Worker]{Name: name, Program: Erase(p)}
 }
 
 // ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an

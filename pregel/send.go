@@ -78,7 +78,7 @@ func (v *cursor) along(d Direction) (forth, back bool) {
 	case v.w.state.Undirected || d == own:
 		return true, false
 	case own != Either:
-		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Direction method must return "+
+		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Traits must have "+
 			"pregel.Either", d, own))
 	}
 	return d != In, d != Out

@@ -2,6 +2,7 @@ package pregel
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 )
@@ -39,11 +40,19 @@ func (w *Worker) Logf(format string, args ...any) {
 	}
 }
 
-func (w *Worker) worker() *Worker       { return w }
-func (w *Worker) totals() []kernel.Cell { return w.state.Totals }
+func (w *Worker) worker() *Worker { return w }
+func (w *Worker) local() uint32   { return noVertex }
 
-// Scope is a *Vertex or a *Worker, through which a value is added to an aggregator.
-type Scope interface{ worker() *Worker }
+// Context is where aggregators and columns are used: a *Vertex, a *Block or its *Worker, a
+// *Coordinator, the *plan.Round of a condition, or a *superstep.Result. Only a vertex has values of
+// columns; only vertices, blocks and workers add to aggregators.
+type Context interface {
+	worker() *Worker
+	local() uint32
+}
+
+// noVertex is the place of a context that is no vertex: no column has it.
+const noVertex = math.MaxUint32
 
 // Coordinator is what Coordinate gets before the vertices of a superstep run (master compute; Malewicz 2010): it can read and replace
 // the aggregates of the previous superstep, set the phase, and end the run.
@@ -54,23 +63,23 @@ type Coordinator struct {
 	// messages the last superstep sent, before combining.
 	NumVertices, NumEdges, Active, Messages uint64
 
-	// Halted, AtIterations, Stopped and Phase are what Coordinate decided.
-	Halted, AtIterations, Stopped bool
-	Phase                         int
+	// Phase is what SetPhase has set, 0 at first.
+	Phase int
 
-	cells []kernel.Cell // the aggregators' totals
-	log   func(line string)
+	end    kernel.End
+	totals *Worker // has the aggregators' totals
+	log    func(line string)
 }
 
 // Halt ends the run, which has converged: the program's own criterion holds. The vertices of this superstep do not run. Changes of the graph that the last superstep asked for are made, as at
 // every end of a run; messages that it sent are dropped.
-func (c *Coordinator) Halt() { c.Halted = true }
+func (c *Coordinator) Halt() { c.end.Converged = true }
 
 // HaltAtIterations is Halt of a run that has made all iterations that it was asked for: reports say iterations, and not converged.
-func (c *Coordinator) HaltAtIterations() { c.AtIterations = true }
+func (c *Coordinator) HaltAtIterations() { c.end.Iterations = true }
 
 // Stop is Halt of a run that gives up before its criterion holds. As at the limit of supersteps, what a plan has after it does not run.
-func (c *Coordinator) Stop() { c.Stopped = true }
+func (c *Coordinator) Stop() { c.end.Stopped = true }
 
 // Fail fails the run with an error that is not the program's fault, such as of a graph that it cannot work on: reports show it without a
 // stack. It does not return.
@@ -86,4 +95,5 @@ func (c *Coordinator) Logf(format string, args ...any) {
 	}
 }
 
-func (c *Coordinator) totals() []kernel.Cell { return c.cells }
+func (c *Coordinator) worker() *Worker { return c.totals }
+func (c *Coordinator) local() uint32   { return noVertex }

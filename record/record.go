@@ -53,28 +53,19 @@ type Partition struct {
 
 	Memory  int64   `json:"memory,omitempty"` // resident bytes of the process after the superstep, measured twice a second at most
 	GCPause float64 `json:"gc_pause"`         // seconds for which the garbage collector stopped the process
-
-	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross,
-	// and the messages to single vertices.
-	Senders     int `json:"-"`
-	SenderEdges int `json:"-"`
-	Sends       int `json:"-"`
-	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
-	Active          int `json:"-"`
-	Unfinished      int `json:"-"`
-	UnfinishedEdges int `json:"-"`
 }
 
-// End notes that the superstep took so many seconds: a partition that was done earlier has waited for
-// the others.
+// End notes that the superstep took so many seconds.
 func (s *Superstep) End(seconds float64) {
 	s.Seconds = seconds
 	for i := range s.Partitions {
-		p := &s.Partitions[i]
-		p.Messages = p.SenderEdges + p.Sends
-		p.Times.Wait += max(0, seconds-p.Times.Total)
-		p.Times.Total = seconds
+		s.Partitions[i].Times.End(seconds)
 	}
+}
+
+// Ran reports whether a vertex ran: else the superstep is not counted.
+func (s *Superstep) Ran() bool {
+	return slices.ContainsFunc(s.Partitions, func(p Partition) bool { return p.Computed > 0 })
 }
 
 // Clone returns a copy that shares nothing but Predicted with s.
@@ -116,6 +107,13 @@ func (s *Seconds) ByPhase() [len(Phases)]float64 {
 // Busy returns the time the partition worked.
 func (s *Seconds) Busy() float64 { return s.Expand + s.Traverse + s.Fold + s.Compute }
 
+// End notes that the superstep took so many seconds: a partition that was done earlier has waited for
+// the others.
+func (s *Seconds) End(seconds float64) {
+	s.Wait += max(0, seconds-s.Total)
+	s.Total = seconds
+}
+
 // Add adds the seconds of o.
 func (s *Seconds) Add(o *Seconds) {
 	s.Expand += o.Expand
@@ -124,6 +122,21 @@ func (s *Seconds) Add(o *Seconds) {
 	s.Compute += o.Compute
 	s.Wait += o.Wait
 	s.Total += o.Total
+}
+
+// Add adds what the partition did in another superstep; worker and memory are those of then.
+func (p *Partition) Add(o *Partition) {
+	p.Worker, p.Memory = o.Worker, o.Memory
+	p.Computed += o.Computed
+	p.Delivered += o.Delivered
+	p.Receivers += o.Receivers
+	p.Walked += o.Walked
+	p.Messages += o.Messages
+	p.Sent += o.Sent
+	p.Bytes += o.Bytes
+	p.Requests += o.Requests
+	p.GCPause += o.GCPause
+	p.Times.Add(&o.Times)
 }
 
 // Peer is what was sent to one other partition.
@@ -142,4 +155,20 @@ type Sum struct {
 	Columns  int    `json:"columns"` // as many peers
 	Messages int    `json:"messages"`
 	Bytes    int    `json:"bytes"`
+}
+
+// AddSum adds a sum to the one of its exchange and encoding.
+func AddSum(all []Sum, s Sum) []Sum {
+	i := slices.IndexFunc(all, func(o Sum) bool { return o.Exchange == s.Exchange && o.Encoding == s.Encoding })
+	if i < 0 {
+		return append(all, s)
+	}
+	o := &all[i]
+	o.Columns, o.Messages, o.Bytes = o.Columns+s.Columns, o.Messages+s.Messages, o.Bytes+s.Bytes
+	return all
+}
+
+// Sum returns what was sent to one other partition as a sum.
+func (p *Peer) Sum() Sum {
+	return Sum{Exchange: p.Exchange, Encoding: p.Encoding, Columns: 1, Messages: p.Messages, Bytes: p.Bytes}
 }

@@ -3,7 +3,6 @@ package worker
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
@@ -19,11 +18,9 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// benchmark is a worker's part in an attempt at Graph500: its rank in the run. Its searches are jobs, which have sessions of
-// their own. It counts the commands and jobs that use it.
+// benchmark is a worker's part in an attempt at Graph500: its rank in the run. Its searches are runs of jobs, which have sessions of
+// their own.
 type benchmark struct {
-	*mem.Refs
-	epoch      uint32
 	placements []*control.Placement
 	threads    *parallel.Team
 	places     places
@@ -49,14 +46,15 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 	if g := s.GetGenerate(); g != nil {
 		return x.generate(ctx, t, g)
 	}
-	x.mu.Lock()
-	b := x.benchmarks[t.job]
-	found := b != nil && b.epoch == t.epoch && b.Acquire()
-	x.mu.Unlock()
-	if !found {
-		return nil, fmt.Errorf("worker %s has no part in attempt %d of job %s", x.options.Name, t.epoch, t.job)
+	a, err := x.find(t)
+	if err != nil {
+		return nil, err
 	}
-	defer b.Release()
+	defer a.Release()
+	b := a.benchmark
+	if b == nil {
+		return nil, x.unprepared(t)
+	}
 	b.rank.Progress = t.progress
 	switch step := s.Step.(type) {
 	case *control.BenchmarkStep_Construct:
@@ -64,7 +62,7 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 			r, err = b.construct(ctx)
 		}
 	case *control.BenchmarkStep_Search:
-		r, err = x.search(ctx, t, b, step.Search)
+		r, err = x.search(ctx, t, a, step.Search)
 	case *control.BenchmarkStep_Judge:
 		r, err = x.judge(ctx, t, b, step.Judge)
 	default:
@@ -77,7 +75,6 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 }
 
 func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
-	x.drop(t, "") // of an attempt before
 	spec, err := jobspec.Read[jobspec.Graph500](g.SpecJson)
 	if err != nil {
 		return nil, err
@@ -86,26 +83,27 @@ func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*
 	if err != nil {
 		return nil, err
 	}
-	b := &benchmark{epoch: t.epoch, placements: g.Placements, threads: x.threads()}
-	b.Refs = mem.NewRefs(b.free)
-	if err := x.take(ctx, t, b, generator, spec, g); err != nil {
-		b.Close()
-		return nil, err
-	}
-	seconds, err := b.rank.Generate(ctx)
+	a, err := x.attempt(ctx, t, false)
 	if err != nil {
-		b.Close()
 		return nil, err
 	}
-	return &control.BenchmarkReport{Seconds: seconds}, store(ctx, x, x.benchmarks, t.job, b)
+	defer a.Release()
+	a.benchmark = &benchmark{placements: g.Placements, threads: x.threads()}
+	if err := x.take(ctx, t, a.benchmark, generator, spec, g); err != nil {
+		return nil, err
+	}
+	seconds, err := a.benchmark.rank.Generate(ctx)
+	return &control.BenchmarkReport{Seconds: seconds}, err
 }
 
 // take takes part in a run, with the other workers.
-func (x *executor) take(ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate) (err error) {
-	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.placements, nil); err != nil {
+func (x *executor) take(
+	ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate,
+) (err error) {
+	b.places = placesOf(b.placements)
+	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.places.layout, nil); err != nil {
 		return err
 	}
-	b.places = placesOf(b.placements)
 	if b.group, err = b.places.group(b.session.Link()); err != nil {
 		return err
 	}
@@ -131,7 +129,8 @@ func (b *benchmark) construct(ctx context.Context) (*control.BenchmarkReport, er
 }
 
 // search makes ready to search from a root: with a new job, if the one before was of another kernel, else with that.
-func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.Search) (*control.BenchmarkReport, error) {
+func (x *executor) search(ctx context.Context, t task, a *attempt, s *control.Search) (*control.BenchmarkReport, error) {
+	b := a.benchmark
 	program, err := graph500.Program(s.Kernel, x.options.Registry.New("bfs"), pregel.VertexID(s.GetRoot().GetId()))
 	if err != nil {
 		return nil, err
@@ -147,22 +146,23 @@ func (x *executor) search(ctx context.Context, t task, b *benchmark, s *control.
 		}
 		return &control.BenchmarkReport{}, j.restart()
 	}
-	remove(x, x.jobs, t.job)
-	run, err := jobspec.Read[jobspec.Options](s.OptionsJson)
+	a.replace(nil)
+	asked, err := jobspec.Read[jobspec.Options](s.OptionsJson)
 	if err != nil {
 		return nil, err
 	}
-	j, err := x.begin(ctx, t, t.job+" "+s.Kernel, program, *run, b.placements, &localGraph{Graph: b.rank.Graph(), Refs: b.Refs}, attempt{}, false)
+	o, err := resolve.Options(*asked)
+	if err != nil {
+		return nil, err
+	}
+	g := &localGraph{Graph: b.rank.Graph(), Refs: a.Refs}
+	j := &job{attempt: a, graph: g, of: program, options: o, trace: asked.Trace, placements: b.placements}
+	facts, err := x.begin(ctx, t, j, t.job+" "+s.Kernel)
 	if err != nil {
 		return nil, err
 	}
 	b.kernel = s.Kernel
-	facts, err := j.facts()
-	if err != nil {
-		j.Close()
-		return nil, err
-	}
-	return &control.BenchmarkReport{Facts: facts}, store(ctx, x, x.jobs, t.job, j)
+	return &control.BenchmarkReport{Facts: facts}, nil
 }
 
 // judge judges what the search found that ended last.

@@ -1,16 +1,21 @@
 package worker
 
 import (
+	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
+	"github.com/superstep-go/superstep/internal/transport/pack"
+	"github.com/superstep-go/superstep/record"
 )
 
 // TestReportsThatCannotBe: a report of a partition that its worker does not have, that does not exist or has come, or that cannot be read,
@@ -22,25 +27,39 @@ func TestReportsThatCannotBe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := func() *crew {
-		return &crew{
+	made := func() *job {
+		return &job{
 			driver: driver, reports: make([]*bsp.Report, 2), cells: make([][]kernel.Cell, 2),
 			layout: mesh.Layout{Workers: []mesh.Peer{{Name: "a"}, {Name: "b"}}, Owner: []int{0, 1}},
 		}
 	}
-	for want, reports := range map[string][]*control.PartitionReport{
-		"":                           {{Partition: 1}},
-		"worker b reported it twice": {{Partition: 1}, {Partition: 1}},
-		"or does not have it":        {{Partition: 0}},
-		"worker b reported":          {{Partition: 2}},
-		"the changed graph":          {{Partition: 1, Changed: []byte("{")}},
-		"tells of its values":        {{Partition: 1, Summary: []byte("{")}},
-		"more than the aggregators":  {{Partition: 1, Aggregates: []byte("x")}},
-	} {
-		c, err := made(), error(nil)
-		for _, r := range reports {
-			err = c.take(1, r, 0)
+	of := func(partitions ...int) *control.SuperstepReport {
+		var reports []*bsp.Report
+		for _, p := range partitions {
+			reports = append(reports, &bsp.Report{Partition: record.Partition{Partition: p}, Account: &transport.Account{}})
 		}
+		sent, err := reportOf(0, reports, bsp.Aggregates{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sent
+	}
+	more, fewer, none, unread := of(1), of(1), of(1), of(1)
+	more.Aggregates[0], fewer.Aggregates, unread.Reports = []byte("x"), nil, []byte{0xdd, 1, 2}
+	none.Reports, _ = pack.Value(&[]*bsp.Report{nil})
+	for want, sent := range map[string]*control.SuperstepReport{
+		"":                           of(1),
+		"reported partition 1 twice": of(1, 1),
+		"or does not have it":        of(0),
+		"reported partition 2":       of(2),
+		"reported partition -1":      of(-1),
+		"its reports: malformed":     unread,
+		"the aggregators of 0":       fewer,
+		"reports nothing of a":       none,
+		"more than the aggregators":  more,
+	} {
+		c := made()
+		err := c.take(1, sent)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
@@ -81,10 +100,12 @@ func TestNewsOfARun(t *testing.T) {
 	h.must(h.prepare(t.Context(), job, "graph", 1))
 	seen := 0
 	observed := 0
-	job.observe = func(time.Duration, []*bsp.Report) { observed++ }
+	job.observe = func(float64, []*bsp.Report) { observed++ }
 	last, err := h.drive(t.Context(), job, &control.Drive{Facts: h.facts}, func(r *control.Report) error {
-		for _, record := range r.GetDrive().GetRecords() {
-			if int(record.Superstep) != seen || len(record.Partitions) != 1 || record.Partitions[0].Worker != "x" {
+		for _, data := range r.GetDrive().GetRecords() {
+			record, err := control.DecodeRecord(data)
+			h.must(err)
+			if record.Superstep != seen || len(record.Partitions) != 1 || record.Partitions[0].Worker != "x" {
 				t.Errorf("found %v", record)
 			}
 			seen++
@@ -94,5 +115,37 @@ func TestNewsOfARun(t *testing.T) {
 	h.must(err)
 	if o := last.Outcome; seen != 1 || observed != 1 || o.GetSupersteps() != 1 || o.GetEnded() != "limit" || last.End.GetOwn().GetSupersteps() != 1 || last.End.Seconds <= 0 {
 		t.Errorf("found %d records, %d observed, %v", seen, observed, last)
+	}
+}
+
+// TestReportsTellEverything: the driver has of another worker's partition what that reported, and its aggregates.
+func TestReportsTellEverything(t *testing.T) {
+	reached := 3
+	want := &bsp.Report{
+		Partition: record.Partition{
+			Partition: 1, Worker: "b", Computed: 2, Delivered: 3, Times: record.Seconds{Compute: 1, Total: 2},
+			Peers: []record.Peer{{Partition: 0, Exchange: "fold", Encoding: "all", Messages: 4, Bytes: 5}}, GCPause: .5,
+		},
+		Senders: 6, SenderEdges: 7, Sends: 8, Active: 9, Unfinished: 10, UnfinishedEdges: 11, BackSenders: 12, BackEdges: 13,
+		PullEdges: 14, PushEdges: 15, Aside: .25, Created: 16, Summary: &trace.Summary{TopBy: "x", Reached: &reached},
+		Account: &transport.Account{Partition: 1, Superstep: 4, Peers: []transport.PeerAccount{{Partition: 0, Sent: transport.Tally{Frames: 1, Values: 2, Bytes: 3}}}},
+		Changed: &bsp.Changed{IDs: 17, Load: delivery.Load{Grid: graph.Of(2), Classes: [33]int{1}}, Ways: []delivery.Load{{Arcs: 1}}},
+		Stored:  []checkpoint.Stored{{Superstep: 3, Partition: 1, Name: "part", Failed: "why"}},
+	}
+	sent, err := reportOf(4, []*bsp.Report{want}, bsp.Aggregates{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	facts := &bsp.Facts{Partitions: 2, Load: delivery.Load{Partitions: 2, Grid: graph.Of(2), Vertices: 4}}
+	driver, err := bsp.New(&bsp.Program{Name: "p"}, bsp.Options{}, []*bsp.Facts{facts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &job{
+		driver: driver, reports: make([]*bsp.Report, 2), cells: make([][]kernel.Cell, 2),
+		layout: mesh.Layout{Workers: []mesh.Peer{{Name: "a"}, {Name: "b"}}, Owner: []int{0, 1}},
+	}
+	if err := c.take(1, sent); err != nil || !reflect.DeepEqual(c.reports[1], want) {
+		t.Errorf("found %+v, %v, expected %+v", c.reports[1], err, want)
 	}
 }

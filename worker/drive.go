@@ -1,7 +1,6 @@
 package worker
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,14 +16,13 @@ import (
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
-// drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow. tell takes
-// reports to the master before the last.
-func (j *job) drive(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
-	j.first = int(d.Before.GetSupersteps())
+// drive takes part in a run of what was prepared, to its end: the first worker of the job drives it, the others follow.
+func (j *job) drive(r *run, d *control.Drive) (*control.DriveReport, error) {
+	j.first, j.reported = int(d.Before.GetSupersteps()), nil
 	if j.session.Link().Rank() == 0 {
-		return j.lead(ctx, t, d, tell)
+		return j.lead(r, d)
 	}
-	return &control.DriveReport{}, j.follow(ctx, t)
+	return &control.DriveReport{}, j.follow(r.ctx, r.task)
 }
 
 // stepError is the failure of a part of a command, in this worker.
@@ -45,32 +43,29 @@ type runError struct{ error }
 func (e *runError) Unwrap() error { return e.error }
 
 // lead drives a run over the partitions of all workers.
-func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*control.Report) error) (*control.DriveReport, error) {
-	if j.crew == nil {
-		var err error
-		if j.crew, err = j.newCrew(d); err != nil {
+func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
+	if j.driver == nil {
+		if err := j.newDriver(d); err != nil {
 			return nil, &runError{err}
 		}
 	}
-	c := j.crew
-	c.ctx, c.task, c.tell = ctx, t, tell
-	c.driver.Follow(resolve.OutcomeOf(d.Before))
-	if err := c.gather(ctx); err != nil {
+	ctx := r.ctx
+	j.search = d.Search
+	j.driver.Follow(resolve.OutcomeOf(d.Before))
+	if err := j.gather(ctx); err != nil {
 		return nil, err
 	}
-	_, err := c.driver.Run(ctx, c)
+	_, err := j.driver.Run(ctx, j)
 	var end *control.RunEnd
 	if err == nil {
-		end, err = c.end(d.Totals)
+		end, err = j.ended(d.Totals)
 	}
-	if err == nil && j.phase {
-		c.kept.ran(j.of.Name(), c.driver, end.Totals)
+	if plan := j.attempt.plan; err == nil && j.phase && plan != nil {
+		plan.Add(bsp.RanOf(j.of.Name(), j.driver.Own(), end.Totals, j.driver.Times()))
 	}
-	if err := c.Flush(); err != nil {
-		return nil, err
-	}
+	r.Flush()
 	if err == nil {
-		return &control.DriveReport{Outcome: resolve.Outcome(c.driver.Outcome()), End: end}, c.dismiss(ctx)
+		return &control.DriveReport{Outcome: resolve.Outcome(j.driver.Outcome()), End: end}, j.dismiss(r)
 	}
 	var step *stepError
 	if errors.As(err, &step) || ctx.Err() != nil {
@@ -79,62 +74,57 @@ func (j *job) lead(ctx context.Context, t task, d *control.Drive, tell func(*con
 	return nil, &runError{err}
 }
 
-// newCrew makes the driver of a job's runs; reported are the facts of each worker.
-func (j *job) newCrew(d *control.Drive) (*crew, error) {
-	o, err := resolve.Options(j.options)
-	if err != nil {
-		return nil, err
-	}
+// newDriver makes the driver of a job's runs; d has the facts of each worker.
+func (j *job) newDriver(d *control.Drive) error {
 	n := len(j.graph.Parts)
 	facts := make([]*bsp.Facts, len(d.Facts))
 	for i, data := range d.Facts {
 		facts[i] = new(bsp.Facts)
 		if err := json.Unmarshal(data, facts[i]); err != nil {
-			return nil, fmt.Errorf("facts: %w", err)
+			return fmt.Errorf("facts: %w", err)
 		}
 		if f := facts[i]; f.Partitions != n || f.Load.Partitions != n {
-			return nil, fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", f.Partitions, n)
+			return fmt.Errorf("a worker has a graph of %d partitions, the job one of %d", f.Partitions, n)
 		}
 	}
-	c := &crew{job: j, link: j.session.Link(), reports: make([]*bsp.Report, n), cells: make([][]kernel.Cell, n), layout: layoutOf(j.placements)}
+	o, a := j.options, j.attempt
 	if limit := time.Duration(d.SuperstepLimit); limit > 0 && (o.SuperstepTimeout == 0 || limit < o.SuperstepTimeout) {
 		o.SuperstepTimeout = limit
 	}
-	o.Trace, o.Progress, o.Log, o.Label, o.Name, o.Late = c, c.progress, c.log, c.label, c.name, c.late
-	o.Decides = j.decides
-	j.running.Lock()
-	c.kept = j.kept
-	from := j.from
-	j.running.Unlock()
-	if k := c.kept; k != nil {
-		o.Checkpoints, o.Spec, o.Plan = k.keeperOf(c), k.keep.Spec, k.plan
-		o.Account = func() json.RawMessage { return k.meter.Account(k.began) }
+	o.Trace, o.Label, o.Name, o.Decides = j, j.label, j.name, a.decides
+	o.Log, o.Late = func(line string) { j.run.log(line) }, func(err error) { j.run.late(err) }
+	o.Progress = func(bsp.Progress) { j.run.progress(j.driver.Outcome()) }
+	if a.keep != nil {
+		o.Checkpoints, o.Spec, o.Plan = a.keeperOf(j), a.keep.Spec, a.plan
+		o.Account = func() json.RawMessage { return a.meter.Account(a.began) }
 	}
-	if c.driver, err = j.of.Driver(o, facts); err != nil {
-		return nil, err
+	driver, err := j.of.Driver(o, facts)
+	if err != nil {
+		return err
 	}
-	if from != nil {
-		if err := c.driver.GoOn(from, facts); err != nil {
-			return nil, err
+	if j.from != nil {
+		if err := driver.GoOn(j.from, facts); err != nil {
+			return err
 		}
 	}
-	for i := range c.cells {
-		if c.layout.Owner[i] != 0 {
-			c.cells[i] = c.driver.Aggregates().Cells()
+	j.driver, j.reports, j.cells = driver, make([]*bsp.Report, n), make([][]kernel.Cell, n)
+	for i := range j.cells {
+		if j.layout.Owner[i] != 0 {
+			j.cells[i] = driver.Aggregates().Cells()
 		}
 	}
-	return c, nil
+	return nil
 }
 
 // maxFinal bounds what is told of the values of a job's aggregators, in bytes, as a message with them has to hold, and as long as the
 // job is remembered.
 const maxFinal = 1 << 20
 
-// end is what the run ended with: aggregators as JSON for those who watch the job, and as they travel for clients in Go. totalled says that
+// ended is what the run ended with: aggregators as JSON for those who watch the job, and as they travel for clients in Go. totalled says that
 // the master asks for all of them as they travel between processes.
-func (c *crew) end(totalled bool) (*control.RunEnd, error) {
-	aggregates, totals, texts := c.driver.Aggregates(), c.driver.Totals(), c.driver.Final()
-	e := &control.RunEnd{Own: resolve.Outcome(c.driver.Own()), Seconds: c.driver.Took().Seconds()}
+func (j *job) ended(totalled bool) (*control.RunEnd, error) {
+	aggregates, totals, texts := j.driver.Aggregates(), j.driver.Totals(), j.driver.Final()
+	e := &control.RunEnd{Own: resolve.Outcome(j.driver.Own()), Seconds: j.driver.Took().Seconds()}
 	if totalled {
 		var err error
 		if e.Totals, err = aggregates.Encode(nil, totals); err != nil {
@@ -150,9 +140,10 @@ func (c *crew) end(totalled bool) (*control.RunEnd, error) {
 		}
 		if err != nil {
 			value = nil
-			c.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
+			j.run.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
 		}
-		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name]) // a message has no other text
+		// A message has no other text.
+		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])
 		e.Aggregators = append(e.Aggregators, &control.Aggregator{Name: name, Json: text, Value: value})
 	}
 	for _, name := range []string{trace.GroupsName, trace.TopName, trace.TopByName, trace.ReachedName} {

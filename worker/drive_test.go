@@ -13,5 +13,10 @@ func (x *executor) drive(ctx context.Context, t task, d *control.Drive, tell fun
 		return nil, err
 	}
 	defer j.Release()
-	return j.drive(ctx, t, d, tell)
+	r, err := j.begin(t)
+	if err != nil {
+		return nil, err
+	}
+	go r.do(func() (*control.DriveReport, error) { return j.drive(r, d) })
+	return r.follow(ctx, context.Background(), tell)
 }

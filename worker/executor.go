@@ -23,8 +23,9 @@ import (
 // after the other, those of several jobs at once; loads and drops of one graph of the catalog as well. A context that ends says
 // that the job was cancelled or the session is over: what is returned then goes nowhere.
 //
-// Invariant: graphs, jobs and benchmarks are freed when they were removed from these maps and the last command that uses them
-// has returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph.
+// Invariant: graphs and attempts are freed when they were removed from these maps and the last command that uses them has
+// returned, whatever its context; a command that finds one holds it by its mem.Refs until then. A job holds its graph and its
+// attempt.
 type executor struct {
 	options *Config
 	network network
@@ -35,13 +36,12 @@ type executor struct {
 	past        mesh.Stats // of meshes that were closed
 	incarnation uint64
 	graphs      map[string]*localGraph
-	jobs        map[string]*job
+	attempts    map[string]*attempt      // by job
 	peers       map[string]*mesh.Session // connected to load a graph, or to measure
-	benchmarks  map[string]*benchmark
 }
 
 func newExecutor(o *Config) *executor {
-	return &executor{options: o, graphs: map[string]*localGraph{}, jobs: map[string]*job{}, peers: map[string]*mesh.Session{}, benchmarks: map[string]*benchmark{}}
+	return &executor{options: o, graphs: map[string]*localGraph{}, attempts: map[string]*attempt{}, peers: map[string]*mesh.Session{}}
 }
 
 // task says for whom a command is.
@@ -55,18 +55,21 @@ type task struct {
 	progress func(stage string, done, total int64)
 	// superstep is the number of the superstep under way and 1; 0 is none. observe is told when one has ended here.
 	superstep *atomic.Int64
-	observe   func(took time.Duration, reports []*bsp.Report)
+	observe   func(seconds float64, reports []*bsp.Report)
 }
 
 // registered makes the mesh that connects workers, under the incarnation that they know this one by. If it is another than
-// before, no command is under way.
-func (x *executor) registered(incarnation uint64) error {
+// before, no command is under way. The master may be another one than before.
+func (x *executor) registered(incarnation uint64, another bool) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	switch {
 	case x.closed: // the worker has given a command up that does not stop
 		return errClosed
 	case x.mesh != nil && x.incarnation == incarnation:
+		if another {
+			x.mesh.ForgetAbsent()
+		}
 		return nil
 	}
 	x.closeMesh()
@@ -124,8 +127,7 @@ func (x *executor) retain(jobs, graphs []string) (free func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	var old []interface{ Close() }
-	old = forget(old, x.jobs, jobs)
-	old = forget(old, x.benchmarks, jobs)
+	old = forget(old, x.attempts, jobs)
 	old = forget(old, x.graphs, graphs)
 	old = forget(old, x.peers, nil)
 	return func() {
@@ -162,7 +164,7 @@ func (x *executor) offers() (all []*control.Offer) {
 func (x *executor) holds() (jobs, graphs int) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return len(x.jobs), len(x.graphs)
+	return len(x.attempts), len(x.graphs)
 }
 
 func (x *executor) threads() *parallel.Team { return parallel.NewTeam(x.options.Threads, false) }
@@ -215,10 +217,8 @@ func remove[T closer](x *executor, from map[string]T, key string) {
 func (x *executor) abandon(cause error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, j := range x.jobs {
-		if u := j.under(); u != nil {
-			u.stop(cause)
-		}
+	for _, a := range x.attempts {
+		a.stop(cause)
 	}
 }
 
@@ -229,8 +229,7 @@ func (x *executor) drop(t task, graph string) {
 		remove(x, x.graphs, graph)
 		return
 	}
-	remove(x, x.jobs, t.job)
-	remove(x, x.benchmarks, t.job)
+	remove(x, x.attempts, t.job)
 }
 
 // locate finds vertices of a graph by their input ids; those of other workers are left out.
@@ -271,54 +270,18 @@ func (g *localGraph) locate(l *control.Locate) *control.Located {
 // prepare makes a job ready for superstep 0.
 func (x *executor) prepare(ctx context.Context, t task, p *control.Prepare) (*control.PrepareReport, error) {
 	began := time.Now()
-	a := x.takeOver(t, p)
-	x.drop(t, "") // of an attempt or a phase before
+	a, err := x.attempt(ctx, t, p.Sequence > 0)
+	if err != nil {
+		return nil, err
+	}
+	defer a.Release()
 	g, err := x.use(p.Graph)
 	if err != nil {
-		a.close()
 		return nil, err
 	}
 	defer g.Release()
-	j, err := x.newJob(ctx, t, p, g, a)
-	if err != nil {
-		return nil, err
-	}
-	facts, err := j.facts()
-	if err != nil {
-		j.Close()
-		return nil, err
-	}
-	if err := store(ctx, x, x.jobs, t.job, j); err != nil {
-		return nil, err
-	}
-	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, nil
-}
-
-// takeOver takes what the phases of a plan have in common from the one that was prepared before in the same attempt, if there was one.
-func (x *executor) takeOver(t task, p *control.Prepare) attempt {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	j := x.jobs[t.job]
-	if j == nil || j.epoch != t.epoch || p.Sequence == 0 {
-		return attempt{}
-	}
-	shared := j.program.Shared()
-	j.running.Lock()
-	defer j.running.Unlock()
-	a := attempt{shared: shared, kept: j.kept}
-	j.shared, j.kept = nil, nil
-	return a
-}
-
-// job finds what was prepared for an attempt. The command that asks must release it in the end.
-func (x *executor) job(t task) (*job, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	j := x.jobs[t.job]
-	if j == nil || j.epoch != t.epoch || !j.Acquire() {
-		return nil, fmt.Errorf("worker %s has nothing prepared for attempt %d of job %s", x.options.Name, t.epoch, t.job)
-	}
-	return j, nil
+	facts, err := x.newJob(ctx, t, a, p, g)
+	return &control.PrepareReport{Seconds: time.Since(began).Seconds(), Facts: facts}, err
 }
 
 // values passes the lines of the job's vertices here to emit, in pieces of any size.

@@ -45,10 +45,10 @@ func TestExecutorUnderAnotherIncarnation(t *testing.T) {
 		return other.Connect(ctx, []mesh.Peer{{Name: "x", Addr: l.Addr().String(), Incarnation: incarnation}})
 	}
 	for incarnation := range uint64(4) {
-		if err := x.registered(incarnation); err != nil {
+		if err := x.registered(incarnation, false); err != nil {
 			t.Fatal(err)
 		}
-		if err := x.registered(incarnation); err != nil {
+		if err := x.registered(incarnation, false); err != nil {
 			t.Fatal(err)
 		}
 		if err := reach(incarnation); err != nil {

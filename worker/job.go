@@ -8,8 +8,8 @@ import (
 	"hash/fnv"
 	"sync"
 	"sync/atomic"
-	"time"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
@@ -18,67 +18,57 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
-	"github.com/superstep-go/superstep/record"
 )
 
-// job is the worker's partitions in an attempt at a job, and counts the commands that use it.
+// job is the worker's partitions of a program that was prepared in an attempt. It counts the commands
+// that use it, and its run: once it was closed it is freed when none is left. A run of it is driven in
+// the first of its workers, and its driver is there (crew.go).
 type job struct {
 	*mem.Refs
-	epoch      uint32
+	attempt    *attempt // held until the job is freed, and so is the graph
+	graph      *localGraph
 	worker     string // its name
 	of         engine.Program
-	options    jobspec.Options
+	phase      bool // of a plan
+	options    engine.Options
+	trace      bool // the engine measures what a trace has
 	placements []*control.Placement
-	graph      *localGraph // held until the job is freed
+	layout     mesh.Layout
 	threads    *parallel.Team
 	session    *mesh.Session
 	program    engine.Bound
 	totals     []kernel.Cell
-	crew       *crew              // in the first worker, once it drives
-	end        context.CancelFunc // of the run
-	past       int                // supersteps of this run and those before it
-	reported   time.Time          // when the last superstep's reports were made
-	repeats    bool               // it may run again: a search of Graph500
 	fills      map[string]*filling
-	attempt                         // nothing once the phases to come have it
-	phase      bool                 // of a plan
-	first      int                  // supersteps of the run before superstep 0
 	from       *checkpoint.Manifest // of the checkpoint that it goes on from, or nil
-	answering  atomic.Bool          // it has begun to tell its values together with the other workers, and not ended
+	end        context.CancelFunc   // of the supersteps since restart
+	past       int                  // supersteps of this run and those before it
+	first      int                  // supersteps of the run before superstep 0
+	reported   []*bsp.Report        // of the last superstep, until the next one begins
+	search     string               // of Graph500, as control.Drive has it
+	// It has begun to tell its values together with the other workers, and not ended.
+	answering atomic.Bool
 
-	running  sync.Mutex
-	underway *underway // the run that was begun last, or nil; under running, as closed is
-	closed   bool
+	// Where its runs are driven, once one was.
+	driver  *bsp.Driver
+	reports []*bsp.Report   // by partition
+	cells   [][]kernel.Cell // of partitions of other workers
+	out     []byte
+
+	mu     sync.Mutex
+	run    *run // that was begun last, or nil
+	closed bool
 }
 
-// attempt is what the jobs of the phases of a plan, one after the other, have in common.
-type attempt struct {
-	shared *engine.Shared // nil if there is no plan
-	kept   *kept          // nil if no checkpoints are kept
-	// decides is what the run's values depend on, for checkpoints.
-	decides map[string]string
-}
-
-// close is idempotent.
-func (a *attempt) close() {
-	a.shared.Close()
-	a.kept.close()
-}
-
-// newJob makes the job of a program, or of a phase of its plan. a is what the phases before have left, which it takes over.
-func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *localGraph, a attempt) (_ *job, err error) {
-	defer func() {
-		if err != nil {
-			a.close()
-		}
-	}()
+// newJob makes the job of a program, or of a phase of its plan, and returns its facts.
+func (x *executor) newJob(ctx context.Context, t task, a *attempt, p *control.Prepare, g *localGraph) (facts []byte, err error) {
 	known, err := x.options.Registry.Find(p.Program)
 	if err != nil {
 		return nil, err
 	}
-	run, err := jobspec.Read[jobspec.Options](p.OptionsJson)
+	asked, err := jobspec.Read[jobspec.Options](p.OptionsJson)
 	if err != nil {
 		return nil, err
 	}
@@ -86,104 +76,113 @@ func (x *executor) newJob(ctx context.Context, t task, p *control.Prepare, g *lo
 	if err != nil {
 		return nil, err
 	}
-	if a.kept == nil {
-		if a.kept, err = x.newKept(p.Keep); err != nil {
+	o, err := resolve.Options(*asked)
+	if err != nil {
+		return nil, err
+	}
+	plan := program.Plan()
+	a.decides = program.Decides(o, g.Weights)
+	if p.Keep != nil && a.keep == nil {
+		if err := a.keeps(p.Keep, x.options.Stores); err != nil {
 			return nil, err
 		}
+		if plan != nil {
+			a.plan = &checkpoint.Plan{Program: program.Name()}
+		}
 	}
-	if a.decides == nil {
-		o, err := resolve.Options(*run)
-		if err != nil {
+	j := &job{attempt: a, graph: g, of: program, phase: p.Phase > 0, options: o, trace: asked.Trace, placements: p.Placements}
+	if plan == nil {
+		return x.begin(ctx, t, j, t.job)
+	}
+	phases, err := plan.Phases()
+	if err != nil {
+		return nil, err
+	}
+	if a.shared == nil {
+		if err := program.Fits(g.Graph); err != nil {
 			return nil, err
 		}
-		a.decides = program.Decides(o, g.Weights)
+		a.shared = engine.NewShared()
+		for _, p := range append(phases, program) {
+			a.shared.Knows(p.Properties())
+		}
 	}
-	name := t.job
-	if plan := program.Plan(); plan != nil {
-		phases, err := plan.Phases()
-		if err != nil {
-			return nil, err
-		}
-		if a.shared == nil {
-			if err := program.Fits(g.Graph); err != nil {
-				return nil, err
-			}
-			a.shared = engine.NewShared()
-			for _, p := range append(phases, program) {
-				a.shared.Knows(p.Properties())
-			}
-		}
-		a.kept.planned(program.Name())
-		if p.Phase > uint32(len(phases)) {
-			return nil, fmt.Errorf("phase %d of a plan of %d: the master has another version of %s", p.Phase, len(phases), p.Program)
-		}
-		if p.Phase > 0 {
-			program = phases[p.Phase-1]
-		}
-		name = fmt.Sprintf("%s phase %d", t.job, p.Sequence)
+	if p.Phase > uint32(len(phases)) {
+		return nil, fmt.Errorf("phase %d of a plan of %d: the master has another version of %s", p.Phase, len(phases), p.Program)
 	}
-	j, err := x.begin(ctx, t, name, program, *run, p.Placements, g, a, p.Phase == 0)
-	if err == nil {
-		j.phase = p.Phase > 0
+	if j.phase {
+		j.of = phases[p.Phase-1]
 	}
-	return j, err
+	return x.begin(ctx, t, j, fmt.Sprintf("%s phase %d", t.job, p.Sequence))
 }
 
-// begin makes a job of a program and readies it for superstep 0; name is what its workers know it by when they connect.
-func (x *executor) begin(
-	ctx context.Context, t task, name string, program engine.Program, run jobspec.Options, placements []*control.Placement, g *localGraph,
-	a attempt, summary bool,
-) (_ *job, err error) {
-	o, err := resolve.Options(run)
+// begin readies a job for superstep 0, and returns its facts; name is what its workers know it by when they connect.
+func (x *executor) begin(ctx context.Context, t task, j *job, name string) (facts []byte, err error) {
+	codec, err := j.of.Codec()
 	if err != nil {
 		return nil, err
 	}
-	codec, err := program.Codec()
-	if err != nil {
-		return nil, err
+	a, o := j.attempt, j.options
+	if !a.Acquire() {
+		return nil, errDropped
 	}
-	if !g.Acquire() {
+	if !j.graph.Acquire() {
+		a.Release()
 		return nil, errors.New("the graph was dropped")
 	}
-	j := &job{epoch: t.epoch, worker: x.options.Name, of: program, options: run, placements: placements, graph: g, threads: x.threads(), attempt: a}
-	j.Refs = mem.NewRefs(j.free)
+	j.worker, j.layout, j.threads, j.Refs = x.options.Name, layoutOf(j.placements), x.threads(), mem.NewRefs(j.free)
 	defer func() {
 		if err != nil {
 			j.Close()
 		}
 	}()
-	o.Team, o.Job, o.Log, o.Shared, o.Summary = j.threads, t.job, t.log, a.shared, summary
-	o.Decides = a.decides
-	cost := x.network.cost(x.options.Name, layoutOf(placements).Workers, x.seen)
+	o.Team, o.Job, o.Log, o.Shared, o.Decides = j.threads, t.job, t.log, a.shared, a.decides
+	o.Summary = !j.phase && a.benchmark == nil
+	cost := x.network.cost(x.options.Name, j.layout.Workers, x.seen)
 	o.Alpha, o.Beta, o.Gap = cost.Alpha, cost.Beta, cost.Gap
-	if run.Trace {
-		o.Trace = measuring{}
+	if j.trace {
+		o.Trace = trace.Tee{} // reports have what is recorded, and the driver makes the records
 	}
-	if a.kept != nil {
-		o.Parts = a.kept.writer
+	if a.keep != nil {
+		o.Parts = a.writer
 	}
-	if j.program, err = program.Bind(ctx, g.Graph, o); err != nil {
+	if j.program, err = j.of.Bind(ctx, j.graph.Graph, o); err != nil {
 		return nil, err
 	}
 	j.totals = j.program.Aggregates().Cells()
-	if j.session, err = x.connect(ctx, name, t.epoch, placements, codec); err != nil {
+	if j.session, err = x.connect(ctx, name, t.epoch, j.layout, codec); err != nil {
 		return nil, err
 	}
-	x.mu.Lock()
-	_, j.repeats = x.benchmarks[t.job]
-	x.mu.Unlock()
-	return j, j.restart()
+	if err = j.restart(); err != nil {
+		return nil, err
+	}
+	if facts, err = j.facts(); err != nil {
+		return nil, err
+	}
+	if err = context.Cause(ctx); err != nil { // who wanted it is gone
+		return nil, err
+	}
+	a.replace(j)
+	return facts, nil
 }
 
 // connect opens a session with the other workers of a job.
-func (x *executor) connect(ctx context.Context, name string, epoch uint32, placements []*control.Placement, codec transport.Codec) (*mesh.Session, error) {
+func (x *executor) connect(ctx context.Context, name string, epoch uint32, layout mesh.Layout, codec transport.Codec) (*mesh.Session, error) {
+	m, err := x.registeredMesh()
+	if err != nil {
+		return nil, err
+	}
+	return m.Open(ctx, number(name), epoch, layout, codec)
+}
+
+// registeredMesh returns the mesh there is.
+func (x *executor) registeredMesh() (*mesh.Mesh, error) {
 	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
+	defer x.mu.Unlock()
+	if x.mesh == nil {
 		return nil, errors.New("the worker is not registered")
 	}
-	return m.Open(ctx, number(name), epoch, layoutOf(placements), codec)
+	return x.mesh, nil
 }
 
 // restart readies the job for superstep 0, after a run of it or before the first.
@@ -194,7 +193,7 @@ func (j *job) restart() error {
 	past := j.past
 	err := j.program.Begin(running, func(partition int) transport.Endpoint {
 		e := transport.Later(j.session.Endpoint(partition), past)
-		if j.repeats {
+		if j.attempt.benchmark != nil { // it runs again
 			e = transport.Near(e)
 		}
 		return e
@@ -204,11 +203,6 @@ func (j *job) restart() error {
 	}
 	return err
 }
-
-// measuring makes the engine measure what it records: reports have that, and the driver makes the records.
-type measuring struct{}
-
-func (measuring) Record(*record.Superstep) error { return nil }
 
 // number is a job's on the data plane, where ids have 8 bytes.
 func number(id string) uint64 {
@@ -240,12 +234,12 @@ func (j *job) free() {
 	if j.program != nil {
 		j.program.Close()
 	}
-	j.attempt.close()
 	if j.end != nil {
 		j.end()
 	}
 	j.threads.Close()
 	j.graph.Release()
+	j.attempt.Release()
 }
 
 func (j *job) facts() ([]byte, error) { return json.Marshal(j.program.Facts()) }

@@ -4,17 +4,21 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
+	files "github.com/superstep-go/superstep/internal/store"
 )
 
 // localGraph is the worker's partitions of a graph, and counts the commands and jobs that use it.
@@ -112,7 +116,7 @@ func newLocalGraph(g *graph.Graph, d *build.Directory) *localGraph {
 // connectPeers opens a session with the workers that will load a graph together, or measure: after it comes load, measure or
 // drop.
 func (x *executor) connectPeers(ctx context.Context, m *control.Meet) error {
-	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, m.Placements, nil)
+	session, err := x.connect(ctx, fmt.Sprintf("load %d %s", m.Attempt, m.Graph), 0, layoutOf(m.Placements), nil)
 	if err != nil {
 		return err
 	}
@@ -165,4 +169,31 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		g.offer = &control.Offer{Load: l, Report: report}
 	}
 	return report, store(ctx, x, x.graphs, l.Graph, g)
+}
+
+// confine returns a context in which files that jobs name are below the worker's roots.
+func (o *Config) confine(ctx context.Context) context.Context { return files.Confine(ctx, o.roots) }
+
+// allowed returns the full names of the files that a job names, and refuses those outside of the
+// roots before anything is looked at.
+func allowed(ctx context.Context, name string) (string, error) {
+	if name == "" || generate.IsGenerator(name) {
+		return name, nil
+	}
+	roots := files.RootsOf(ctx)
+	parts := graphio.Split(ctx, name)
+	for i, part := range parts {
+		if err := roots.Check(part); err != nil {
+			return "", err
+		}
+		if part == "" || files.IsS3(part) {
+			continue
+		}
+		full, err := roots.Path(part)
+		if err != nil {
+			return "", err
+		}
+		parts[i] = full
+	}
+	return strings.Join(parts, ","), nil
 }

@@ -1,8 +1,10 @@
 package worker
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"hash/fnv"
 	"strings"
@@ -128,10 +130,8 @@ func allSame(ctx context.Context, g *collective.Group, tag uint32, x uint64) (bo
 
 // expect lets the mesh know how long the ways from other workers are, to which it sizes their windows.
 func (x *executor) expect(p *places, self int, model *collective.Model) {
-	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
+	m, err := x.registeredMesh()
+	if err != nil {
 		return
 	}
 	for rank, w := range p.layout.Workers {
@@ -182,10 +182,8 @@ func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Se
 
 // seen is what traffic says of the way from a worker.
 func (x *executor) seen(name string) mesh.Seen {
-	x.mu.Lock()
-	m := x.mesh
-	x.mu.Unlock()
-	if m == nil {
+	m, err := x.registeredMesh()
+	if err != nil {
 		return mesh.Seen{}
 	}
 	return m.Seen(name)
@@ -212,4 +210,36 @@ func (n *network) cost(self string, workers []mesh.Peer, seen func(name string) 
 		c.Alpha, c.Gap = c.Alpha/others, c.Gap/others
 	}
 	return c
+}
+
+// probeTimeout bounds the wait for an answer to a probe.
+const probeTimeout = 2 * time.Second
+
+// probe tells which of the workers cannot be connected to.
+func (x *executor) probe(ctx context.Context, p *control.Probe) (*control.ProbeReport, error) {
+	m, err := x.registeredMesh()
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, min(probeTimeout, cmp.Or(x.options.Silence, probeTimeout)))
+	defer cancel()
+	var group sync.WaitGroup
+	unreachable := make([]bool, len(p.Peers))
+	for i, peer := range p.Peers {
+		if peer.Worker == x.options.Name {
+			continue
+		}
+		group.Go(func() {
+			err := m.Probe(ctx, mesh.Peer{Name: peer.Worker, Addr: peer.Address, Incarnation: peer.Incarnation})
+			unreachable[i] = errors.As(err, new(*mesh.UnreachableError))
+		})
+	}
+	group.Wait()
+	r := &control.ProbeReport{}
+	for i, peer := range p.Peers {
+		if unreachable[i] {
+			r.Unreachable = append(r.Unreachable, peer.Worker)
+		}
+	}
+	return r, nil
 }

@@ -19,9 +19,9 @@ type Observer interface {
 	Stuck(what string)
 	// Leaving says that the worker wants to go: it gets no more work.
 	Leaving()
-	// Superstep says that the worker's partitions have done a superstep, and how long after the one
-	// before; the reports are only valid during the call.
-	Superstep(took time.Duration, reports []*bsp.Report)
+	// Superstep says that a superstep has ended, which took all workers so many seconds, and what
+	// the worker's partitions did in it; the reports are only valid during the call.
+	Superstep(seconds float64, reports []*bsp.Report)
 	// Command says how a command of the master went: load, prepare, drive, values and the like. The report is as it
 	// goes to the master; it may be nil, or without a body, when there is an error, which is context.Canceled when the
 	// command was cancelled or the session ended.
@@ -51,5 +51,5 @@ func (unobserved) Session(bool)                                          {}
 func (unobserved) Leaving()                                              {}
 func (unobserved) Registered(string, uint64)                             {}
 func (unobserved) Stuck(string)                                          {}
-func (unobserved) Superstep(time.Duration, []*bsp.Report)                {}
+func (unobserved) Superstep(float64, []*bsp.Report)                      {}
 func (unobserved) Command(string, time.Duration, *control.Report, error) {}

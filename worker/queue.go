@@ -9,8 +9,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
@@ -19,8 +17,6 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
 )
-
-func stamp(t time.Time) *timestamppb.Timestamp { return timestamppb.New(t) }
 
 // queue runs the commands of a session: those of a job, or for a graph of the catalog, one after the other, and those of
 // different jobs at the same time.
@@ -83,8 +79,8 @@ func (q *queue) add(ctx context.Context, c *control.Command) {
 	}
 	switch {
 	case c.Epoch < s.epoch:
-		newer := s.epoch
-		q.commands.Go(func() { q.answer(ctx, c, nil, stale(c, newer)) })
+		err := fmt.Errorf("job %s: a command of attempt %d came after attempt %d had begun", c.Job, c.Epoch, s.epoch)
+		q.commands.Go(func() { q.answer(ctx, c, nil, err) })
 		return
 	case c.Epoch > s.epoch:
 		s.epoch = c.Epoch
@@ -141,12 +137,11 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		s.stop = stop
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
-		returned := q.watched(own, c, t)
-		var report *control.Report
-		var err error
-		if ended := parallel.Contain(func() { report, err = q.do(own, ctx, c, t) }); ended != nil { // a panic is the worker's fault, and fails the command alone
-			report, err = nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
+		returned := func() {}
+		if c.GetDrive() == nil && c.GetRejoin() == nil { // what runs a job is watched itself, for it outlives the command
+			returned = q.watch(own, c, t)
 		}
+		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })
 		returned()
 		if c.GetDrive() == nil { // a run is observed when it ends
 			q.observed(own, c, q.Now().Sub(began), report, err)
@@ -159,12 +154,12 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 	}
 }
 
-// watched is watch for a command; what runs a job is watched itself, for it outlives the command.
-func (q *queue) watched(ctx context.Context, c *control.Command, t task) func() {
-	if c.GetDrive() != nil || c.GetRejoin() != nil {
-		return func() {}
+// contained does something whose panic is the worker's fault, and fails the command alone.
+func contained[T any](do func() (*T, error)) (done *T, err error) {
+	if ended := parallel.Contain(func() { done, err = do() }); ended != nil {
+		return nil, fmt.Errorf("a bug in superstep: %v\n%s", ended.Value, ended.Stack)
 	}
-	return q.watch(ctx, c, t)
+	return done, err
 }
 
 // watch ends the worker when a command has not returned StopTimeout after it was told to stop: what it holds, and its threads,
@@ -233,55 +228,45 @@ func (q *queue) task(c *control.Command) task {
 }
 
 // do executes a command. ctx ends when it is to stop, session when nobody waits for it any more.
-func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r *control.Report, err error) {
+func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (_ *control.Report, err error) {
 	x := q.executor
-	r = &control.Report{}
 	if err := faults.At(faults.Commanded, x.options.Name); err != nil {
-		return r, err
+		return nil, err
 	}
 	switch body := c.Body.(type) {
 	case *control.Command_Meet:
 		err = x.connectPeers(ctx, body.Meet)
 	case *control.Command_Load:
-		var l *control.LoadReport
-		l, err = x.load(ctx, t, body.Load)
-		r.Body = &control.Report_Load{Load: l}
+		l, err := x.load(ctx, t, body.Load)
+		return &control.Report{Body: &control.Report_Load{Load: l}}, err
 	case *control.Command_Prepare:
-		var p *control.PrepareReport
-		p, err = x.prepare(ctx, t, body.Prepare)
-		r.Body = &control.Report_Prepare{Prepare: p}
+		p, err := x.prepare(ctx, t, body.Prepare)
+		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
 	case *control.Command_GoOn:
-		var p *control.PrepareReport
-		p, err = x.goOn(ctx, t, body.GoOn)
-		r.Body = &control.Report_Prepare{Prepare: p}
+		p, err := x.goOn(ctx, t, body.GoOn)
+		return &control.Report{Body: &control.Report_Prepare{Prepare: p}}, err
 	case *control.Command_Benchmark:
-		var b *control.BenchmarkReport
-		b, err = x.benchmark(ctx, t, body.Benchmark)
-		r.Body = &control.Report_Benchmark{Benchmark: b}
+		b, err := x.benchmark(ctx, t, body.Benchmark)
+		return &control.Report{Body: &control.Report_Benchmark{Benchmark: b}}, err
 	case *control.Command_Locate:
-		var l *control.Located
-		l, err = x.locate(body.Locate)
-		r.Body = &control.Report_Located{Located: l}
+		l, err := x.locate(body.Locate)
+		return &control.Report{Body: &control.Report_Located{Located: l}}, err
 	case *control.Command_Fill:
 		err = x.fill(t, body.Fill)
 	case *control.Command_Drive:
-		var d *control.DriveReport
-		d, err = q.drive(ctx, session, c, t)
-		r.Body = &control.Report_Drive{Drive: d}
+		d, err := q.drive(ctx, session, c, t)
+		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_Rejoin:
-		var d *control.DriveReport
-		d, err = q.rejoin(ctx, session, c, t)
-		r.Body = &control.Report_Drive{Drive: d}
+		d, err := q.rejoin(ctx, session, c, t)
+		return &control.Report{Body: &control.Report_Drive{Drive: d}}, err
 	case *control.Command_KeepNow:
 		err = x.keepNow(t)
 	case *control.Command_Probe:
-		var p *control.ProbeReport
-		p, err = x.probe(ctx, body.Probe)
-		r.Body = &control.Report_Probe{Probe: p}
+		p, err := x.probe(ctx, body.Probe)
+		return &control.Report{Body: &control.Report_Probe{Probe: p}}, err
 	case *control.Command_Save:
-		var s *control.SaveReport
-		s, err = x.save(ctx, t, body.Save)
-		r.Body = &control.Report_Save{Save: s}
+		s, err := x.save(ctx, t, body.Save)
+		return &control.Report{Body: &control.Report_Save{Save: s}}, err
 	case *control.Command_Measure:
 		err = q.deliver(ctx, c, func(emit func([]byte) error) error { return x.measure(ctx, t, body.Measure, emit) })
 	case *control.Command_Values:
@@ -291,7 +276,7 @@ func (q *queue) do(ctx, session context.Context, c *control.Command, t task) (r 
 	default:
 		err = errors.New("the master wants something that this version does not know")
 	}
-	return r, err
+	return &control.Report{}, err
 }
 
 // answer sends the last report of a command.

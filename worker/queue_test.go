@@ -29,7 +29,7 @@ func commanded(t *testing.T, o Config) *masterEnd {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.executor.close)
-	if err := w.executor.registered(1); err != nil {
+	if err := w.executor.registered(1, false); err != nil {
 		t.Fatal(err)
 	}
 	near, far := net.Pipe()

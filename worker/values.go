@@ -64,14 +64,15 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
 	if !j.program.Refers() && j.graph.directory.Names == nil {
-		return j.emitLines(ctx, ids, plainLine{j.program, j.program.Label}, o)
+		return j.emitLines(ctx, ids, lines{program: j.program, label: j.program.Label}, o)
 	}
 	at := placesOf(j.placements)
 	group, err := at.group(j.session.Link())
 	if err != nil {
 		return err
 	}
-	if j.answering.Swap(true) { // what others sent for that answer may still come, and would be taken for this one's
+	// What others sent for that answer may still come, and would be taken for this one's.
+	if j.answering.Swap(true) {
 		return fmt.Errorf("%w: another answer, for a master before this one, was not finished", errUndelivered)
 	}
 	err = group.Together(ctx, forValues, func(ctx context.Context) error { return j.emitTogether(ctx, group, ids, o) })
@@ -118,15 +119,13 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 			}
 			return labels.of(v)
 		}
-		var lines liner = plainLine{j.program, label}
+		of := lines{program: j.program, label: label}
 		if j.graph.directory.Names != nil {
-			names, err := j.namesOf(ctx, group, call, some, label)
-			if err != nil {
+			if of.names, err = j.namesOf(ctx, group, call, some, label); err != nil {
 				return err
 			}
-			lines = namedLine{j.program, label, names}
 		}
-		if err := j.emitLines(ctx, some, lines, o); err != nil {
+		if err := j.emitLines(ctx, some, of, o); err != nil {
 			return err
 		}
 	}
@@ -172,7 +171,8 @@ func (j *job) namesOf(
 ) (map[uint64][]byte, error) {
 	names, wanted, line := make(map[uint64][]byte, len(some)), []uint64(nil), []byte(nil)
 	want := func(dst []byte, label uint64) []byte {
-		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() { // a vertex that was added has no name
+		// A vertex that was added has no name.
+		if _, known := names[label]; !known && label < j.graph.directory.Names.Len() {
 			names[label], wanted = nil, append(wanted, label)
 		}
 		return append(dst, '0')
@@ -183,39 +183,29 @@ func (j *job) namesOf(
 	return names, j.graph.directory.Names.Fetch(ctx, group, call, wanted, func(label uint64, name []byte) { names[label] = bytes.Clone(name) })
 }
 
-// liner appends the line of a vertex that is here, without the line break.
-type liner interface {
-	line(dst []byte, id pregel.VertexID) []byte
-}
-
-// plainLine is lines of input ids; label returns the one of a value that is a vertex.
-type plainLine struct {
+// lines makes the lines of vertices that are here. Where the input has names for vertices a line has the name after the input id, by
+// which the master puts the lines of all workers in order.
+type lines struct {
 	program engine.Bound
-	label   func(pregel.VertexID) uint64
+	label   func(pregel.VertexID) uint64 // the input id of a value that is a vertex
+	names   map[uint64][]byte            // by input id; nil if there are none
 }
 
-func (l plainLine) line(dst []byte, id pregel.VertexID) []byte {
-	dst = append(strconv.AppendUint(dst, l.program.Label(id), 10), ' ')
-	return l.program.AppendAs(dst, id, l.label, nil)
-}
-
-// namedLine is lines of names, each after the input id by which the master puts the lines of all workers in order.
-type namedLine struct {
-	program engine.Bound
-	label   func(pregel.VertexID) uint64
-	names   map[uint64][]byte // by input id
-}
-
-func (l namedLine) name(dst []byte, label uint64) []byte {
+func (l lines) name(dst []byte, label uint64) []byte {
 	if name := l.names[label]; name != nil {
 		return append(dst, name...)
 	}
 	return strconv.AppendUint(dst, label, 10)
 }
 
-func (l namedLine) line(dst []byte, id pregel.VertexID) []byte {
+// line appends the line of a vertex, without the line break.
+func (l lines) line(dst []byte, id pregel.VertexID) []byte {
 	label := l.program.Label(id)
-	dst = append(strconv.AppendUint(dst, label, 10), '\t')
+	dst = strconv.AppendUint(dst, label, 10)
+	if l.names == nil {
+		return l.program.AppendAs(append(dst, ' '), id, l.label, nil)
+	}
+	dst = append(dst, '\t')
 	dst = append(graphio.AppendField(dst, func(dst []byte) []byte { return l.name(dst, label) }), '\t')
 	return l.program.AppendAs(dst, id, l.label, l.name)
 }
@@ -224,8 +214,9 @@ func (l namedLine) line(dst []byte, id pregel.VertexID) []byte {
 type labelled struct {
 	ids    []pregel.VertexID
 	labels []uint64
-	next   int                        // which is mostly asked for next, and after the last the first
-	byID   map[pregel.VertexID]uint64 // made when another is
+	// Which is mostly asked for next, and after the last the first.
+	next int
+	byID map[pregel.VertexID]uint64 // made when another is
 }
 
 // of returns the input id of a vertex. After the first time a program's OutputLabels may ask for
@@ -308,7 +299,7 @@ func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
 }
 
 // emitLines emits the lines of vertices here.
-func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, of liner, o *out) error {
+func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, of lines, o *out) error {
 	var lines []byte
 	first := 0 // of the vertices in lines
 	for i, id := range ids {

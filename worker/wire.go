@@ -1,16 +1,16 @@
 package worker
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 // stepOf returns a superstep's command for another worker.
@@ -22,7 +22,7 @@ func stepOf(c *bsp.Command, aggregates bsp.Aggregates) (*control.Step, error) {
 	return &control.Step{Body: &control.Step_Superstep{Superstep: &control.Superstep{
 		Superstep: uint32(c.Superstep), Phase: uint32(c.Phase), Scheme: uint32(c.Scheme), Sends: c.Sends, Finished: c.Finished,
 		SenderEdges: uint64(c.SenderEdges), Ways: uint32(c.Ways), Totals: totals, Change: c.Change,
-		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush,
+		Summarize: c.Ended, Cut: c.Cut, Save: c.Save > 0, Flush: c.Flush, Took: c.Took,
 	}}}, nil
 }
 
@@ -42,46 +42,54 @@ func commandOf(s *control.Superstep, first int, aggregates bsp.Aggregates, total
 		Cut:         s.Cut,
 		Save:        save,
 		Flush:       s.Flush,
+		Took:        s.Took,
 		SenderEdges: int(s.SenderEdges), Ways: uint8(s.Ways), Totals: totals,
 	}, aggregates.Decode(s.Totals, totals)
 }
 
-// partitionReportOf returns the report of a partition, one of so many, for the driver: its record, what it sent to each other
-// and received, and its aggregates, which it resets.
-func partitionReportOf(r *bsp.Report, partitions int, aggregates bsp.Aggregates) (_ *control.PartitionReport, err error) {
-	p := control.NewPartitionReport(&r.Partition, partitions)
-	if p.Aggregates, err = aggregates.Encode(nil, r.Cells); err != nil {
-		return nil, err
-	}
-	aggregates.Reset(r.Cells)
-	p.Created = uint64(r.Created)
-	p.BackSenders, p.BackEdges = uint64(r.BackSenders), uint64(r.BackEdges)
-	p.PullEdges, p.PushEdges = uint64(r.PullEdges), uint64(r.PushEdges)
-	if r.Changed != nil {
-		if p.Changed, err = json.Marshal(r.Changed); err != nil {
+// reportOf returns what partitions report for the worker that drives, and resets their aggregators.
+func reportOf(superstep uint32, reports []*bsp.Report, aggregates bsp.Aggregates) (*control.SuperstepReport, error) {
+	sent := &control.SuperstepReport{Superstep: superstep}
+	for _, r := range reports {
+		cells, err := aggregates.Encode(nil, r.Cells)
+		if err != nil {
 			return nil, err
 		}
+		aggregates.Reset(r.Cells)
+		sent.Aggregates = append(sent.Aggregates, cells)
 	}
-	if r.Summary != nil {
-		if p.Summary, err = json.Marshal(r.Summary); err != nil {
-			return nil, err
+	var err error
+	sent.Reports, err = pack.Value(&reports)
+	return sent, err
+}
+
+// take takes in what the partitions of another worker have reported.
+func (j *job) take(rank int, sent *control.SuperstepReport) error {
+	var reports []*bsp.Report
+	if err := pack.IntoValue(sent.Reports, &reports); err != nil {
+		return fmt.Errorf("its reports: %w", err)
+	}
+	if len(reports) != len(sent.Aggregates) {
+		return fmt.Errorf("it reports %d partitions, and the aggregators of %d", len(reports), len(sent.Aggregates))
+	}
+	for n, r := range reports {
+		if r == nil {
+			return errors.New("it reports nothing of a partition")
+		}
+		i := r.Partition.Partition
+		if i < 0 || i >= len(j.reports) || j.layout.Owner[i] != rank || j.reports[i] != nil {
+			return fmt.Errorf("it reported partition %d twice, or does not have it", i)
+		}
+		if r.Account == nil {
+			return fmt.Errorf("it reports no account of partition %d", i)
+		}
+		r.Account.Partition, r.Account.Superstep = i, int(sent.Superstep)
+		r.Worker, r.Cells, j.reports[i] = j.layout.Workers[rank].Name, j.cells[i], r
+		if err := j.driver.Aggregates().Decode(sent.Aggregates[n], r.Cells); err != nil {
+			return fmt.Errorf("partition %d: %w", i, err)
 		}
 	}
-	if len(r.Stored) > 0 {
-		if p.Stored, err = checkpoint.EncodeStored(r.Stored); err != nil {
-			return nil, err
-		}
-	}
-	if r.Account == nil {
-		return p, nil
-	}
-	for _, x := range r.Account.Peers {
-		p.Peers = append(p.Peers, &control.Peer{
-			Partition: uint32(x.Partition), Sent: x.Sent.Values, Received: x.Received.Values, Bytes: x.Sent.Bytes, ReceivedBytes: x.Received.Bytes,
-			Frames: uint32(x.Sent.Frames), ReceivedFrames: uint32(x.Received.Frames),
-		})
-	}
-	return p, nil
+	return nil
 }
 
 // fits refuses a report that is too long for a message.

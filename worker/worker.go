@@ -258,6 +258,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 		return false, w.unmet(bounded, c, err)
 	}
 	r := response.Msg
+	another := w.known.master != r.Master
 	w.known = registration{
 		incarnation: r.Incarnation, master: r.Master,
 		lease: time.Duration(r.LeaseMilliseconds) * time.Millisecond, heartbeat: time.Duration(r.HeartbeatMilliseconds) * time.Millisecond,
@@ -269,7 +270,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	if w.Group != nil && r.GossipAddress != "" {
 		w.commands.Go(func() { w.Group.Join(r.GossipAddress) })
 	}
-	if err := w.executor.registered(r.Incarnation); err != nil {
+	if err := w.executor.registered(r.Incarnation, another); err != nil {
 		return false, err
 	}
 	w.Observe.Registered(address, r.Incarnation)

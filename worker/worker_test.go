@@ -52,7 +52,7 @@ func TestHeldName(t *testing.T) {
 	server.Start()
 	defer server.Close()
 	var log bytes.Buffer
-	err := run(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Token: clusterToken, Listener: listen(t)})
+	err := runWorker(t, Config{Options: Options{Name: "w", Master: server.Listener.Addr().String(), Log: slog.New(slog.NewTextHandler(&log, nil))}, Token: clusterToken, Listener: listen(t)})
 	if err == nil || !strings.HasSuffix(err.Error(), "refuses this worker: enough") {
 		t.Errorf("found %v", err)
 	}
@@ -65,7 +65,7 @@ func TestHeldName(t *testing.T) {
 }
 
 // run is the end of a worker that ends by itself.
-func run(t *testing.T, o Config) error {
+func runWorker(t *testing.T, o Config) error {
 	t.Helper()
 	w, err := New(o)
 	if err != nil {
@@ -104,7 +104,7 @@ func TestNoTokenForWhatGossipFinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		err = run(t, Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Token: token, Group: group, Listener: listen(t)})
+		err = runWorker(t, Config{Options: Options{Name: "w", Hold: 200 * time.Millisecond}, Token: token, Group: group, Listener: listen(t)})
 		if err == nil || !strings.Contains(err.Error(), "no master for 200ms") {
 			t.Errorf("status %d: ended with %v", status, err)
 		}

@@ -12,7 +12,7 @@ import (
 // With OTEL_EXPORTER_OTLP_ENDPOINT in the environment this run is a trace in a collector.
 func Example() {
 	ctx := context.Background()
-	g, err := superstep.Generate(ctx, "path:vertices=3")
+	g, err := superstep.Load(ctx, "path:vertices=3")
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -29,7 +29,7 @@ type Cores struct {
 }
 
 // Validate refuses parameters that make no sense.
-func (p Cores) Validate() error {
+func (p Cores) Validate(*pregel.GraphInfo) error {
 	if p.K < 0 || p.Stop < 0 {
 		return fmt.Errorf("k and stop: found %d and %d, expected 0 or more", p.K, p.Stop)
 	}
@@ -39,11 +39,12 @@ func (p Cores) Validate() error {
 // Combiner counts the neighbours that left.
 func (Cores) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-// Direction: who points at a vertex is as much a neighbour as whom it points at.
-func (Cores) Direction() pregel.Direction { return pregel.Both }
-
-// Aggregators are what vertices add up, for all and the coordinator to read in the next superstep.
-func (Cores) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{left} }
+// Traits are the program's facts. Direction: direction: who points at a vertex is as much a
+// neighbour as whom it points at. Aggregators: what vertices add up, for all and the coordinator to
+// read in the next superstep.
+func (Cores) Traits() pregel.Traits {
+	return pregel.Traits{Direction: pregel.Both, Aggregators: []pregel.Aggregate{left}}
+}
 
 // Init runs on every vertex, once.
 func (p Cores) Init(v *pregel.Vertex[int64, int64]) {

@@ -20,15 +20,19 @@ type Leaves struct{}
 // Combiner: how many neighbours have been removed does not matter.
 func (Leaves) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
-// Mutations says that the program changes the graph.
-func (Leaves) Mutations() pregel.Mutations { return pregel.Mutations{} }
+// Traits are the program's facts.
+func (Leaves) Traits() pregel.Traits {
+	return pregel.Traits{
+		Mutates: true,
+	}
+}
 
 // Compute runs on all vertices first, and then on those that have lost an edge.
 func (Leaves) Compute(v *pregel.Vertex[int, bool], _ bool) {
 	v.Set(v.OutDegree())
 	if v.OutDegree() < 2 {
 		v.SendToAllNeighbors(true)
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }

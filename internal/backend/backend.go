@@ -43,7 +43,7 @@ type Job struct {
 	NewColumn func(ids int, gaps bool) Column
 	// File gets a trace of the run, or is nil; Record its supersteps. Complete refuses a run of which some were not heard of.
 	File     io.Writer
-	Record   trace.Sink
+	Record   trace.Journal
 	Complete bool
 	Progress func(Progress) // or nil
 	Log      func(line string)

@@ -1,7 +1,7 @@
 // Package backup writes and reads archives of a master's data: a tar file that tar, and sha256sum -c, read too.
 //
 //	superstep-backup.json  Header
-//	state.db, results/...  files as they are in the directory
+//	state/..., results/...  files as they are in the directory
 //	SHA256SUMS             the SHA-256 of each entry before it, as sha256sum writes it
 //
 // An archive without its last entry was cut short. What files there are is the master's business.
@@ -29,7 +29,7 @@ import (
 const (
 	headerName = "superstep-backup.json"
 	sumsName   = "SHA256SUMS"
-	format     = 1
+	format     = 2
 	maxHeader  = 1 << 20
 	maxSums    = 64 << 20
 	maxName    = 255
@@ -122,7 +122,7 @@ func Extract(from io.Reader, root *os.Root, allowed func(name string) bool) (*He
 }
 
 // read passes on the files of an archive, and compares checksums at its end.
-func read(from io.Reader, each func(name string, size int64, data io.Reader) error) (*Header, error) {
+func read(from io.Reader, each func(name string, size int64, r io.Reader) error) (*Header, error) {
 	in := tar.NewReader(bufio.NewReaderSize(from, 1<<20))
 	h := &Header{}
 	var sums bytes.Buffer

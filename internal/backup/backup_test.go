@@ -15,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/backup"
 )
 
-var header = backup.Header{Format: 1, Created: time.Unix(1e9, 0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
+var header = backup.Header{Format: 2, Created: time.Unix(1e9, 0).UTC(), Version: "v", Run: 7, Jobs: 1, Graphs: 2, Results: 3, Columns: 4}
 
 // archive makes a backup of two files.
 func archive(t testing.TB) []byte {
@@ -109,7 +109,7 @@ func TestStrangers(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		w := tar.NewWriter(&out)
-		first := []byte(`{"format":1}`)
+		first := []byte(`{"format":2}`)
 		err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: "superstep-backup.json", Size: int64(len(first))})
 		if err == nil {
 			_, err = w.Write(first)

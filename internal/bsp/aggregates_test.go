@@ -21,7 +21,7 @@ var wired = []pregel.Aggregate{
 
 var wires = func() (all []kernel.Aggregate) {
 	for _, a := range wired {
-		all = append(all, pregel.Engine{}.Aggregate(a))
+		all = append(all, kernel.Pregel.Aggregate(a))
 	}
 	return all
 }()
@@ -32,7 +32,7 @@ func TestAggregatesTravel(t *testing.T) {
 		a := Aggregates{wires, exact}
 		from, to := a.Cells(), a.Cells()
 		for round := range 3 {
-			c := pregel.Engine{}.Coordinator(0, 0, from, nil)
+			c := kernel.Pregel.Coordinator(0, 0, from, nil).(*pregel.Coordinator)
 			wired[0].(pregel.Aggregator[int]).Replace(c, -3-round)
 			wired[1].(pregel.Aggregator[float64]).Replace(c, 0.1)
 			wired[2].(pregel.Aggregator[[]float64]).Replace(c, []float64{math.Inf(1), float64(round)})

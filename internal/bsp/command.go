@@ -61,6 +61,9 @@ type Command struct {
 	// Scheme delivers the last superstep's messages to neighbours; Sends says that there are also messages to single vertices.
 	Scheme delivery.Scheme
 	Sends  bool
+	// Took is how many seconds the superstep before this command took, for those who count what
+	// partitions did.
+	Took float64
 	// Change says that vertices asked for changes of the graph in the last superstep: they are made between delivery and compute,
 	// or at the end of the run.
 	Change bool
@@ -87,6 +90,11 @@ type Command struct {
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.
 type Report struct {
 	record.Partition
+	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross,
+	// and the messages to single vertices.
+	Senders, SenderEdges, Sends int
+	// What holds after the superstep: the vertices awake, and those not finished with their in-edges.
+	Active, Unfinished, UnfinishedEdges int
 	// Of the senders and edges whose messages wait, those against the edges' direction, in a program of
 	// direction Either.
 	BackSenders, BackEdges int
@@ -96,10 +104,11 @@ type Report struct {
 	// PushEdges is about how many edges a push of them would walk, where lists have been thinned; else 0.
 	PushEdges int
 
-	Err error
+	Err error `msgpack:"-"`
 	// Account is what was sent to and received from each other partition; nil with one partition.
 	Account *transport.Account
-	Cells   []kernel.Cell // this superstep's aggregates; the driver resets them after the merge
+	// Cells are this superstep's aggregates; the driver resets them after the merge. They travel apart.
+	Cells []kernel.Cell `msgpack:"-"`
 	// Aside is how many seconds went into what later supersteps are delivered by.
 	Aside float64
 	// Created is how many vertices messages have made that did not exist.
@@ -123,9 +132,10 @@ type Changed struct {
 
 // Begin clears all fields but those that carry over to the next superstep.
 func (p *Report) Begin() {
-	*p = Report{Partition: record.Partition{
-		Partition: p.Partition.Partition, Active: p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
-	}}
+	*p = Report{
+		Partition: record.Partition{Partition: p.Partition.Partition},
+		Active:    p.Active, Unfinished: p.Unfinished, UnfinishedEdges: p.UnfinishedEdges,
+	}
 }
 
 // Then adds the outcome of what followed.

@@ -52,14 +52,14 @@ func (c *coordinator) forget() {
 	c.outcome, c.requests = Outcome{}, 0
 	c.reload()
 	c.policy.Begin()
-	c.view.Halted, c.view.AtIterations, c.view.Stopped, c.view.Phase = false, false, false, 0
+	*kernel.Pregel.End(c.view), c.view.Phase = kernel.End{}, 0
 	c.aggregates.Reset(c.totals)
 }
 
 // begin decides on superstep 0.
 func (c *coordinator) begin() (*Command, *Outcome) {
 	c.forget()
-	c.sum = Report{Partition: record.Partition{Active: int(c.vertices)}}
+	c.sum = Report{Active: int(c.vertices)}
 	if c.mutates {
 		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
 	}
@@ -79,10 +79,11 @@ func (c *coordinator) resume(m *checkpoint.Manifest, at *Standing) (*Command, *O
 	if err := c.aggregates.Decode(m.State.Aggregates, c.totals); err != nil {
 		return nil, nil, err
 	}
-	c.sum = Report{BackSenders: at.BackSenders, BackEdges: at.BackEdges, Partition: record.Partition{
+	c.sum = Report{
 		Active: at.Active, Unfinished: at.Unfinished, UnfinishedEdges: at.UnfinishedEdges,
 		Senders: at.Senders, SenderEdges: at.SenderEdges, Sends: at.Sends,
-	}}
+		BackSenders: at.BackSenders, BackEdges: at.BackEdges,
+	}
 	c.requests, c.view.NumVertices = at.Requests, at.Vertices
 	if c.mutates {
 		c.outcome.Left, c.outcome.IDs = &record.GraphSize{Vertices: c.vertices, Arcs: c.edges}, c.ids
@@ -171,6 +172,7 @@ func (c *coordinator) delivery(reports []*Report, seconds float64) float64 {
 // pendingRecord is the coordinator's part of a superstep's record, taken when the superstep ends.
 type pendingRecord struct {
 	superstep int
+	rows      int // partitions
 	scheme    delivery.Scheme
 	decision  delivery.Decision
 	actual    float64 // seconds of delivery
@@ -182,8 +184,8 @@ type pendingRecord struct {
 // pending returns the record of the superstep that has just ended, without its partitions.
 func (c *coordinator) pending(reports []*Report, seconds float64, ended time.Time) pendingRecord {
 	m := pendingRecord{
-		superstep: c.first + c.command.Superstep, scheme: c.command.Scheme, decision: c.policy.Decided(c.load), seconds: seconds, ended: ended,
-		graph: c.resized(reports),
+		superstep: c.first + c.command.Superstep, rows: len(reports), scheme: c.command.Scheme,
+		decision: c.policy.Decided(c.load), seconds: seconds, ended: ended, graph: c.resized(reports),
 	}
 	if m.decision.Chosen != delivery.None {
 		m.actual = c.delivery(reports, seconds)
@@ -212,8 +214,7 @@ func (c *coordinator) add(reports []*Report) {
 		c.requests += p.Requests
 		s := &c.sum
 		s.Computed += p.Computed
-		s.Receivers += p.Receivers
-		s.Walked += p.Walked
+		s.Delivered += p.Delivered
 		s.Senders += p.Senders
 		s.SenderEdges += p.SenderEdges
 		s.BackSenders += p.BackSenders
@@ -320,12 +321,12 @@ func (c *coordinator) callCoordinate() {
 		panic(fmt.Sprintf("Coordinate: SetPhase(%d): a phase is a number from 0 to %d", m.Phase, uint32(math.MaxUint32)))
 	}
 	c.command.Phase = m.Phase
-	switch {
-	case m.AtIterations:
+	switch end := kernel.Pregel.End(m); {
+	case end.Iterations:
 		c.outcome.Ended = trace.Iterations
-	case m.Stopped:
+	case end.Stopped:
 		c.outcome.Ended = trace.Stopped
-	case m.Halted:
+	case end.Converged:
 		c.outcome.Ended = trace.Converged
 	}
 }

@@ -78,10 +78,11 @@ func play(t *testing.T, script string) string {
 			var reports []*Report
 			for i, part := range strings.Split(rest, "|") {
 				v := fields(t, part)
-				reports = append(reports, &Report{Partition: record.Partition{
-					Partition: i, Computed: v["computed"], Active: v["active"], Senders: v["senders"], SenderEdges: v["edges"],
-					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"], Sent: v["sent"],
-				}})
+				reports = append(reports, &Report{
+					Partition: record.Partition{Partition: i, Computed: v["computed"], Sent: v["sent"]},
+					Active:    v["active"], Senders: v["senders"], SenderEdges: v["edges"],
+					Sends: v["sends"], Unfinished: v["unfinished"], UnfinishedEdges: v["open"],
+				})
 			}
 			command, outcome := c.next(reports, 1e-6)
 			answer(&out, c, command, outcome)

@@ -60,7 +60,7 @@ type Options struct {
 	SuperstepTimeout time.Duration
 	Late             func(err error)
 	// Trace gets a record of every superstep, some time after it, or is nil. Job, Graph, and Threads are named there.
-	Trace      trace.Sink
+	Trace      trace.Journal
 	Job, Graph string
 	Threads    int
 	// Progress, if not nil, is called after each superstep.
@@ -95,11 +95,9 @@ type Options struct {
 // Progress is how far a run is.
 type Progress struct {
 	Superstep       int
-	Active, Senders int
+	Active, Senders int // as its record has them
 	Scheme          delivery.Scheme
 	Seconds         float64 // of the superstep
-	// MaxSupersteps is how many the run has at most, by its limit and by the program; 0 if nobody knows.
-	MaxSupersteps int
 }
 
 // LeastLimit returns the smaller of two limits of supersteps, of which 0 is none.
@@ -135,6 +133,7 @@ type Driver struct {
 	accounts         []*transport.Account
 	times            []float64
 	took             time.Duration
+	last             float64 // seconds of the last superstep
 	observerOverhead time.Duration
 }
 
@@ -150,10 +149,9 @@ func New(p *Program, o Options, facts []*Facts) (*Driver, error) {
 	}
 	aggregates := Aggregates{p.Aggregates, o.Deterministic}
 	totals := aggregates.Cells()
-	var engine pregel.Engine
 	d := &Driver{name: p.Name, options: o, most: LeastLimit(o.MaxSupersteps, p.MaxSupersteps), summarizes: first.Summary, vertexGroup: first.GroupVertices, c: coordinator{
 		program: p.Coordinate, aggregates: aggregates, totals: totals, policy: delivery.Policy{Force: force, Rates: rates(facts)},
-		limit: o.MaxSupersteps, view: engine.Coordinator(0, 0, totals, o.Log), list: p.List, sized: p.Sized, mutates: p.Mutates,
+		limit: o.MaxSupersteps, view: kernel.Pregel.Coordinator(0, 0, totals, o.Log).(*pregel.Coordinator), list: p.List, sized: p.Sized, mutates: p.Mutates,
 		asleep: trace.Halted,
 	}}
 	if p.Converges {
@@ -223,12 +221,12 @@ func (d *Driver) Superstep() int { return d.c.first + d.c.command.Superstep }
 // Times returns the seconds of each superstep of the last run.
 func (d *Driver) Times() []float64 { return d.times }
 
-// ObserverOverhead is the time that the last run spent on its journal's Begin and End, and on the records left at its end.
+// ObserverOverhead is the time that the last run spent on the records of its beginning and its end, and on those left at its end.
 func (d *Driver) ObserverOverhead() time.Duration { return d.observerOverhead }
 
-// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the sink fails.
+// Run drives a run to its end. It returns an error when ctx ends, the program panics, or the journal fails.
 func (d *Driver) Run(ctx context.Context, p Partitions) (_ *Outcome, err error) {
-	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final = Command{}, Outcome{}, d.times[:0], 0, nil
+	d.c.command, d.c.outcome, d.times, d.observerOverhead, d.final, d.last = Command{}, Outcome{}, d.times[:0], 0, nil, 0
 	d.summary, d.summaryTime = nil, 0
 	if d.recorder == nil {
 		err = d.drive(ctx, p)
@@ -268,6 +266,9 @@ func (d *Driver) whole(ctx context.Context, p Partitions) error {
 	return d.steps(ctx, p)
 }
 
+// Last returns how many seconds the last superstep took.
+func (d *Driver) Last() float64 { return d.last }
+
 // Took is how long the last run's supersteps and what is between them took, without what came before the program.
 func (d *Driver) Took() time.Duration { return d.took }
 
@@ -305,12 +306,14 @@ func (d *Driver) steps(ctx context.Context, p Partitions) error {
 		}
 		seconds := took.Seconds()
 		command, outcome = c.next(reports, seconds)
+		command.Took, d.last = seconds, seconds
 		if outcome.Supersteps <= superstep {
 			break // no vertex ran: the superstep does not count
 		}
 		d.times = append(d.times, seconds)
 		if d.options.Progress != nil {
-			d.options.Progress(Progress{d.c.first + superstep, c.sum.Active, c.sum.Senders, scheme, seconds, d.most})
+			at := d.c.first + superstep
+			d.options.Progress(Progress{at, c.sum.Computed, c.sum.Delivered, scheme, seconds})
 		}
 	}
 	if c.requests > 0 {

@@ -29,7 +29,7 @@ func TestFinalLeavesOut(t *testing.T) {
 	}
 	a := Aggregates{}
 	for _, one := range given {
-		a.All = append(a.All, pregel.Engine{}.Aggregate(one))
+		a.All = append(a.All, kernel.Pregel.Aggregate(one))
 	}
 	var lines []string
 	d := &Driver{

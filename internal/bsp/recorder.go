@@ -16,25 +16,19 @@ import (
 //
 // Invariant: buffered supersteps are in order, and their rows follow each other in the order of their partitions.
 type recorder struct {
-	to  trace.Sink
+	to  trace.Journal
 	job string
 
 	mu      sync.Mutex // of what follows: the timer's goroutine makes records, too
 	program string     // of a phase of a plan, and which phase
 	phase   int
-	steps   []recordedStep
+	steps   []pendingRecord
 	rows    []record.Partition
 	peers   []record.Peer    // of rows
 	step    record.Superstep // reused for each record
 	timer   *time.Timer
 	waiting bool // for the timer
 	err     error
-}
-
-// recordedStep is a buffered superstep of all partitions.
-type recordedStep struct {
-	pendingRecord
-	partitions int
 }
 
 // flushAfter is how long a buffered superstep waits for its record, at most. A superstep that took as long is recorded at
@@ -47,8 +41,8 @@ const (
 	maxPeers = 4096
 )
 
-func newRecorder(to trace.Sink, job string) *recorder {
-	return &recorder{to: to, job: job, steps: make([]recordedStep, 0, maxRows), rows: make([]record.Partition, 0, maxRows)}
+func newRecorder(to trace.Journal, job string) *recorder {
+	return &recorder{to: to, job: job}
 }
 
 // of says which phase of a plan the supersteps are of from now on. Those before are recorded.
@@ -65,10 +59,11 @@ func (k *recorder) add(c *coordinator, reports []*Report, took time.Duration, en
 	if len(k.rows)+len(reports) > maxRows || len(k.peers) > maxPeers {
 		k.flush()
 	}
-	k.steps = append(k.steps, recordedStep{c.pending(reports, took.Seconds(), ended), len(reports)})
+	k.steps = append(k.steps, c.pending(reports, took.Seconds(), ended))
 	for _, p := range reports {
 		k.rows = append(k.rows, p.Partition)
-		if r := &k.rows[len(k.rows)-1]; len(r.Peers) > 0 { // the runner reuses its own
+		r := &k.rows[len(k.rows)-1]
+		if r.Messages = p.SenderEdges + p.Sends; len(r.Peers) > 0 { // the runner reuses its own
 			from := len(k.peers)
 			k.peers = append(k.peers, r.Peers...)
 			r.Peers = k.peers[from:len(k.peers):len(k.peers)]
@@ -101,7 +96,7 @@ func (k *recorder) sync() {
 	k.flush()
 }
 
-// end makes the last records of a run, and returns the error of the first that the sink refused.
+// end makes the last records of a run, and returns the error of the first that the journal refused.
 func (k *recorder) end() error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -114,7 +109,7 @@ func (k *recorder) end() error {
 	return err
 }
 
-// flush makes the records of all buffered supersteps; the lock is held. After an error the sink gets no more of the run.
+// flush makes the records of all buffered supersteps; the lock is held. After an error the journal gets no more of the run.
 func (k *recorder) flush() {
 	rows := k.rows
 	for i := range k.steps {
@@ -122,33 +117,29 @@ func (k *recorder) flush() {
 			break
 		}
 		step := &k.steps[i]
-		k.step.Partitions = rows[:step.partitions]
+		k.step.Partitions = rows[:step.rows]
 		step.record(k.job, &k.step)
 		k.step.Program, k.step.Phase = k.program, k.phase
 		k.err = k.to.Record(&k.step)
-		rows = rows[step.partitions:]
+		rows = rows[step.rows:]
 	}
-	if f, ok := k.to.(trace.Flusher); ok && k.err == nil {
-		k.err = f.Flush()
+	if k.err == nil {
+		k.err = k.to.Record(trace.Pause{})
 	}
 	k.steps, k.rows, k.peers = k.steps[:0], k.rows[:0], k.peers[:0]
 }
 
-// recorded calls run between the Begin and the End of the journal, if the sink of the records is one.
+// recorded calls run between the records of its beginning and its end.
 func (d *Driver) recorded(run func() error) error {
 	began := time.Now()
-	journal, _ := d.options.Trace.(trace.Journal)
-	if journal != nil {
-		if err := journal.Begin(d.beginning(began)); err != nil {
-			return err
-		}
+	if err := d.options.Trace.Record(d.beginning(began)); err != nil {
+		return err
 	}
 	start := time.Now()
 	err := run()
 	ended := time.Now()
-	if err = errors.Join(err, d.recorder.end()); journal != nil {
-		err = errors.Join(err, journal.End(d.ending(err, ended.Sub(start))))
-	}
+	err = errors.Join(err, d.recorder.end())
+	err = errors.Join(err, d.options.Trace.Record(d.ending(err, ended.Sub(start))))
 	d.observerOverhead = start.Sub(began) + time.Since(ended)
 	return err
 }

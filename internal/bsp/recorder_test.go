@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/delivery"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
 )
 
@@ -19,7 +20,11 @@ type seen struct {
 
 var errRefused = errors.New("the disk is full")
 
-func (s *seen) Record(r *record.Superstep) error {
+func (s *seen) Record(e trace.Event) error {
+	r, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	if r.Superstep != s.records || len(r.Partitions) != 2 || r.Job != "job" {
 		s.t.Errorf("found superstep %d of %s with %d partitions: expected %d", r.Superstep, r.Job, len(r.Partitions), s.records)
 	}

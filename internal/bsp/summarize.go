@@ -11,6 +11,7 @@ import (
 // atEnd has the partitions do what comes after the last superstep, as if it was superstep c.Superstep: what they send each other of
 // an earlier one is refused.
 func (d *Driver) atEnd(ctx context.Context, p Partitions, c *Command) ([]*Report, error) {
+	c.Took = d.last
 	c.Ended, c.Cut, c.Totals = true, !d.c.outcome.Ended.Complete(), d.c.totals
 	reports, err := d.superstep(ctx, p, c)
 	if err != nil {

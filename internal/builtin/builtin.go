@@ -5,32 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Programs returns the built-in programs, in the order of their names.
-func Programs() engine.Registry {
-	var all engine.Registry
-	for _, e := range table() {
-		p := e.program
-		p.Help, p.KeepWeights = e.help, e.weights
-		for _, c := range e.choices {
-			p.Or(c.program, c.parameter, c.help, c.words[0], c.words[1])
-		}
-		all = append(all, p)
-	}
-	return all
-}
-
-// With returns the built-in programs and a binary's own. What is wrong with these is an error each.
+// With returns the built-in programs and a binary's own, which take the place of built-in ones of the same name. What is wrong with these is an error each.
 func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 	all = Programs()
-	taken := map[string]string{}
-	for _, p := range all {
-		taken[p.Name] = "a built-in program has this name"
-	}
 	for _, given := range own {
 		p, ok := registered(given)
 		if !ok {
@@ -38,36 +21,36 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 			continue
 		}
 		refuse := func(err error) { problems = append(problems, fmt.Errorf("program %q: %w", p.Name, err)) }
+		at := slices.IndexFunc(all, func(other engine.Registered) bool { return other.Name == p.Name })
+		p.Own = true
 		switch {
-		case !programName.MatchString(p.Name):
+		case !regexp.MustCompile(programName).MatchString(p.Name):
 			refuse(errors.New("a program's name has letters, digits, _ . and -, and begins with none of . and -"))
-		case taken[p.Name] != "":
-			refuse(errors.New(taken[p.Name]))
-		default:
-			taken[p.Name] = "another program has this name"
+		case at >= 0 && all[at].Own:
+			refuse(errors.New("another program has this name"))
+		case at >= 0:
+			p.Help += ", in place of the built-in program"
+			all = slices.Delete(all, at, at+1)
 		}
-		if joined, ok := p.Err.(interface{ Unwrap() []error }); ok {
-			for _, err := range joined.Unwrap() {
+		if wrong, ok := p.Check().(interface{ Unwrap() []error }); ok {
+			for _, err := range wrong.Unwrap() {
 				refuse(err)
 			}
-		} else if p.Err != nil {
-			refuse(p.Err)
 		}
 		all = append(all, p)
 	}
 	return all, problems
 }
 
-var programName = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`)
+const programName = `^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$`
 
 // registered returns the entry of a program that was registered.
 func registered(given pregel.Registered) (engine.Registered, bool) {
-	if p, ok := given.(engine.Registered); ok {
+	switch p := given.(type) {
+	case engine.Registered:
 		return p, true
+	case engine.Named:
+		return engine.Register(p.Name, p.Program), true
 	}
-	p, ok := pregel.Engine{}.Registered(given)
-	if !ok {
-		return engine.Registered{}, false
-	}
-	return engine.Register(given.ProgramName(), p), true
+	return engine.Registered{}, false
 }

@@ -17,8 +17,8 @@ func TestTable(t *testing.T) {
 		t.Error("the programs are not in alphabetical order")
 	}
 	for _, p := range all {
-		if p.Err != nil {
-			t.Errorf("%s: %v", p.Name, p.Err)
+		if err := p.Check(); err != nil {
+			t.Errorf("%s: %v", p.Name, err)
 		}
 		if p.Help == "" || strings.Contains(p.Help, "\n") {
 			t.Errorf("%s: the help is %q, want one line", p.Name, p.Help)

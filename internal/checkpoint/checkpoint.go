@@ -73,36 +73,6 @@ type Stored struct {
 	Failed string `json:"-"`
 }
 
-// told is Stored with what manifests leave out.
-type told struct {
-	Stored
-	Superstep int
-	Failed    string `json:",omitempty"`
-}
-
-// EncodeStored encodes what has become of parts, for another process.
-func EncodeStored(all []Stored) ([]byte, error) {
-	list := make([]told, len(all))
-	for i, s := range all {
-		list[i] = told{s, s.Superstep, s.Failed}
-	}
-	return json.Marshal(list)
-}
-
-// DecodeStored decodes what EncodeStored has encoded.
-func DecodeStored(data []byte) ([]Stored, error) {
-	var list []told
-	if err := json.Unmarshal(data, &list); err != nil {
-		return nil, err
-	}
-	all := make([]Stored, len(list))
-	for i, s := range list {
-		all[i] = s.Stored
-		all[i].Superstep, all[i].Failed = s.Superstep, s.Failed
-	}
-	return all, nil
-}
-
 // Manifest is the object that makes parts a checkpoint.
 type Manifest struct {
 	Format    int       `json:"format"`
@@ -110,11 +80,12 @@ type Manifest struct {
 	Created   time.Time `json:"created"`
 	Run       string    `json:"run"` // whose parts they are; it is in their names
 
-	Program Program  `json:"program"`
-	Plan    *Plan    `json:"plan,omitempty"` // of a run by a plan of phases: Program is then the phase under way, or the one at last
-	Graph   Graph    `json:"graph"`
-	State   State    `json:"state"`
-	Parts   []Stored `json:"parts"` // by partition
+	Program Program `json:"program"`
+	// Of a run by a plan of phases: Program is then the phase under way, or the one at last.
+	Plan  *Plan    `json:"plan,omitempty"`
+	Graph Graph    `json:"graph"`
+	State State    `json:"state"`
+	Parts []Stored `json:"parts"` // by partition
 	// Decides is what the values depend on beside the graph and the program's type: parameters and options, in words, by name.
 	Decides map[string]string `json:"decides"`
 	// Forked says from which other run's checkpoint this run went on, and in what the two differ; "" if from none.
@@ -174,17 +145,18 @@ type Plan struct {
 // Ran is how a phase ended: its outcome, the size of the graph if it left another, and the totals of its aggregators as processes send them to
 // each other.
 type Ran struct {
-	Program    string    `json:"program"`
-	Supersteps int       `json:"supersteps"`
-	Messages   int       `json:"messages"`
-	Sent       int       `json:"sent"`
-	Bytes      int       `json:"bytes"`
-	Ended      string    `json:"ended"`
-	Vertices   uint64    `json:"vertices,omitempty"`
-	Arcs       uint64    `json:"arcs,omitempty"`
-	IDs        uint64    `json:"ids,omitempty"` // 0 if the phase changes no graph
-	Totals     []byte    `json:"totals,omitempty"`
-	Seconds    []float64 `json:"seconds"` // of its last supersteps, MaxSeconds of all phases together
+	Program    string `json:"program"`
+	Supersteps int    `json:"supersteps"`
+	Messages   int    `json:"messages"`
+	Sent       int    `json:"sent"`
+	Bytes      int    `json:"bytes"`
+	Ended      string `json:"ended"`
+	Vertices   uint64 `json:"vertices,omitempty"`
+	Arcs       uint64 `json:"arcs,omitempty"`
+	IDs        uint64 `json:"ids,omitempty"` // 0 if the phase changes no graph
+	Totals     []byte `json:"totals,omitempty"`
+	// Of its last supersteps, MaxSeconds of all phases together.
+	Seconds []float64 `json:"seconds"`
 }
 
 // Add adds a phase that has ended. Manifests that were made of the plan before do not change.
@@ -199,8 +171,9 @@ func (p *Plan) Add(r Ran) {
 
 // Program is what must be the same in a program that goes on from a checkpoint.
 type Program struct {
-	Name     string   `json:"name"`
-	Types    []string `json:"types"`              // of values, messages, aggregators, columns: each in words, to compare
+	Name string `json:"name"`
+	// Of values, messages, aggregators, columns: each in words, to compare.
+	Types    []string `json:"types"`
 	Internal []byte   `json:"internal,omitempty"` // the program's own state, if it encodes itself
 }
 
@@ -215,12 +188,14 @@ type Graph struct {
 
 // State is what the coordinator knows.
 type State struct {
-	Phase      int       `json:"phase"`
-	Messages   int       `json:"messages"`
-	Sent       int       `json:"sent"`
-	Bytes      int       `json:"bytes"`
-	Aggregates []byte    `json:"aggregates,omitempty"` // totals, as processes send them to each other
-	Seconds    []float64 `json:"seconds"`              // of the supersteps before, the last MaxSeconds of them
+	Phase    int `json:"phase"`
+	Messages int `json:"messages"`
+	Sent     int `json:"sent"`
+	Bytes    int `json:"bytes"`
+	// Totals, as processes send them to each other.
+	Aggregates []byte `json:"aggregates,omitempty"`
+	// Of the supersteps before, the last MaxSeconds of them.
+	Seconds []float64 `json:"seconds"`
 }
 
 // Format is the version of manifests and parts that this version writes and reads.

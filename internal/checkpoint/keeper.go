@@ -53,9 +53,10 @@ func (p *Policy) interval(cost time.Duration) time.Duration {
 // Keeper decides when a run's checkpoints are taken, and commits and prunes them. It belongs to whoever drives the run, whose goroutine calls
 // its methods. Make it with NewKeeper.
 type Keeper struct {
-	store  store.Store
-	owner  string // the run, where others may keep checkpoints in the place, too; "" where none does
-	goesOn bool   // the place had checkpoints of the run before
+	store store.Store
+	// The run, where others may keep checkpoints in the place, too; "" where none does.
+	owner  string
+	goesOn bool // the place had checkpoints of the run before
 	policy Policy
 	warn   func(string)
 	news   func(Event)

@@ -96,7 +96,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 	if err := json.Unmarshal(data, &s); err != nil {
 		return nil, notManifest(data, err)
 	}
-	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, data) { // the checksum is of what is within
+	// The checksum is of what is within.
+	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, data) {
 		return nil, errors.New("it is no manifest of a checkpoint, or is broken")
 	}
 	if found := sum(s.Checkpoint); found != s.SHA256 {

@@ -160,7 +160,8 @@ again from their sources, unless they still hold them.`,
 			}
 			h, err := master.Config{Options: master.Options{Data: data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
 			var file *os.PathError
-			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") { // it has a name in it
+			// It has a name in it.
+			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
 				return err
 			}
 			if err != nil {

@@ -78,7 +78,8 @@ var certificates = map[string]certificate{
 			return err
 		}
 		limit, tolerance := p.Limits()
-		return verify.Eigenvector(c.Graph, c.most(limit, c.iterations-1), tolerance, numbers(c)) // superstep s has iteration s-1
+		// Superstep s has iteration s-1.
+		return verify.Eigenvector(c.Graph, c.most(limit, c.iterations-1), tolerance, numbers(c))
 	}},
 	"hits": {stopped: true, check: func(c *claim) error {
 		var p algorithms.HITS
@@ -87,7 +88,8 @@ var certificates = map[string]certificate{
 		}
 		limit, tolerance := p.Limits()
 		hub, authority := twoNumbers(c)
-		return verify.HITS(c.Graph, c.most(2*limit, c.iterations-1), tolerance, hub, authority) // superstep s has half iteration s-1
+		// Superstep s has half iteration s-1.
+		return verify.HITS(c.Graph, c.most(2*limit, c.iterations-1), tolerance, hub, authority)
 	}},
 	"hyperball": {check: func(c *claim) error {
 		reached, harmonic := twoNumbers(c)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -149,7 +148,7 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 
 // open prepares to talk to the master.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
-	token, err := readToken("--token-file", f.tokenFile)
+	token, err := readToken("--token-file", f.tokenFile, warn)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +174,7 @@ func tell[Q, A any, M interface {
 	ctx context.Context, a *app, f *clientFlags,
 	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, text func(*A) string,
 ) error {
-	c, err := f.connect(ctx, func(line string) { a.notices().say(slog.LevelWarn, line) })
+	c, err := f.connect(ctx, a.warn)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,14 @@ func TestAnotherUserGetsNothing(t *testing.T) {
 		if len(link) == 0 || strings.Count(p.Said.String(), link[1]) != 1 {
 			t.Errorf("it said %s", p.Said)
 		}
+		// The port was the system's choice, and with the master the token of its address goes.
+		must(t, p.Process.Signal(os.Interrupt))
+		<-p.Ended
+		_, port, _ := strings.Cut(address, ":")
+		left, err := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/localhost-"+port+"*"))
+		if err != nil || len(left) != 0 {
+			t.Errorf("files are left: %v, %v", left, err)
+		}
 	})
 	t.Run("master and worker", func(t *testing.T) {
 		gossip := listening(t, "")

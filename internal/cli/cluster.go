@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 
 	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -58,8 +59,8 @@ func printJSON(w io.Writer, m proto.Message) error {
 	return err
 }
 
-// readToken reads the token of a flag's file.
-func readToken(flag, file string) (control.Token, error) {
+// readToken reads the token of a flag's file, and says so if every user can read it.
+func readToken(flag, file string, warn func(line string)) (control.Token, error) {
 	var token control.Token
 	err := readable(file)
 	if err == nil {
@@ -68,8 +69,15 @@ func readToken(flag, file string) (control.Token, error) {
 	if err != nil {
 		return token, fmt.Errorf("%s: %w", flag, err)
 	}
+	// On Windows modes say nothing.
+	if i, err := os.Stat(file); err == nil && i.Mode()&0o004 != 0 && runtime.GOOS != "windows" {
+		warn(fmt.Sprintf("%s: every user of this machine can read %s: chmod 600 it", flag, file))
+	}
 	return token, nil
 }
+
+// warn says something that its user should see.
+func (a *app) warn(line string) { a.notices().say(slog.LevelWarn, line) }
 
 // readable refuses what to open would wait for a writer, or has no text: a pipe in a directory, unlike one of the shell, has
 // nobody at its other end who is known to write.

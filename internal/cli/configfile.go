@@ -129,7 +129,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 	}
 	for _, t := range lexer.Tokenize(string(data)) {
 		switch t.Type {
-		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType: // which a short file may grow large by
+		// Which a short file may grow large by.
+		case token.AnchorType, token.AliasType, token.TagType, token.MergeKeyType:
 			return nil, fmt.Errorf("%s:%d:%d: found an anchor, an alias or a tag, expected a value", file, t.Position.Line, t.Position.Column)
 		}
 	}

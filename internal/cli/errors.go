@@ -20,12 +20,14 @@ func (e usageError) Unwrap() error { return e.error }
 
 func usagef(format string, args ...any) error { return usageError{fmt.Errorf(format, args...)} }
 
-// flagError says what is wrong with a flag.
+// flagError says what is wrong with a flag, or with the command that it is said to be of.
 func flagError(cmd *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	var unknown *pflag.NotExistError
 	var missing *pflag.ValueRequiredError
 	switch {
+	case cmd.HasSubCommands() && noCommand(cmd, cmd.Flags().Args()) != nil:
+		return noCommand(cmd, cmd.Flags().Args())
 	case errors.As(err, &value):
 		f := value.GetFlag()
 		if expected, ok := expectations[f.Value.Type()]; ok {

@@ -95,7 +95,8 @@ type graphalyticsRun struct {
 	EVPS           float64           `json:"evps"`
 	Validated      *bool             `json:"validated"` // null if there is no reference output
 	Mismatch       string            `json:"mismatch,omitempty"`
-	Error          string            `json:"error,omitempty"` // why there is no result, or none to compare with
+	// Why there is no result, or none to compare with.
+	Error string `json:"error,omitempty"`
 }
 
 func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {

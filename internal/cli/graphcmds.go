@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -153,7 +152,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	}
 	progress.done()
 	for _, line := range warnings {
-		a.notices().say(slog.LevelWarn, line)
+		a.warn(line)
 	}
 	account(a.out, in)
 	escape.Printf(a.out, "wrote %s: %s, %s\n", output, things(in.Vertices, "vertex", "vertices"), things(in.Edges.Len(), "edge", "edges"))

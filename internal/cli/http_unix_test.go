@@ -79,7 +79,7 @@ func TestARunIsServedAndThenItsTrace(t *testing.T) {
 		"api/v1/about":                  `"kind":"run","name":"superstep run wcc -g g.el`,
 		"api/v1/jobs":                   `"job":"wcc","program":"wcc","graph":"g.el"`,
 		"api/v1/jobs/1":                 `"state":"done"`,
-		"api/v1/jobs/1/steps/0":         `"rows":[{"partition":0`,
+		"api/v1/jobs/1/steps/0":         `"partitions":[{"partition":0`,
 		"api/v1/graphs":                 `"name":"g.el","state":"loaded","vertices":3`,
 		"api/v1/workers":                `"threads":`,
 		"api/v1/stages":                 `"stage":"reading g.el"`,

@@ -131,7 +131,6 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 		t.Program, t.Parameters, t.Graph, t.Grid = spec.Program, spec.Parameters, spec.Source.Input, grid
 	}}
 	o.Trace = named
-	o.Progress = l.seen.superstep
 	keep := &l.flags.keep
 	if r.kept, err = keep.keep(ctx, l.app, &o, spec, int64(r.graph.N)*checkpoint.BytesOfVertex, l.seen.warn); err != nil {
 		return nil, err

@@ -97,11 +97,11 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	m.app.interrupts.hearHangUp()
 	m.app.writeAsync()
 	m.withInput.begin(m.app)
-	token, err := readToken("--token-file", m.tokenFile)
+	token, err := readToken("--token-file", m.tokenFile, m.app.warn)
 	if err != nil {
 		return err
 	}
-	metricsToken, err := readToken("--metrics-token-file", m.metrics.tokenFile)
+	metricsToken, err := readToken("--metrics-token-file", m.metrics.tokenFile, m.app.warn)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		return err
 	}
 	o := master.Config{Options: master.Options{
-		Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
+		Listen: m.listen, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.Place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
 		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),

@@ -127,14 +127,16 @@ func (m *monitor) end() {
 // workerMonitor is the command of a monitor, which people do not use.
 func (a *app) workerMonitor() *cobra.Command {
 	return &cobra.Command{Use: monitorName, Hidden: true, Args: exactly(0, "no arguments"), RunE: func(*cobra.Command, []string) error {
-		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP) // it ends with the worker, and soon
+		// It ends with the worker, and soon.
+		signal.Ignore(os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 		return watchOver(a.in, control.ReportExit)
 	}}
 }
 
 const (
-	maxCrash    = 16 << 10        // bytes of the text of a crash that are looked at
-	sampleEvery = 5 * time.Second // how often the kernel's count of processes killed for memory is looked at
+	maxCrash = 16 << 10 // bytes of the text of a crash that are looked at
+	// How often the kernel's count of processes killed for memory is looked at.
+	sampleEvery = 5 * time.Second
 )
 
 // watchOver reads what a worker and its runtime say until the worker has ended, and reports how.
@@ -179,7 +181,8 @@ func watchOver(in io.Reader, report func(string, control.Credentials, control.Di
 					reason, starved = "its process was killed; the kernel killed one for want of memory", true
 				}
 			}
-			starved = starved || strings.Contains(reason, "out of memory") // of Go's runtime, or the kernel
+			// Of Go's runtime, or the kernel.
+			starved = starved || strings.Contains(reason, "out of memory")
 			var who control.Credentials
 			if who.TLS, err = control.LoadTLS(nil, last.TLS, nil); err != nil {
 				return err

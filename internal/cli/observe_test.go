@@ -18,7 +18,7 @@ func TestNothingIsTracedUnasked(t *testing.T) {
 	a := &app{err: io.Discard}
 	others := goleak.IgnoreCurrent()
 	w, err := (&seeFlags{command: "run"}).start(a, 1)
-	if err != nil || w.spans != nil || len(w.Tee) != 1 {
+	if err != nil || w.spans != nil || len(w.Tee) != 2 {
 		t.Fatalf("found %v, %v", w, err)
 	}
 	if err := goleak.Find(others); err != nil {

@@ -39,7 +39,7 @@ func (f *pickFlags) check() (*pick, error) {
 		if f.Where == "" {
 			break
 		}
-		m := condition.FindStringSubmatch(strings.TrimSpace(part))
+		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))
 		if m == nil {
 			return nil, usagef("--select: found %q, expected a condition such as value>0.1, with >, >=, <, <=, == or !=", part)
 		}
@@ -53,7 +53,7 @@ func (f *pickFlags) check() (*pick, error) {
 	return p, nil
 }
 
-var condition = regexp.MustCompile(`^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`)
+const condition = `^([\pL_][\pL\pN_]*)\s*(>=|<=|==|!=|>|<)(.+)$`
 
 // test compares a field of a value with a number.
 type test struct {
@@ -86,7 +86,8 @@ type pick struct {
 	least bool // those of least value first
 	tests []test
 
-	to     io.Writer // where lines go that are all that is wanted of them; nil if they are to be ordered
+	// Where lines go that are all that is wanted of them; nil if they are to be ordered.
+	to     io.Writer
 	cutter resultlines.Cutter
 	form   resultlines.Form
 	byName string

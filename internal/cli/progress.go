@@ -14,10 +14,10 @@ import (
 	"github.com/vbauerster/mpb/v8/cwriter"
 	"github.com/vbauerster/mpb/v8/decor"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/history"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // progress shows how far long work is, in the last line of a terminal; elsewhere it shows nothing.
@@ -44,8 +44,11 @@ type step struct {
 	note        string // a few words on how it goes
 	done, total int64  // total is 0 when nobody knows
 	begun       time.Time
-	at          bsp.Progress // of the superstep done last, if there was one
 	left        history.TimeLeft
+
+	// Of the superstep done last, if there was one; most is how many there are at most, 0 if nobody knows.
+	superstep, most, active, senders int
+	scheme                           string
 }
 
 // progress makes the display of this invocation.
@@ -63,7 +66,8 @@ func (p *progress) appear() {
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
 	if columns, rows, err := cwriter.GetSize(int(f.Fd())); err != nil || columns == 0 || rows == 0 {
-		out = struct{ io.Writer }{f} // it does not say its size, as a serial line: nothing would fit, so none is asked for
+		// It does not say its size, as a serial line: nothing would fit, so none is asked for.
+		out = struct{ io.Writer }{f}
 	}
 	p.bars = mpb.New(mpb.WithOutput(out), refresh, mpb.WithAutoRefresh())
 	p.bar = p.bars.MustAdd(0, mpb.BarFillerFunc(p.draw), mpb.BarRemoveOnComplete(), mpb.BarFillerTrim())
@@ -111,7 +115,7 @@ func (p *progress) stage(name string, done, total int64) {
 	}
 	p.shown.done, p.shown.total = max(done, p.shown.done), total
 	if p.tell != nil && name != "" {
-		_ = p.tell.Stage(&trace.Stage{Stage: name, Done: p.shown.done, Total: total})
+		_ = p.tell.Record(&trace.Stage{Stage: name, Done: p.shown.done, Total: total})
 	}
 }
 
@@ -119,17 +123,33 @@ func (p *progress) stage(name string, done, total int64) {
 func (p *progress) ended() {
 	if s := &p.shown; p.tell != nil && s.name != "" {
 		took := max(p.now().Sub(s.begun), time.Nanosecond)
-		_ = p.tell.Stage(&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
+		_ = p.tell.Record(&trace.Stage{Stage: s.name, Done: s.done, Total: s.total, Seconds: took.Seconds()})
 	}
 }
 
-// superstep says how far a run is, of the most supersteps that it may have or of nobody knows how many, for the display alone: supersteps
-// have records. It is called in the middle of a run, and words nothing.
-func (p *progress) superstep(at bsp.Progress) {
-	p.mu.Lock()
-	p.shown.done, p.shown.total, p.shown.at = int64(at.Superstep)+1, int64(at.MaxSupersteps), at
-	p.shown.left.Add(at.Superstep, at.Seconds, p.now())
-	p.mu.Unlock()
+// shows is a Journal that shows how far a run is, of the most supersteps that it may have or of nobody knows how many.
+type shows struct {
+	*progress
+	run  string
+	most int
+	sum  trace.Step
+}
+
+// Record shows a superstep, unless it is of a run within the one that was begun. It words nothing in the middle of a run.
+func (s *shows) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		s.run, s.most = e.Job, e.MaxSupersteps
+	case *record.Superstep:
+		if s.sum.Sum(e); e.Job == s.run && s.sum.Active > 0 {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.shown.done, s.shown.total, s.shown.most = int64(e.Superstep)+1, int64(s.most), s.most
+			s.shown.superstep, s.shown.active, s.shown.senders, s.shown.scheme = e.Superstep, s.sum.Active, s.sum.Senders, e.Scheme
+			s.shown.left.Add(e.Superstep, e.Seconds, s.now())
+		}
+	}
+	return nil
 }
 
 // note says in a few words how the step goes.
@@ -159,7 +179,7 @@ func (p *progress) say(level slog.Level, line string) {
 	logs.say(level, line)
 	p.screen.Unlock()
 	if p.tell != nil {
-		_ = p.tell.Log(&trace.Log{Time: p.now(), Level: strings.ToLower(level.String()), Text: line})
+		_ = p.tell.Record(&trace.Log{Time: p.now(), Level: strings.ToLower(level.String()), Text: line})
 	}
 }
 
@@ -199,7 +219,7 @@ func (s step) line(now time.Time, width int) string {
 	parts := []string{s.name}
 	stepped, share := s.left.Done() > 0, 0.0
 	switch {
-	case stepped && s.at.MaxSupersteps > 0:
+	case stepped && s.most > 0:
 		parts = append(parts, s.bound(now, elapsed >= leftAfter))
 	case s.total > 0:
 		share = min(float64(s.done)/float64(s.total), 1)
@@ -216,9 +236,9 @@ func (s step) line(now time.Time, width int) string {
 		parts = append(parts, left.Round(time.Second).String()+" left")
 	}
 	if stepped {
-		text := fmt.Sprintf("%v, %s awake, %s sent", s.at.Scheme, counted(s.at.Active), counted(s.at.Senders))
-		if s.at.MaxSupersteps == 0 {
-			text = fmt.Sprintf("superstep %d, %s", s.at.Superstep, text)
+		text := fmt.Sprintf("%s, %s active, %s senders", s.scheme, counted(s.active), counted(s.senders))
+		if s.most == 0 {
+			text = fmt.Sprintf("superstep %d, %s", s.superstep, text)
 		}
 		parts = append(parts, text)
 	}
@@ -231,8 +251,8 @@ func (s step) line(now time.Time, width int) string {
 // bound says how far a run is of the supersteps that it has at most and, if wanted, the time left, in what a narrow terminal has room for. There is no
 // bar: the run may end before, so that what is left is so much at most.
 func (s step) bound(now time.Time, wantLeft bool) string {
-	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.at.MaxSupersteps)
-	if left := s.left.Seconds(s.at.MaxSupersteps, now); left > 0 && wantLeft {
+	text := fmt.Sprintf("%d of at most %d supersteps", s.left.Done(), s.most)
+	if left := s.left.Seconds(s.most, now); left > 0 && wantLeft {
 		text += ", at most about " + max(time.Duration(left*float64(time.Second)).Round(time.Second), time.Second).String() + " left"
 	}
 	return text

@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/delivery"
 )
 
 func TestProgressLine(t *testing.T) {
@@ -32,14 +29,14 @@ func TestProgressLine(t *testing.T) {
 	}
 	// Supersteps: how long the rest takes is told by the newest ones, and only where there is a bound.
 	ran := func(limit int, seconds ...float64) step {
-		s := step{name: "running pagerank", begun: begun, at: bsp.Progress{Superstep: len(seconds) - 1, MaxSupersteps: limit, Active: 5, Senders: 6, Scheme: delivery.Pull}}
+		s := step{name: "running pagerank", begun: begun, superstep: len(seconds) - 1, most: limit, active: 5, senders: 6, scheme: "pull"}
 		s.done, s.total = int64(len(seconds)), int64(limit)
 		for i, x := range seconds {
 			s.left.Add(i, x, begun.Add(4*time.Second))
 		}
 		return s
 	}
-	const tail = "pull, 5 awake, 6 sent"
+	const tail = "pull, 5 active, 6 senders"
 	for _, test := range []struct {
 		step step
 		want string

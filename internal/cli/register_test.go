@@ -75,7 +75,7 @@ func TestProgramsThatCannotBeRegistered(t *testing.T) {
 			`program "-x": a program's name has letters, digits, _ . and -, and begins with none of . and -`,
 		}},
 		{"taken", []pregel.Registered{engine.Register("bfs", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{})), engine.Register("x", pregel.Erase(summing{}))}, []string{
-			`program "bfs": a built-in program has this name`, `program "x": another program has this name`,
+			`program "x": another program has this name`,
 		}},
 		{"methods", []pregel.Registered{engine.Register("x", pregel.Erase(combinerless{})), engine.Register("y", pregel.Erase[int64, int64](nil)), engine.Register("z", pregel.Erase((*nested)(nil)))}, []string{
 			`program "x": combinerless: the method Combiner() pregel.Combiner[int64] is missing; or wrap a program of all messages in pregel.List`,
@@ -149,5 +149,23 @@ func TestParametersOfNamedTypes(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("found\n%s\nwithout %s", out.String(), want)
 		}
+	}
+}
+
+// TestOwnProgramsTakeThePlaceOfBuiltInOnes: the list of programs says so, and --verify knows no certificate of them.
+func TestOwnProgramsTakeThePlaceOfBuiltInOnes(t *testing.T) {
+	own := []pregel.Registered{pregel.Register("bfs", summing{})}
+	run := func(args ...string) (status int, out, errs bytes.Buffer) {
+		status = cli.Run("own", args, own, &out, &errs)
+		return status, out, errs
+	}
+	if status, out, errs := run("algorithms"); status != 0 || !strings.Contains(out.String(), "a program of this binary, in place of the built-in program") {
+		t.Errorf("status %d, %s%s", status, &out, &errs)
+	}
+	if status, out, errs := run("run", "bfs", "-g", "path:vertices=3", "--output", "-"); status != 0 || strings.Contains(errs.String(), "source") {
+		t.Errorf("status %d, %s%s", status, &out, &errs)
+	}
+	if status, _, errs := run("run", "bfs", "-g", "path:vertices=3", "--verify"); status != 2 || !strings.Contains(errs.String(), "there is no certificate for bfs") {
+		t.Errorf("status %d, %s", status, &errs)
 	}
 }

@@ -9,10 +9,8 @@ import (
 	"io"
 	"sync"
 
-	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
@@ -35,18 +33,18 @@ type remote struct {
 }
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
-func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, *followed, error) {
+func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
 	spec.Priority = c.flags.cluster.priority.value
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return job, f, outcome(job)
+	return job, outcome(job)
 }
 
 func (c *remote) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
-	job, _, err := c.job(ctx, spec)
+	job, err := c.job(ctx, spec)
 	return benchmarkReport(job), err
 }
 
@@ -72,7 +70,7 @@ func benchmarkReport(j *control.Job) *graph500.Report {
 }
 
 func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {
-	job, _, err := c.job(ctx, spec)
+	job, err := c.job(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
@@ -106,11 +104,10 @@ func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (resu
 	if err := c.sendColumns(ctx, spec); err != nil {
 		return nil, err
 	}
-	job, f, err := c.job(ctx, spec)
-	if err != nil {
+	var err error
+	if r.job, err = c.job(ctx, spec); err != nil {
 		return nil, err
 	}
-	r.job, r.times = job, f.superstepTimes(job.Supersteps)
 	return r, nil
 }
 
@@ -120,14 +117,13 @@ type remoteResult struct {
 	progress *progress
 	from     *client.Client
 	job      *control.Job
-	times    []float64   // of its supersteps
 	source   *job.Source // of the graph, to verify by
 	lines    []byte      // nil until they are fetched to be verified
 }
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
 func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
-	if err := certifiable(spec); err != nil {
+	if err := certifiable(r.app.programs, spec); err != nil {
 		return err
 	}
 	if spec.Graph != "" {
@@ -212,8 +208,10 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 	return err
 }
 
+// form is that of the results of a job on a cluster, whose program this one may not have.
 func (r *remoteResult) form(a *app) resultlines.Form {
-	return a.formOf(r.job)
+	spec := r.job.Spec()
+	return resolve.ResultForm(a.programs, spec.Program, spec.Parameters, r.job.GetNamed())
 }
 
 // counting shows how much is written.
@@ -233,7 +231,7 @@ func (c *counting) Write(p []byte) (int, error) {
 func (r *remoteResult) figures(p *runReport) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
-	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.times
+	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.seen.times.Seconds(int(j.Supersteps), 0)
 	p.Ended, p.Forked = trace.Ended(j.EndedBy), j.Forked
 	p.Converged = p.Ended == trace.Converged
 	p.LoadTime, p.RunTime, p.WriteTime = j.LoadSeconds, j.RunSeconds, j.WriteSeconds
@@ -259,14 +257,12 @@ type followed struct {
 	display *progress
 	id      string
 	whole   bool               // every superstep counts
-	most    int                // supersteps, 0 if nobody knows; as the job has it
 	tell    *jobtrace.Observer // what records it
 	missed  uint64             // events that the master no longer had
 	queued  queuedNotice
 
 	mu    sync.Mutex
-	times []float64 // of supersteps
-	began bool      // no longer in the queue
+	began bool // no longer in the queue
 }
 
 // watch watches the job until it has ended, and returns how.
@@ -298,28 +294,12 @@ func (f *followed) event(e *control.JobEvent) error {
 		if body.Stage.Note != "" {
 			f.display.note(body.Stage.Note)
 		}
-	case *control.JobEvent_Record:
-		r := body.Record
-		if r.Search != "" {
-			break // its search is what is shown
-		}
-		at := bsp.Progress{Superstep: int(r.Superstep), Scheme: delivery.ParseScheme(r.Scheme), Seconds: r.Seconds, MaxSupersteps: f.most}
-		for _, p := range r.Partitions {
-			at.Active += int(p.Active)
-			at.Senders += int(p.Senders)
-		}
-		for len(f.times) <= at.Superstep {
-			f.times = append(f.times, 0)
-		}
-		f.times[at.Superstep] = r.Seconds // again, if an attempt before had come as far
-		f.display.superstep(at)
 	}
 	return nil
 }
 
 // show says what the job is doing.
 func (f *followed) show(j *control.Job) {
-	f.most = int(j.MaxSupersteps)
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
 	}
@@ -350,13 +330,6 @@ func graphOf(spec *job.Spec) string {
 		return control.CatalogPrefix + name
 	}
 	return spec.Origin()
-}
-
-// superstepTimes are those of the supersteps that count: the last may be one in which no vertex ran.
-func (f *followed) superstepTimes(supersteps uint32) []float64 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.times[:min(len(f.times), int(supersteps))]
 }
 
 // jobError is a job that ended otherwise than done.

@@ -12,18 +12,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // filler writes the lines of a result.
 type filler = func(ctx context.Context, w io.Writer) error
-
-// formOf is the form of the results of a job on a cluster, whose program this one may not have.
-func (a *app) formOf(job *control.Job) resultlines.Form {
-	return resolve.ResultForm(a.programs, job.Spec().Program, job.Spec().Parameters, job.GetNamed())
-}
 
 // columnsOf divides a value in its fields.
 func columnsOf(form resultlines.Form, value []byte) ([]string, error) {

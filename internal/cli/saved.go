@@ -13,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
-	"github.com/superstep-go/superstep/record"
 )
 
 // ui is `superstep ui`.
@@ -50,12 +49,8 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
-	for _, name := range files {
-		file, err := openTrace(name)
-		if err != nil {
-			return err
-		}
-		_ = file.Close() // it was only read
+	if err := beginsAsTraces(files); err != nil {
+		return err
 	}
 	w := &observer{app: a, flags: f, local: pageOf("file", files), progress: a.progress()}
 	w.tell = w.local
@@ -151,40 +146,19 @@ type ofFile struct {
 	file string
 }
 
-func (f ofFile) named(job string) string { return f.file + ": " + job }
-
-func (f ofFile) Begin(j *trace.Job) error {
-	named := *j
-	named.Job = f.named(j.Job)
-	return f.to.Begin(&named)
-}
-
-func (f ofFile) Record(s *record.Superstep) error {
-	named := *s
-	named.Job = f.named(s.Job)
-	return f.to.Record(&named)
-}
-
-func (f ofFile) End(e *trace.End) error {
-	named := *e
-	named.Job = f.named(e.Job)
-	return f.to.End(&named)
-}
-
-func (f ofFile) Stage(s *trace.Stage) error {
-	named := *s
-	if named.Job = f.file; s.Job != "" {
-		named.Job = f.named(s.Job)
+// Record passes an event on.
+func (f ofFile) Record(e trace.Event) error {
+	job := trace.JobOf(e)
+	was := *job
+	if _, ok := e.(*trace.Stage); ok {
+		*job = f.file
 	}
-	return f.to.Stage(&named)
-}
-
-func (f ofFile) Log(l *trace.Log) error {
-	named := *l
-	if l.Job != "" {
-		named.Job = f.named(l.Job)
+	if was != "" {
+		*job = f.file + ": " + was
 	}
-	return f.to.Log(&named)
+	err := f.to.Record(e)
+	*job = was
+	return err
 }
 
 func openTrace(name string) (*os.File, error) {
@@ -192,6 +166,25 @@ func openTrace(name string) (*os.File, error) {
 		return nil, err
 	}
 	return os.Open(name)
+}
+
+// beginsAsTraces refuses files that are no traces before somebody waits for their page. What is no
+// regular file can be read once, and is read for that.
+func beginsAsTraces(files []string) error {
+	for _, name := range files {
+		file, err := openTrace(name)
+		if err != nil {
+			return err
+		}
+		if info, failed := file.Stat(); failed == nil && info.Mode().IsRegular() {
+			err = trace.NewReader(file, name).Begins()
+		}
+		_ = file.Close() // it was only read
+		if err != nil && !errors.Is(err, trace.ErrCut) {
+			return err
+		}
+	}
+	return nil
 }
 
 // replay reads a trace into a journal.

@@ -42,7 +42,7 @@ func (f *seeFlags) check() error {
 		}
 		return nil
 	}
-	token, err := readToken("--http-token-file", f.TokenFile)
+	token, err := readToken("--http-token-file", f.TokenFile, func(string) {})
 	if err != nil {
 		return err
 	}
@@ -62,6 +62,7 @@ type observer struct {
 	app    *app
 	flags  *seeFlags
 	meter  history.Meter
+	times  jobtrace.Times // of a job on a cluster
 	file   *lateFile
 	local  *web.Local
 	server *web.Server
@@ -74,11 +75,16 @@ type observer struct {
 func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	w := &observer{app: a, flags: f, progress: a.progress()}
 	w.Tee = trace.Tee{&w.meter}
+	if f.command != "graph500" { // searches have a display of their own
+		w.Tee = append(w.Tee, &shows{progress: w.progress})
+	}
 	if f.Trace != "" {
 		w.file = &lateFile{path: f.Trace}
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
 	}
 	if threads == 0 {
+		w.times = jobtrace.Times{}
+		w.Tee = append(w.Tee, w.times)
 		return w, nil
 	}
 	w.tell = w
@@ -99,7 +105,7 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 }
 
 func (w *observer) serve(metrics http.Handler) error {
-	token, err := readToken("--http-token-file", w.flags.TokenFile)
+	token, err := readToken("--http-token-file", w.flags.TokenFile, w.app.warn)
 	if err != nil {
 		return err
 	}

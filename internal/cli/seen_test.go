@@ -16,9 +16,9 @@ func TestInterruptedRunsAreSummedUp(t *testing.T) {
 		var said strings.Builder
 		w := &observer{app: &app{err: &said}}
 		if e := errors.Join(
-			w.meter.Begin(&trace.Job{Job: "bfs", Partitions: 1}),
+			w.meter.Record(&trace.Job{Job: "bfs", Partitions: 1}),
 			w.meter.Record(&record.Superstep{Job: "bfs", Partitions: []record.Partition{{Computed: 1, Times: record.Seconds{Compute: 1, Total: 1}}}}),
-			w.meter.End(&trace.End{Job: "bfs", State: trace.Cancelled}),
+			w.meter.Record(&trace.End{Job: "bfs", State: trace.Cancelled}),
 		); e != nil {
 			t.Fatal(e)
 		}

@@ -195,7 +195,7 @@ func (u *upCommand) start(ctx context.Context) error {
 	registered := make(chan error, 1)
 	go func() {
 		defer close(registered)
-		c, err := f.connect(ctx, func(line string) { u.app.notices().say(slog.LevelWarn, line) })
+		c, err := f.connect(ctx, u.app.warn)
 		if err == nil {
 			c.Close()
 		}
@@ -219,7 +219,8 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 	}
 	c := u.checkpoints
 	if c.Place == "" && u.data != "" {
-		c.Place = filepath.Join(u.data, "checkpoints") // on this machine workers need no help of the master's
+		// On this machine workers need no help of the master's.
+		c.Place = filepath.Join(u.data, "checkpoints")
 	}
 	if c.Place != "" {
 		args = append(args, "--checkpoints", c.Place)

@@ -45,13 +45,13 @@ func (r *runCommand) check(programs engine.Registry, spec *job.Spec, grid graph.
 	if err := resolve.CheckProgram(programs, spec, grid); err != nil || !r.result.Verify {
 		return err
 	}
-	return certifiable(spec)
+	return certifiable(programs, spec)
 }
 
 // certifiable refuses --verify where nothing could be said of the result.
-func certifiable(spec *job.Spec) error {
-	switch {
-	case certificates[spec.Program].check == nil:
+func certifiable(programs engine.Registry, spec *job.Spec) error {
+	switch p, _ := programs.Find(spec.Program); {
+	case p.Own || certificates[spec.Program].check == nil:
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", spec.Program)
 	case spec.Parameters["weights"] == "float32":
 		return usagef("--verify: there is no certificate for distances of type float32")

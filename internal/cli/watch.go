@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -83,7 +82,7 @@ was cancelled. After an interrupt the job continues.`,
 				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec().Program, Graph: graphOf(job.Spec())}
-			(&remoteResult{job: job}).figures(report)
+			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.reportTo(), report, lines)
 			return nil
@@ -102,7 +101,16 @@ func (a *app) printEvent(e *control.JobEvent) error {
 	if err != nil {
 		return err
 	}
-	return json.NewEncoder(a.out).Encode(json.RawMessage(data)) // protojson's own blanks differ from binary to binary
+	line := map[string]any{}
+	if err := json.Unmarshal(data, &line); err != nil {
+		return err
+	}
+	if sent := e.GetRecord(); sent != nil { // as traces have it
+		if line["record"], err = control.DecodeRecord(sent); err != nil {
+			return err
+		}
+	}
+	return json.NewEncoder(a.out).Encode(line)
 }
 
 // result is `superstep result`.
@@ -144,7 +152,8 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
 			computed := &remoteResult{from: c, progress: d, job: job}
-			if job.Spec().Netbench != nil || job.Spec().Graph500 != nil { // the result is a report: JSON, whatever the file is called
+			// The result is a report: JSON, whatever the file is called.
+			if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
 				return a.save(cmd.Context(), output, 1, computed.write)
 			}
 			if err := format.check(output); err != nil {
@@ -185,7 +194,7 @@ each job's log over a restart. A line tells where events are missing.`,
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := f.connect(cmd.Context(), func(line string) { a.notices().say(slog.LevelWarn, line) })
+			c, err := f.connect(cmd.Context(), a.warn)
 			if err != nil {
 				return err
 			}

@@ -86,7 +86,7 @@ the address from which the worker reaches the master.`,
 func (w *workerCommand) execute(ctx context.Context) error {
 	w.app.interrupts.hearHangUp()
 	w.app.writeAsync()
-	token, err := readToken("--token-file", w.client.tokenFile)
+	token, err := readToken("--token-file", w.client.tokenFile, w.app.warn)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if w.name == "" {
 		w.name = control.ProcessName()
 	}
-	metricsToken, err := readToken("--metrics-token-file", w.metrics.tokenFile)
+	metricsToken, err := readToken("--metrics-token-file", w.metrics.tokenFile, w.app.warn)
 	if err != nil {
 		return err
 	}

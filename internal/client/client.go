@@ -144,7 +144,8 @@ func passing(err error) bool {
 		return false
 	}
 	switch e.Code() {
-	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled: // not by this end's context, which is asked before
+	// Not by this end's context, which is asked before.
+	case connect.CodeUnavailable, connect.CodeDeadlineExceeded, connect.CodeCanceled:
 		return true
 	case connect.CodeResourceExhausted: // too large a message, which would be as large again
 		return false
@@ -216,7 +217,8 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 // Submit submits a job. When it is not known whether the job was taken, it is submitted again under the same key, so that
 // there is one. It begins when Confirm has said that this client knows of it: one whose client gives up before that never runs.
 func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, error) {
-	patience := c.Patience + 3*callTimeout // until the answer is here, and until a last try to confirm it has ended
+	// Until the answer is here, and until a last try to confirm it has ended.
+	patience := c.Patience + 3*callTimeout
 	request := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
 		return c.conn().Cluster.SubmitJob(ctx, connect.NewRequest(request))

@@ -32,6 +32,8 @@ type fake struct {
 	control.UnimplementedClusterHandler
 	events []*control.JobEvent
 	result string
+	state  control.JobState    // of the job
+	next   []*control.JobEvent // of another master, which has the job run when it is asked for it
 
 	mu        sync.Mutex
 	breaks    map[string][]int
@@ -122,7 +124,11 @@ func (f *fake) GetJob(context.Context, *connect.Request[control.GetJobRequest]) 
 	if f.unknown {
 		return nil, connect.NewError(connect.CodeNotFound, errors.New("there is no job"))
 	}
-	return connect.NewResponse(&control.Job{Id: "j1"}), nil
+	if len(f.next) > 0 {
+		f.events, f.next = f.next, nil
+		return connect.NewResponse(&control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING}), nil
+	}
+	return connect.NewResponse(&control.Job{Id: "j1", State: f.state}), nil
 }
 
 func (f *fake) WatchJob(_ context.Context, r *connect.Request[control.WatchJobRequest], s *connect.ServerStream[control.JobEvent]) error {
@@ -243,6 +249,29 @@ func TestFollowEnds(t *testing.T) {
 	enough := errors.New("enough")
 	err = c.Follow(ctx, "j1", func(*control.JobEvent) error { cancel(enough); return nil })
 	if err != nil && !errors.Is(err, enough) { // the rest may have come already
+		t.Errorf("found %v", err)
+	}
+}
+
+// TestWaitForAnotherMaster: a job that has ended, which another master does not know, is followed until
+// it has ended there; who says nothing more of a job that runs is not asked for ever.
+func TestWaitForAnotherMaster(t *testing.T) {
+	f := &fake{events: numbered(3), next: numbered(2), state: control.JobState_JOB_STATE_DONE}
+	for _, e := range f.next {
+		e.Sequence += 1 << 32
+	}
+	c, _ := start(t, f, time.Minute)
+	var got []string
+	each := func(e *control.JobEvent) error {
+		got = append(got, e.GetLog().Text)
+		return nil
+	}
+	j, missed, err := c.Wait(t.Context(), "j1", each)
+	if err != nil || missed != 0 || !j.State.Ended() || strings.Join(got, " ") != "1 2 3 1 2" {
+		t.Errorf("found %v, %d missed, %v, %v", got, missed, j, err)
+	}
+	f.state = control.JobState_JOB_STATE_RUNNING
+	if _, _, err := c.Wait(t.Context(), "j1", each); err == nil || !strings.Contains(err.Error(), "nothing more") {
 		t.Errorf("found %v", err)
 	}
 }

@@ -49,26 +49,34 @@ func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.Job
 }
 
 // Wait passes on what happens to a job, until it has ended, and returns how; missed is how many events the master no longer had.
+// A job whose end a master could not keep, before another one took its place, goes on under that.
 func (c *Client) Wait(ctx context.Context, id string, each func(*control.JobEvent) error) (job *control.Job, missed uint64, err error) {
 	last := uint64(0)
-	err = c.Follow(ctx, id, func(e *control.JobEvent) error {
-		if e.GetProgress() == nil { // that of progress is the last event's
-			if e.Sequence>>32 != last>>32 { // the master was started anew
-				last = e.Sequence >> 32 << 32
+	for {
+		before := last
+		err = c.Follow(ctx, id, func(e *control.JobEvent) error {
+			if e.GetProgress() == nil { // that of progress is the last event's
+				if e.Sequence <= before {
+					return nil
+				}
+				if e.Sequence>>32 != last>>32 { // the master was started anew
+					last = e.Sequence >> 32 << 32
+				}
+				missed += e.Sequence - last - 1
+				last = e.Sequence
 			}
-			missed += e.Sequence - last - 1
-			last = e.Sequence
+			return each(e)
+		})
+		if err == nil { // the stack of a program that failed is in no event
+			job, err = c.Job(ctx, id)
 		}
-		return each(e)
-	})
-	if err != nil {
-		return nil, missed, err
+		switch {
+		case err != nil:
+			return nil, missed, err
+		case job.State.Ended():
+			return job, missed, nil
+		case last == before:
+			return nil, missed, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
+		}
 	}
-	if job, err = c.Job(ctx, id); err != nil { // the stack of a program that failed is in no event
-		return nil, missed, err
-	}
-	if !job.State.Ended() {
-		return nil, missed, fmt.Errorf("job %s is %s, and the master says nothing more of it", id, job.State.Word())
-	}
-	return job, missed, nil
 }

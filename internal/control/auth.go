@@ -161,7 +161,9 @@ func (c *checkedConn) Send(message any) error {
 func HandlerOptions() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithReadMaxBytes(MaxMessage), connect.WithSendMaxBytes(MaxMessage), connect.WithInterceptors(door{}),
-		connect.WithCompression("gzip", nil, nil), // a small body may inflate to any size, and gzip takes a quarter of the time of a short superstep
+		// A small body may inflate to any size, and gzip takes a quarter of the time of a short
+		// superstep.
+		connect.WithCompression("gzip", nil, nil),
 	}
 }
 

@@ -4206,6 +4206,7 @@ type Drive struct {
 	Before         *Outcome               `protobuf:"bytes,2,opt,name=before,proto3" json:"before,omitempty"`                                        // what has run before in the same job: the phases of a plan
 	SuperstepLimit uint64                 `protobuf:"varint,3,opt,name=superstep_limit,json=superstepLimit,proto3" json:"superstep_limit,omitempty"` // nanoseconds that a superstep may take at most; 0 is no limit
 	Totals         bool                   `protobuf:"varint,4,opt,name=totals,proto3" json:"totals,omitempty"`                                       // the end has the aggregators' totals as well
+	Search         string                 `protobuf:"bytes,5,opt,name=search,proto3" json:"search,omitempty"`                                        // of Graph500: which one, for records
 	unknownFields  protoimpl.UnknownFields
 	sizeCache      protoimpl.SizeCache
 }
@@ -4266,6 +4267,13 @@ func (x *Drive) GetTotals() bool {
 		return x.Totals
 	}
 	return false
+}
+
+func (x *Drive) GetSearch() string {
+	if x != nil {
+		return x.Search
+	}
+	return ""
 }
 
 // Outcome is how far a run is, or how it ended.
@@ -4372,8 +4380,8 @@ func (x *Outcome) GetForked() string {
 // DriveReport is what the first worker tells of a run: how far it is, and what is new since its last report. The others' are empty.
 type DriveReport struct {
 	state             protoimpl.MessageState `protogen:"open.v1"`
-	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"` // of the whole run; nil if nothing changed
-	Records           []*SuperstepRecord     `protobuf:"bytes,2,rep,name=records,proto3" json:"records,omitempty"`
+	Outcome           *Outcome               `protobuf:"bytes,1,opt,name=outcome,proto3" json:"outcome,omitempty"`                                                // of the whole run; nil if nothing changed
+	Records           [][]byte               `protobuf:"bytes,7,rep,name=records,proto3" json:"records,omitempty"`                                                // of supersteps: EncodeRecord
 	Log               []string               `protobuf:"bytes,3,rep,name=log,proto3" json:"log,omitempty"`                                                        // lines of Coordinate
 	End               *RunEnd                `protobuf:"bytes,4,opt,name=end,proto3" json:"end,omitempty"`                                                        // in the last report
 	Checkpoint        uint32                 `protobuf:"varint,5,opt,name=checkpoint,proto3" json:"checkpoint,omitempty"`                                         // before which superstep there is a new one; 0 if there is none
@@ -4419,7 +4427,7 @@ func (x *DriveReport) GetOutcome() *Outcome {
 	return nil
 }
 
-func (x *DriveReport) GetRecords() []*SuperstepRecord {
+func (x *DriveReport) GetRecords() [][]byte {
 	if x != nil {
 		return x.Records
 	}
@@ -4654,6 +4662,7 @@ type Superstep struct {
 	Save          bool                   `protobuf:"varint,11,opt,name=save,proto3" json:"save,omitempty"`           // partitions save the state in which they begin it, for a checkpoint
 	Cut           bool                   `protobuf:"varint,13,opt,name=cut,proto3" json:"cut,omitempty"`             // with summarize: the program was stopped before its own end
 	Flush         bool                   `protobuf:"varint,14,opt,name=flush,proto3" json:"flush,omitempty"`         // partitions report when what they have saved is stored
+	Took          float64                `protobuf:"fixed64,15,opt,name=took,proto3" json:"took,omitempty"`          // seconds of the superstep before
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4779,11 +4788,19 @@ func (x *Superstep) GetFlush() bool {
 	return false
 }
 
+func (x *Superstep) GetTook() float64 {
+	if x != nil {
+		return x.Took
+	}
+	return 0
+}
+
 // SuperstepReport has the partitions of a worker.
 type SuperstepReport struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Partitions    []*PartitionReport     `protobuf:"bytes,2,rep,name=partitions,proto3" json:"partitions,omitempty"`
+	Reports       []byte                 `protobuf:"bytes,3,opt,name=reports,proto3" json:"reports,omitempty"`       // bsp.Reports, as package pack encodes them
+	Aggregates    [][]byte               `protobuf:"bytes,4,rep,name=aggregates,proto3" json:"aggregates,omitempty"` // of each
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4825,288 +4842,16 @@ func (x *SuperstepReport) GetSuperstep() uint32 {
 	return 0
 }
 
-func (x *SuperstepReport) GetPartitions() []*PartitionReport {
+func (x *SuperstepReport) GetReports() []byte {
 	if x != nil {
-		return x.Partitions
+		return x.Reports
 	}
 	return nil
 }
 
-// PartitionReport is what a partition tells of a superstep; the counts are those of record.Partition.
-type PartitionReport struct {
-	state           protoimpl.MessageState `protogen:"open.v1"`
-	Partition       uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Computed        uint64                 `protobuf:"varint,2,opt,name=computed,proto3" json:"computed,omitempty"`
-	Receivers       uint64                 `protobuf:"varint,3,opt,name=receivers,proto3" json:"receivers,omitempty"`
-	Walked          uint64                 `protobuf:"varint,4,opt,name=walked,proto3" json:"walked,omitempty"`
-	Sent            uint64                 `protobuf:"varint,5,opt,name=sent,proto3" json:"sent,omitempty"`
-	Bytes           uint64                 `protobuf:"varint,7,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	Senders         uint64                 `protobuf:"varint,8,opt,name=senders,proto3" json:"senders,omitempty"`
-	SenderEdges     uint64                 `protobuf:"varint,9,opt,name=sender_edges,json=senderEdges,proto3" json:"sender_edges,omitempty"`
-	Sends           uint64                 `protobuf:"varint,10,opt,name=sends,proto3" json:"sends,omitempty"`
-	Active          uint64                 `protobuf:"varint,11,opt,name=active,proto3" json:"active,omitempty"`
-	Unfinished      uint64                 `protobuf:"varint,12,opt,name=unfinished,proto3" json:"unfinished,omitempty"`
-	UnfinishedEdges uint64                 `protobuf:"varint,13,opt,name=unfinished_edges,json=unfinishedEdges,proto3" json:"unfinished_edges,omitempty"`
-	Times           *Times                 `protobuf:"bytes,14,opt,name=times,proto3" json:"times,omitempty"`
-	Peers           []*Peer                `protobuf:"bytes,15,rep,name=peers,proto3" json:"peers,omitempty"` // its account with the others
-	Aggregates      []byte                 `protobuf:"bytes,16,opt,name=aggregates,proto3" json:"aggregates,omitempty"`
-	Delivered       uint64                 `protobuf:"varint,17,opt,name=delivered,proto3" json:"delivered,omitempty"` // senders whose messages to all neighbours were delivered
-	// If records tell of it: what it sent, and of its process the resident memory in bytes and the seconds of GC pauses.
-	Exchanges []*Exchange `protobuf:"bytes,20,rep,name=exchanges,proto3" json:"exchanges,omitempty"`
-	Memory    uint64      `protobuf:"varint,21,opt,name=memory,proto3" json:"memory,omitempty"`
-	GcPause   float64     `protobuf:"fixed64,22,opt,name=gc_pause,json=gcPause,proto3" json:"gc_pause,omitempty"`
-	Worker    string      `protobuf:"bytes,23,opt,name=worker,proto3" json:"worker,omitempty"` // in records: who has the partition
-	// Of more than 64 partitions: exchanges summed over the others, or in records peers.
-	Sums          []*ExchangeSum `protobuf:"bytes,24,rep,name=sums,proto3" json:"sums,omitempty"`
-	BackSenders   uint64         `protobuf:"varint,25,opt,name=back_senders,json=backSenders,proto3" json:"back_senders,omitempty"` // of the senders and their edges, those against the edges' direction
-	BackEdges     uint64         `protobuf:"varint,26,opt,name=back_edges,json=backEdges,proto3" json:"back_edges,omitempty"`
-	Requests      uint64         `protobuf:"varint,27,opt,name=requests,proto3" json:"requests,omitempty"`                    // changes of the graph that its vertices asked for
-	Changed       []byte         `protobuf:"bytes,28,opt,name=changed,proto3" json:"changed,omitempty"`                       // the graph after changes, as the engine writes it
-	Created       uint64         `protobuf:"varint,29,opt,name=created,proto3" json:"created,omitempty"`                      // vertices that messages have made
-	Summary       []byte         `protobuf:"bytes,30,opt,name=summary,proto3" json:"summary,omitempty"`                       // of its values, when the program has ended, as the engine writes it
-	PullEdges     uint64         `protobuf:"varint,32,opt,name=pull_edges,json=pullEdges,proto3" json:"pull_edges,omitempty"` // that a pull of the messages would look at, about; 0 if that was not found out
-	PushEdges     uint64         `protobuf:"varint,33,opt,name=push_edges,json=pushEdges,proto3" json:"push_edges,omitempty"` // that a push would walk, about, if lists have been thinned
-	Stored        []byte         `protobuf:"bytes,31,opt,name=stored,proto3" json:"stored,omitempty"`                         // what has become of parts of checkpoints, as package checkpoint writes it
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *PartitionReport) Reset() {
-	*x = PartitionReport{}
-	mi := &file_control_proto_msgTypes[57]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *PartitionReport) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*PartitionReport) ProtoMessage() {}
-
-func (x *PartitionReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use PartitionReport.ProtoReflect.Descriptor instead.
-func (*PartitionReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
-}
-
-func (x *PartitionReport) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetComputed() uint64 {
-	if x != nil {
-		return x.Computed
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetReceivers() uint64 {
-	if x != nil {
-		return x.Receivers
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetWalked() uint64 {
-	if x != nil {
-		return x.Walked
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSent() uint64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSenders() uint64 {
-	if x != nil {
-		return x.Senders
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSenderEdges() uint64 {
-	if x != nil {
-		return x.SenderEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSends() uint64 {
-	if x != nil {
-		return x.Sends
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetActive() uint64 {
-	if x != nil {
-		return x.Active
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetUnfinished() uint64 {
-	if x != nil {
-		return x.Unfinished
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetUnfinishedEdges() uint64 {
-	if x != nil {
-		return x.UnfinishedEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetTimes() *Times {
-	if x != nil {
-		return x.Times
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetPeers() []*Peer {
-	if x != nil {
-		return x.Peers
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetAggregates() []byte {
+func (x *SuperstepReport) GetAggregates() [][]byte {
 	if x != nil {
 		return x.Aggregates
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetDelivered() uint64 {
-	if x != nil {
-		return x.Delivered
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetExchanges() []*Exchange {
-	if x != nil {
-		return x.Exchanges
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetMemory() uint64 {
-	if x != nil {
-		return x.Memory
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetGcPause() float64 {
-	if x != nil {
-		return x.GcPause
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetWorker() string {
-	if x != nil {
-		return x.Worker
-	}
-	return ""
-}
-
-func (x *PartitionReport) GetSums() []*ExchangeSum {
-	if x != nil {
-		return x.Sums
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetBackSenders() uint64 {
-	if x != nil {
-		return x.BackSenders
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetBackEdges() uint64 {
-	if x != nil {
-		return x.BackEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetRequests() uint64 {
-	if x != nil {
-		return x.Requests
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetChanged() []byte {
-	if x != nil {
-		return x.Changed
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetCreated() uint64 {
-	if x != nil {
-		return x.Created
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetSummary() []byte {
-	if x != nil {
-		return x.Summary
-	}
-	return nil
-}
-
-func (x *PartitionReport) GetPullEdges() uint64 {
-	if x != nil {
-		return x.PullEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetPushEdges() uint64 {
-	if x != nil {
-		return x.PushEdges
-	}
-	return 0
-}
-
-func (x *PartitionReport) GetStored() []byte {
-	if x != nil {
-		return x.Stored
 	}
 	return nil
 }
@@ -5123,7 +4868,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5135,7 +4880,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5148,7 +4893,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -5172,339 +4917,6 @@ func (x *GraphSize) GetIds() uint64 {
 	return 0
 }
 
-// ExchangeSum is what a partition sent to all others in an exchange and an encoding, which are empty if the job's records do
-// not tell of exchanges.
-type ExchangeSum struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Exchange      string                 `protobuf:"bytes,1,opt,name=exchange,proto3" json:"exchange,omitempty"`
-	Encoding      string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Columns       uint32                 `protobuf:"varint,3,opt,name=columns,proto3" json:"columns,omitempty"` // to so many partitions, or as often
-	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ExchangeSum) Reset() {
-	*x = ExchangeSum{}
-	mi := &file_control_proto_msgTypes[59]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ExchangeSum) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ExchangeSum) ProtoMessage() {}
-
-func (x *ExchangeSum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ExchangeSum.ProtoReflect.Descriptor instead.
-func (*ExchangeSum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
-}
-
-func (x *ExchangeSum) GetExchange() string {
-	if x != nil {
-		return x.Exchange
-	}
-	return ""
-}
-
-func (x *ExchangeSum) GetEncoding() string {
-	if x != nil {
-		return x.Encoding
-	}
-	return ""
-}
-
-func (x *ExchangeSum) GetColumns() uint32 {
-	if x != nil {
-		return x.Columns
-	}
-	return 0
-}
-
-func (x *ExchangeSum) GetMessages() uint64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *ExchangeSum) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-// Times are seconds.
-type Times struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Expand        float64                `protobuf:"fixed64,1,opt,name=expand,proto3" json:"expand,omitempty"`
-	Traverse      float64                `protobuf:"fixed64,2,opt,name=traverse,proto3" json:"traverse,omitempty"`
-	Fold          float64                `protobuf:"fixed64,3,opt,name=fold,proto3" json:"fold,omitempty"`
-	Compute       float64                `protobuf:"fixed64,4,opt,name=compute,proto3" json:"compute,omitempty"`
-	Total         float64                `protobuf:"fixed64,5,opt,name=total,proto3" json:"total,omitempty"`
-	Wait          float64                `protobuf:"fixed64,6,opt,name=wait,proto3" json:"wait,omitempty"` // for others, and for a turn
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Times) Reset() {
-	*x = Times{}
-	mi := &file_control_proto_msgTypes[60]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Times) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Times) ProtoMessage() {}
-
-func (x *Times) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Times.ProtoReflect.Descriptor instead.
-func (*Times) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
-}
-
-func (x *Times) GetExpand() float64 {
-	if x != nil {
-		return x.Expand
-	}
-	return 0
-}
-
-func (x *Times) GetTraverse() float64 {
-	if x != nil {
-		return x.Traverse
-	}
-	return 0
-}
-
-func (x *Times) GetFold() float64 {
-	if x != nil {
-		return x.Fold
-	}
-	return 0
-}
-
-func (x *Times) GetCompute() float64 {
-	if x != nil {
-		return x.Compute
-	}
-	return 0
-}
-
-func (x *Times) GetTotal() float64 {
-	if x != nil {
-		return x.Total
-	}
-	return 0
-}
-
-func (x *Times) GetWait() float64 {
-	if x != nil {
-		return x.Wait
-	}
-	return 0
-}
-
-// Peer is what a partition sent to another and got from it in a superstep.
-type Peer struct {
-	state          protoimpl.MessageState `protogen:"open.v1"`
-	Partition      uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Sent           uint64                 `protobuf:"varint,2,opt,name=sent,proto3" json:"sent,omitempty"`         // values
-	Received       uint64                 `protobuf:"varint,3,opt,name=received,proto3" json:"received,omitempty"` // values
-	Bytes          uint64                 `protobuf:"varint,4,opt,name=bytes,proto3" json:"bytes,omitempty"`       // sent
-	ReceivedBytes  uint64                 `protobuf:"varint,5,opt,name=received_bytes,json=receivedBytes,proto3" json:"received_bytes,omitempty"`
-	Frames         uint32                 `protobuf:"varint,6,opt,name=frames,proto3" json:"frames,omitempty"` // sent
-	ReceivedFrames uint32                 `protobuf:"varint,7,opt,name=received_frames,json=receivedFrames,proto3" json:"received_frames,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
-}
-
-func (x *Peer) Reset() {
-	*x = Peer{}
-	mi := &file_control_proto_msgTypes[61]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Peer) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Peer) ProtoMessage() {}
-
-func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Peer.ProtoReflect.Descriptor instead.
-func (*Peer) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
-}
-
-func (x *Peer) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *Peer) GetSent() uint64 {
-	if x != nil {
-		return x.Sent
-	}
-	return 0
-}
-
-func (x *Peer) GetReceived() uint64 {
-	if x != nil {
-		return x.Received
-	}
-	return 0
-}
-
-func (x *Peer) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
-func (x *Peer) GetReceivedBytes() uint64 {
-	if x != nil {
-		return x.ReceivedBytes
-	}
-	return 0
-}
-
-func (x *Peer) GetFrames() uint32 {
-	if x != nil {
-		return x.Frames
-	}
-	return 0
-}
-
-func (x *Peer) GetReceivedFrames() uint32 {
-	if x != nil {
-		return x.ReceivedFrames
-	}
-	return 0
-}
-
-// Exchange is what a partition sent to another in one exchange of a superstep.
-type Exchange struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Partition     uint32                 `protobuf:"varint,1,opt,name=partition,proto3" json:"partition,omitempty"`
-	Exchange      string                 `protobuf:"bytes,2,opt,name=exchange,proto3" json:"exchange,omitempty"`
-	Encoding      string                 `protobuf:"bytes,3,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Messages      uint64                 `protobuf:"varint,4,opt,name=messages,proto3" json:"messages,omitempty"`
-	Bytes         uint64                 `protobuf:"varint,5,opt,name=bytes,proto3" json:"bytes,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Exchange) Reset() {
-	*x = Exchange{}
-	mi := &file_control_proto_msgTypes[62]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Exchange) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Exchange) ProtoMessage() {}
-
-func (x *Exchange) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Exchange.ProtoReflect.Descriptor instead.
-func (*Exchange) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
-}
-
-func (x *Exchange) GetPartition() uint32 {
-	if x != nil {
-		return x.Partition
-	}
-	return 0
-}
-
-func (x *Exchange) GetExchange() string {
-	if x != nil {
-		return x.Exchange
-	}
-	return ""
-}
-
-func (x *Exchange) GetEncoding() string {
-	if x != nil {
-		return x.Encoding
-	}
-	return ""
-}
-
-func (x *Exchange) GetMessages() uint64 {
-	if x != nil {
-		return x.Messages
-	}
-	return 0
-}
-
-func (x *Exchange) GetBytes() uint64 {
-	if x != nil {
-		return x.Bytes
-	}
-	return 0
-}
-
 // BenchmarkStep is a step of Graph500. All workers of the job do it together, but for the generation; a search is done by
 // supersteps, between Search and Judge.
 type BenchmarkStep struct {
@@ -5522,7 +4934,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5534,7 +4946,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5547,7 +4959,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -5634,7 +5046,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5646,7 +5058,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5659,7 +5071,7 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Generate) GetSpecJson() string {
@@ -5699,7 +5111,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5711,7 +5123,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5724,7 +5136,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 // Search makes ready to search from a root.
@@ -5739,7 +5151,7 @@ type Search struct {
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5751,7 +5163,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5764,7 +5176,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Search) GetKernel() string {
@@ -5798,7 +5210,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5810,7 +5222,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5823,7 +5235,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5852,7 +5264,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5864,7 +5276,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5877,7 +5289,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5962,7 +5374,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5974,7 +5386,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5987,7 +5399,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -6024,7 +5436,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6036,7 +5448,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6049,7 +5461,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -6083,7 +5495,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6095,7 +5507,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6108,7 +5520,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -6128,7 +5540,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6140,7 +5552,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6153,7 +5565,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -6174,7 +5586,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6186,7 +5598,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6199,7 +5611,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Values) GetSorted() bool {
@@ -6226,7 +5638,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6238,7 +5650,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6251,7 +5663,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -6279,7 +5691,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6291,7 +5703,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6304,7 +5716,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Cancel) GetReason() string {
@@ -6331,7 +5743,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6343,7 +5755,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6356,7 +5768,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Drop) GetGraph() string {
@@ -6378,7 +5790,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6390,7 +5802,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6403,7 +5815,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -6445,7 +5857,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6457,7 +5869,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6470,7 +5882,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -6500,7 +5912,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6512,7 +5924,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6525,7 +5937,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6564,7 +5976,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6576,7 +5988,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6589,7 +6001,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -6608,7 +6020,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6620,7 +6032,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6633,7 +6045,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6697,7 +6109,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6709,7 +6121,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6722,7 +6134,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6802,7 +6214,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6814,7 +6226,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6827,7 +6239,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Job) GetId() string {
@@ -7129,7 +6541,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7141,7 +6553,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7154,7 +6566,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Aggregator) GetName() string {
@@ -7191,7 +6603,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7203,7 +6615,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7216,7 +6628,7 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
 func (x *SubmitJobRequest) GetSpecJson() string {
@@ -7250,7 +6662,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7262,7 +6674,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7275,7 +6687,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -7295,7 +6707,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7307,7 +6719,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7320,7 +6732,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -7348,7 +6760,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7360,7 +6772,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7373,7 +6785,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -7406,7 +6818,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7418,7 +6830,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7431,7 +6843,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7453,7 +6865,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7465,7 +6877,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7478,7 +6890,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7529,7 +6941,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7541,7 +6953,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7554,7 +6966,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7580,7 +6992,7 @@ func (x *JobEvent) GetJob() *Job {
 	return nil
 }
 
-func (x *JobEvent) GetRecord() *SuperstepRecord {
+func (x *JobEvent) GetRecord() []byte {
 	if x != nil {
 		if x, ok := x.Body.(*JobEvent_Record); ok {
 			return x.Record
@@ -7632,7 +7044,7 @@ type JobEvent_Job struct {
 }
 
 type JobEvent_Record struct {
-	Record *SuperstepRecord `protobuf:"bytes,3,opt,name=record,proto3,oneof"`
+	Record []byte `protobuf:"bytes,7,opt,name=record,proto3,oneof"` // of a superstep: EncodeRecord
 }
 
 type JobEvent_Log struct {
@@ -7670,7 +7082,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7682,7 +7094,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7695,7 +7107,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7726,146 +7138,6 @@ func (x *BenchmarkStage) GetNote() string {
 	return ""
 }
 
-type SuperstepRecord struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Superstep     uint32                 `protobuf:"varint,1,opt,name=superstep,proto3" json:"superstep,omitempty"`
-	Seconds       float64                `protobuf:"fixed64,3,opt,name=seconds,proto3" json:"seconds,omitempty"`
-	Partitions    []*PartitionReport     `protobuf:"bytes,4,rep,name=partitions,proto3" json:"partitions,omitempty"`                                                                           // without aggregates
-	Reason        string                 `protobuf:"bytes,5,opt,name=reason,proto3" json:"reason,omitempty"`                                                                                   // why the scheme was chosen
-	Predicted     map[string]float64     `protobuf:"bytes,6,rep,name=predicted,proto3" json:"predicted,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"fixed64,2,opt,name=value"` // seconds, by scheme
-	Search        string                 `protobuf:"bytes,20,opt,name=search,proto3" json:"search,omitempty"`                                                                                  // of Graph500: which one
-	Scheme        string                 `protobuf:"bytes,21,opt,name=scheme,proto3" json:"scheme,omitempty"`                                                                                  // how messages to all neighbours were delivered
-	Delivery      string                 `protobuf:"bytes,22,opt,name=delivery,proto3" json:"delivery,omitempty"`                                                                              // push, pull or none
-	Actual        float64                `protobuf:"fixed64,23,opt,name=actual,proto3" json:"actual,omitempty"`                                                                                // seconds that delivery took
-	Phase         uint32                 `protobuf:"varint,24,opt,name=phase,proto3" json:"phase,omitempty"`                                                                                   // of a plan, from 1 in the order in which they ran; 0: there is no plan
-	Program       string                 `protobuf:"bytes,25,opt,name=program,proto3" json:"program,omitempty"`                                                                                // whose phase it is
-	Graph         *GraphSize             `protobuf:"bytes,26,opt,name=graph,proto3" json:"graph,omitempty"`                                                                                    // after a superstep that has changed it
-	Ended         *timestamppb.Timestamp `protobuf:"bytes,27,opt,name=ended,proto3" json:"ended,omitempty"`                                                                                    // when, by the clock of the worker that drives
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SuperstepRecord) Reset() {
-	*x = SuperstepRecord{}
-	mi := &file_control_proto_msgTypes[93]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SuperstepRecord) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SuperstepRecord) ProtoMessage() {}
-
-func (x *SuperstepRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SuperstepRecord.ProtoReflect.Descriptor instead.
-func (*SuperstepRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
-}
-
-func (x *SuperstepRecord) GetSuperstep() uint32 {
-	if x != nil {
-		return x.Superstep
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetSeconds() float64 {
-	if x != nil {
-		return x.Seconds
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetPartitions() []*PartitionReport {
-	if x != nil {
-		return x.Partitions
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetReason() string {
-	if x != nil {
-		return x.Reason
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetPredicted() map[string]float64 {
-	if x != nil {
-		return x.Predicted
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetSearch() string {
-	if x != nil {
-		return x.Search
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetScheme() string {
-	if x != nil {
-		return x.Scheme
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetDelivery() string {
-	if x != nil {
-		return x.Delivery
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetActual() float64 {
-	if x != nil {
-		return x.Actual
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetPhase() uint32 {
-	if x != nil {
-		return x.Phase
-	}
-	return 0
-}
-
-func (x *SuperstepRecord) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *SuperstepRecord) GetGraph() *GraphSize {
-	if x != nil {
-		return x.Graph
-	}
-	return nil
-}
-
-func (x *SuperstepRecord) GetEnded() *timestamppb.Timestamp {
-	if x != nil {
-		return x.Ended
-	}
-	return nil
-}
-
 type DrainWorkerRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -7875,7 +7147,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7887,7 +7159,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7900,7 +7172,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -7920,7 +7192,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7932,7 +7204,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7945,7 +7217,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -7972,7 +7244,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7984,7 +7256,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7997,7 +7269,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8024,7 +7296,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8036,7 +7308,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8049,7 +7321,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -8075,7 +7347,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8087,7 +7359,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8100,7 +7372,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -8122,7 +7394,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8134,7 +7406,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8147,7 +7419,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -8207,7 +7479,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8219,7 +7491,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8232,7 +7504,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Graph) GetName() string {
@@ -8391,7 +7663,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8403,7 +7675,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8416,7 +7688,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -8436,7 +7708,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8448,7 +7720,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8461,7 +7733,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -8487,7 +7759,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8499,7 +7771,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8512,7 +7784,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -8531,7 +7803,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8543,7 +7815,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8556,7 +7828,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -8576,7 +7848,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8588,7 +7860,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8601,7 +7873,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8628,7 +7900,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8640,7 +7912,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8653,7 +7925,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8683,7 +7955,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8695,7 +7967,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8708,7 +7980,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8756,7 +8028,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8768,7 +8040,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8781,7 +8053,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8823,7 +8095,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8835,7 +8107,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8848,7 +8120,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Worker) GetName() string {
@@ -8978,7 +8250,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8990,7 +8262,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9003,7 +8275,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 type BackupChunk struct {
@@ -9015,7 +8287,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9027,7 +8299,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9040,7 +8312,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9058,7 +8330,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9070,7 +8342,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9083,7 +8355,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 type ListWorkersResponse struct {
@@ -9096,7 +8368,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9108,7 +8380,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9121,7 +8393,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -9146,7 +8418,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9158,7 +8430,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9171,7 +8443,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 type StatusResponse struct {
@@ -9198,7 +8470,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9210,7 +8482,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9223,7 +8495,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -9355,7 +8627,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9367,7 +8639,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9380,7 +8652,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -9458,7 +8730,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9470,7 +8742,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9483,7 +8755,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -9571,7 +8843,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9583,7 +8855,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9596,7 +8868,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9652,7 +8924,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9664,7 +8936,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9703,13 +8975,14 @@ func (x *ListObjectsResponse_Object) GetVersion() string {
 
 type Step_End struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
+	Took          float64                `protobuf:"fixed64,1,opt,name=took,proto3" json:"took,omitempty"` // as Superstep has it
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9721,7 +8994,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[121]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9737,6 +9010,13 @@ func (*Step_End) Descriptor() ([]byte, []int) {
 	return file_control_proto_rawDescGZIP(), []int{54, 0}
 }
 
+func (x *Step_End) GetTook() float64 {
+	if x != nil {
+		return x.Took
+	}
+	return 0
+}
+
 type Step_Ready struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	unknownFields protoimpl.UnknownFields
@@ -9745,7 +9025,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9757,7 +9037,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -10082,12 +9362,13 @@ const file_control_proto_rawDesc = "" +
 	"\bvertices\x18\x05 \x03(\v2\x1c.superstep.control.v1.VertexR\bvertices\"E\n" +
 	"\rPrepareReport\x12\x18\n" +
 	"\aseconds\x18\x01 \x01(\x01R\aseconds\x12\x14\n" +
-	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\x95\x01\n" +
+	"\x05facts\x18\x02 \x01(\fR\x05factsJ\x04\b\x03\x10\x04\"\xad\x01\n" +
 	"\x05Drive\x12\x14\n" +
 	"\x05facts\x18\x01 \x03(\fR\x05facts\x125\n" +
 	"\x06before\x18\x02 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x06before\x12'\n" +
 	"\x0fsuperstep_limit\x18\x03 \x01(\x04R\x0esuperstepLimit\x12\x16\n" +
-	"\x06totals\x18\x04 \x01(\bR\x06totals\"\xf9\x01\n" +
+	"\x06totals\x18\x04 \x01(\bR\x06totals\x12\x16\n" +
+	"\x06search\x18\x05 \x01(\tR\x06search\"\xf9\x01\n" +
 	"\aOutcome\x12\x14\n" +
 	"\x05ended\x18\b \x01(\tR\x05ended\x12\x1e\n" +
 	"\n" +
@@ -10099,29 +9380,30 @@ const file_control_proto_rawDesc = "" +
 	"\x05phase\x18\x06 \x01(\rR\x05phase\x12>\n" +
 	"\n" +
 	"graph_left\x18\a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\tgraphLeft\x12\x16\n" +
-	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\x98\x02\n" +
+	"\x06forked\x18\t \x01(\tR\x06forkedJ\x04\b\x01\x10\x02\"\xf7\x01\n" +
 	"\vDriveReport\x127\n" +
-	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12?\n" +
-	"\arecords\x18\x02 \x03(\v2%.superstep.control.v1.SuperstepRecordR\arecords\x12\x10\n" +
+	"\aoutcome\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\aoutcome\x12\x18\n" +
+	"\arecords\x18\a \x03(\fR\arecords\x12\x10\n" +
 	"\x03log\x18\x03 \x03(\tR\x03log\x12.\n" +
 	"\x03end\x18\x04 \x01(\v2\x1c.superstep.control.v1.RunEndR\x03end\x12\x1e\n" +
 	"\n" +
 	"checkpoint\x18\x05 \x01(\rR\n" +
 	"checkpoint\x12-\n" +
-	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSeconds\"\xaf\x01\n" +
+	"\x12checkpoint_seconds\x18\x06 \x01(\x01R\x11checkpointSecondsJ\x04\b\x02\x10\x03\"\xaf\x01\n" +
 	"\x06RunEnd\x12/\n" +
 	"\x03own\x18\x01 \x01(\v2\x1d.superstep.control.v1.OutcomeR\x03own\x12\x18\n" +
 	"\aseconds\x18\x02 \x01(\x01R\aseconds\x12\x16\n" +
 	"\x06totals\x18\x03 \x01(\fR\x06totals\x12B\n" +
-	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x85\x02\n" +
+	"\vaggregators\x18\x04 \x03(\v2 .superstep.control.v1.AggregatorR\vaggregators\"\x99\x02\n" +
 	"\x04Step\x12?\n" +
 	"\tsuperstep\x18\x01 \x01(\v2\x1f.superstep.control.v1.SuperstepH\x00R\tsuperstep\x126\n" +
 	"\x06locate\x18\x02 \x01(\v2\x1c.superstep.control.v1.LocateH\x00R\x06locate\x122\n" +
 	"\x03end\x18\x03 \x01(\v2\x1e.superstep.control.v1.Step.EndH\x00R\x03end\x128\n" +
-	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x05\n" +
-	"\x03End\x1a\a\n" +
+	"\x05ready\x18\x04 \x01(\v2 .superstep.control.v1.Step.ReadyH\x00R\x05ready\x1a\x19\n" +
+	"\x03End\x12\x12\n" +
+	"\x04took\x18\x01 \x01(\x01R\x04took\x1a\a\n" +
 	"\x05ReadyB\x06\n" +
-	"\x04body\"\xd0\x02\n" +
+	"\x04body\"\xe4\x02\n" +
 	"\tSuperstep\x12\x1c\n" +
 	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x14\n" +
 	"\x05phase\x18\x02 \x01(\rR\x05phase\x12\x16\n" +
@@ -10136,82 +9418,18 @@ const file_control_proto_rawDesc = "" +
 	" \x01(\bR\tsummarize\x12\x12\n" +
 	"\x04save\x18\v \x01(\bR\x04save\x12\x10\n" +
 	"\x03cut\x18\r \x01(\bR\x03cut\x12\x14\n" +
-	"\x05flush\x18\x0e \x01(\bR\x05flushJ\x04\b\f\x10\r\"v\n" +
+	"\x05flush\x18\x0e \x01(\bR\x05flush\x12\x12\n" +
+	"\x04took\x18\x0f \x01(\x01R\x04tookJ\x04\b\f\x10\r\"o\n" +
 	"\x0fSuperstepReport\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12E\n" +
+	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
+	"\areports\x18\x03 \x01(\fR\areports\x12\x1e\n" +
 	"\n" +
-	"partitions\x18\x02 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\"\xc6\a\n" +
-	"\x0fPartitionReport\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
-	"\bcomputed\x18\x02 \x01(\x04R\bcomputed\x12\x1c\n" +
-	"\treceivers\x18\x03 \x01(\x04R\treceivers\x12\x16\n" +
-	"\x06walked\x18\x04 \x01(\x04R\x06walked\x12\x12\n" +
-	"\x04sent\x18\x05 \x01(\x04R\x04sent\x12\x14\n" +
-	"\x05bytes\x18\a \x01(\x04R\x05bytes\x12\x18\n" +
-	"\asenders\x18\b \x01(\x04R\asenders\x12!\n" +
-	"\fsender_edges\x18\t \x01(\x04R\vsenderEdges\x12\x14\n" +
-	"\x05sends\x18\n" +
-	" \x01(\x04R\x05sends\x12\x16\n" +
-	"\x06active\x18\v \x01(\x04R\x06active\x12\x1e\n" +
-	"\n" +
-	"unfinished\x18\f \x01(\x04R\n" +
-	"unfinished\x12)\n" +
-	"\x10unfinished_edges\x18\r \x01(\x04R\x0funfinishedEdges\x121\n" +
-	"\x05times\x18\x0e \x01(\v2\x1b.superstep.control.v1.TimesR\x05times\x120\n" +
-	"\x05peers\x18\x0f \x03(\v2\x1a.superstep.control.v1.PeerR\x05peers\x12\x1e\n" +
-	"\n" +
-	"aggregates\x18\x10 \x01(\fR\n" +
-	"aggregates\x12\x1c\n" +
-	"\tdelivered\x18\x11 \x01(\x04R\tdelivered\x12<\n" +
-	"\texchanges\x18\x14 \x03(\v2\x1e.superstep.control.v1.ExchangeR\texchanges\x12\x16\n" +
-	"\x06memory\x18\x15 \x01(\x04R\x06memory\x12\x19\n" +
-	"\bgc_pause\x18\x16 \x01(\x01R\agcPause\x12\x16\n" +
-	"\x06worker\x18\x17 \x01(\tR\x06worker\x125\n" +
-	"\x04sums\x18\x18 \x03(\v2!.superstep.control.v1.ExchangeSumR\x04sums\x12!\n" +
-	"\fback_senders\x18\x19 \x01(\x04R\vbackSenders\x12\x1d\n" +
-	"\n" +
-	"back_edges\x18\x1a \x01(\x04R\tbackEdges\x12\x1a\n" +
-	"\brequests\x18\x1b \x01(\x04R\brequests\x12\x18\n" +
-	"\achanged\x18\x1c \x01(\fR\achanged\x12\x18\n" +
-	"\acreated\x18\x1d \x01(\x04R\acreated\x12\x18\n" +
-	"\asummary\x18\x1e \x01(\fR\asummary\x12\x1d\n" +
-	"\n" +
-	"pull_edges\x18  \x01(\x04R\tpullEdges\x12\x1d\n" +
-	"\n" +
-	"push_edges\x18! \x01(\x04R\tpushEdges\x12\x16\n" +
-	"\x06stored\x18\x1f \x01(\fR\x06stored\"M\n" +
+	"aggregates\x18\x04 \x03(\fR\n" +
+	"aggregatesJ\x04\b\x02\x10\x03\"M\n" +
 	"\tGraphSize\x12\x1a\n" +
 	"\bvertices\x18\x01 \x01(\x04R\bvertices\x12\x12\n" +
 	"\x04arcs\x18\x02 \x01(\x04R\x04arcs\x12\x10\n" +
-	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x91\x01\n" +
-	"\vExchangeSum\x12\x1a\n" +
-	"\bexchange\x18\x01 \x01(\tR\bexchange\x12\x1a\n" +
-	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x18\n" +
-	"\acolumns\x18\x03 \x01(\rR\acolumns\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x93\x01\n" +
-	"\x05Times\x12\x16\n" +
-	"\x06expand\x18\x01 \x01(\x01R\x06expand\x12\x1a\n" +
-	"\btraverse\x18\x02 \x01(\x01R\btraverse\x12\x12\n" +
-	"\x04fold\x18\x03 \x01(\x01R\x04fold\x12\x18\n" +
-	"\acompute\x18\x04 \x01(\x01R\acompute\x12\x14\n" +
-	"\x05total\x18\x05 \x01(\x01R\x05total\x12\x12\n" +
-	"\x04wait\x18\x06 \x01(\x01R\x04wait\"\xd2\x01\n" +
-	"\x04Peer\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x12\n" +
-	"\x04sent\x18\x02 \x01(\x04R\x04sent\x12\x1a\n" +
-	"\breceived\x18\x03 \x01(\x04R\breceived\x12\x14\n" +
-	"\x05bytes\x18\x04 \x01(\x04R\x05bytes\x12%\n" +
-	"\x0ereceived_bytes\x18\x05 \x01(\x04R\rreceivedBytes\x12\x16\n" +
-	"\x06frames\x18\x06 \x01(\rR\x06frames\x12'\n" +
-	"\x0freceived_frames\x18\a \x01(\rR\x0ereceivedFrames\"\x92\x01\n" +
-	"\bExchange\x12\x1c\n" +
-	"\tpartition\x18\x01 \x01(\rR\tpartition\x12\x1a\n" +
-	"\bexchange\x18\x02 \x01(\tR\bexchange\x12\x1a\n" +
-	"\bencoding\x18\x03 \x01(\tR\bencoding\x12\x1a\n" +
-	"\bmessages\x18\x04 \x01(\x04R\bmessages\x12\x14\n" +
-	"\x05bytes\x18\x05 \x01(\x04R\x05bytes\"\x89\x02\n" +
+	"\x03ids\x18\x03 \x01(\x04R\x03ids\"\x89\x02\n" +
 	"\rBenchmarkStep\x12<\n" +
 	"\bgenerate\x18\x01 \x01(\v2\x1e.superstep.control.v1.GenerateH\x00R\bgenerate\x12?\n" +
 	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x126\n" +
@@ -10373,40 +9591,21 @@ const file_control_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x14\n" +
 	"\x05after\x18\x02 \x01(\x04R\x05after\x12\x12\n" +
 	"\x04past\x18\x03 \x01(\bR\x04past\x12\x12\n" +
-	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xfd\x02\n" +
+	"\x04logs\x18\x04 \x01(\bR\x04logs\"\xdc\x02\n" +
 	"\bJobEvent\x12\x1a\n" +
 	"\bsequence\x18\x01 \x01(\x04R\bsequence\x12-\n" +
-	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12?\n" +
-	"\x06record\x18\x03 \x01(\v2%.superstep.control.v1.SuperstepRecordH\x00R\x06record\x121\n" +
+	"\x03job\x18\x02 \x01(\v2\x19.superstep.control.v1.JobH\x00R\x03job\x12\x18\n" +
+	"\x06record\x18\a \x01(\fH\x00R\x06record\x121\n" +
 	"\x03log\x18\x04 \x01(\v2\x1d.superstep.control.v1.LogLineH\x00R\x03log\x12<\n" +
 	"\bprogress\x18\x05 \x01(\v2\x1e.superstep.control.v1.ProgressH\x00R\bprogress\x12<\n" +
 	"\x05stage\x18\x14 \x01(\v2$.superstep.control.v1.BenchmarkStageH\x00R\x05stage\x12.\n" +
 	"\x04time\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\x04timeB\x06\n" +
-	"\x04body\"d\n" +
+	"\x04bodyJ\x04\b\x03\x10\x04\"d\n" +
 	"\x0eBenchmarkStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x12\n" +
 	"\x04done\x18\x02 \x01(\rR\x04done\x12\x14\n" +
 	"\x05total\x18\x03 \x01(\rR\x05total\x12\x12\n" +
-	"\x04note\x18\x04 \x01(\tR\x04note\"\xbd\x04\n" +
-	"\x0fSuperstepRecord\x12\x1c\n" +
-	"\tsuperstep\x18\x01 \x01(\rR\tsuperstep\x12\x18\n" +
-	"\aseconds\x18\x03 \x01(\x01R\aseconds\x12E\n" +
-	"\n" +
-	"partitions\x18\x04 \x03(\v2%.superstep.control.v1.PartitionReportR\n" +
-	"partitions\x12\x16\n" +
-	"\x06reason\x18\x05 \x01(\tR\x06reason\x12R\n" +
-	"\tpredicted\x18\x06 \x03(\v24.superstep.control.v1.SuperstepRecord.PredictedEntryR\tpredicted\x12\x16\n" +
-	"\x06search\x18\x14 \x01(\tR\x06search\x12\x16\n" +
-	"\x06scheme\x18\x15 \x01(\tR\x06scheme\x12\x1a\n" +
-	"\bdelivery\x18\x16 \x01(\tR\bdelivery\x12\x16\n" +
-	"\x06actual\x18\x17 \x01(\x01R\x06actual\x12\x14\n" +
-	"\x05phase\x18\x18 \x01(\rR\x05phase\x12\x18\n" +
-	"\aprogram\x18\x19 \x01(\tR\aprogram\x125\n" +
-	"\x05graph\x18\x1a \x01(\v2\x1f.superstep.control.v1.GraphSizeR\x05graph\x120\n" +
-	"\x05ended\x18\x1b \x01(\v2\x1a.google.protobuf.TimestampR\x05ended\x1a<\n" +
-	"\x0ePredictedEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x01R\x05value:\x028\x01J\x04\b\x02\x10\x03\"(\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"(\n" +
 	"\x12DrainWorkerRequest\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\"A\n" +
 	"\x13DrainWorkerResponse\x12\x14\n" +
@@ -10628,7 +9827,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 124)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -10692,77 +9891,70 @@ var file_control_proto_goTypes = []any{
 	(*Step)(nil),                       // 59: superstep.control.v1.Step
 	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
 	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
-	(*PartitionReport)(nil),            // 62: superstep.control.v1.PartitionReport
-	(*GraphSize)(nil),                  // 63: superstep.control.v1.GraphSize
-	(*ExchangeSum)(nil),                // 64: superstep.control.v1.ExchangeSum
-	(*Times)(nil),                      // 65: superstep.control.v1.Times
-	(*Peer)(nil),                       // 66: superstep.control.v1.Peer
-	(*Exchange)(nil),                   // 67: superstep.control.v1.Exchange
-	(*BenchmarkStep)(nil),              // 68: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 69: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 70: superstep.control.v1.Construct
-	(*Search)(nil),                     // 71: superstep.control.v1.Search
-	(*Judge)(nil),                      // 72: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 73: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 74: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 75: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 76: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 77: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 78: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 79: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 80: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 81: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 82: superstep.control.v1.LogLine
-	(*Sum)(nil),                        // 83: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 84: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 85: superstep.control.v1.SendColumnResponse
-	(*Graph500Result)(nil),             // 86: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 87: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 88: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 89: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 90: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 91: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 92: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 93: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 94: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 95: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 96: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 97: superstep.control.v1.BenchmarkStage
-	(*SuperstepRecord)(nil),            // 98: superstep.control.v1.SuperstepRecord
-	(*DrainWorkerRequest)(nil),         // 99: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 100: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 101: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 102: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 103: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 104: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 105: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 106: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 107: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 108: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 109: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 110: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 111: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 112: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 113: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 114: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 115: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 116: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 117: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 118: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 119: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 120: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 121: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 122: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 123: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 124: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 125: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 126: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 127: superstep.control.v1.Step.Ready
-	nil,                                // 128: superstep.control.v1.SuperstepRecord.PredictedEntry
-	(*timestamppb.Timestamp)(nil),      // 129: google.protobuf.Timestamp
+	(*GraphSize)(nil),                  // 62: superstep.control.v1.GraphSize
+	(*BenchmarkStep)(nil),              // 63: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 64: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 65: superstep.control.v1.Construct
+	(*Search)(nil),                     // 66: superstep.control.v1.Search
+	(*Judge)(nil),                      // 67: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 68: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 69: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 70: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 71: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 72: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 73: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 74: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 75: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 76: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 77: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 78: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 79: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 80: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 81: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 82: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 83: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 84: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 85: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 86: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 87: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 88: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 89: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 90: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 91: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 92: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 93: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 94: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 95: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 96: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 97: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 98: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 99: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 100: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 101: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 102: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 103: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 104: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 105: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 106: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 107: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 108: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 109: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 110: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 111: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 112: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 113: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 114: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 115: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 116: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 117: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 118: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 119: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 120: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 121: superstep.control.v1.Step.Ready
+	(*timestamppb.Timestamp)(nil),      // 122: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	124, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	118, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -10771,10 +9963,10 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	82,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	77,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	79,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	74,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
 	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
 	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
@@ -10787,14 +9979,14 @@ var file_control_proto_depIdxs = []int32{
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
 	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
 	50,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	78,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	80,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	81,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	73,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	75,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	76,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
 	46,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	68,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	63,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
 	41,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	75,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	76,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	70,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	71,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
 	53,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
 	55,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
 	43,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
@@ -10805,8 +9997,8 @@ var file_control_proto_depIdxs = []int32{
 	45,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
 	54,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
 	47,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	73,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	77,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	68,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	72,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
 	57,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
 	44,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
@@ -10814,137 +10006,126 @@ var file_control_proto_depIdxs = []int32{
 	40,  // 49: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
 	49,  // 50: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
 	48,  // 51: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	125, // 52: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	119, // 52: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
 	40,  // 53: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
 	49,  // 54: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
 	51,  // 55: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	129, // 56: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	122, // 56: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
 	49,  // 57: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
 	56,  // 58: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	63,  // 59: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	62,  // 59: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
 	56,  // 60: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	98,  // 61: superstep.control.v1.DriveReport.records:type_name -> superstep.control.v1.SuperstepRecord
-	58,  // 62: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	56,  // 63: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	89,  // 64: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	60,  // 65: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	46,  // 66: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	126, // 67: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	127, // 68: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	62,  // 69: superstep.control.v1.SuperstepReport.partitions:type_name -> superstep.control.v1.PartitionReport
-	65,  // 70: superstep.control.v1.PartitionReport.times:type_name -> superstep.control.v1.Times
-	66,  // 71: superstep.control.v1.PartitionReport.peers:type_name -> superstep.control.v1.Peer
-	67,  // 72: superstep.control.v1.PartitionReport.exchanges:type_name -> superstep.control.v1.Exchange
-	64,  // 73: superstep.control.v1.PartitionReport.sums:type_name -> superstep.control.v1.ExchangeSum
-	69,  // 74: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	70,  // 75: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	71,  // 76: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	72,  // 77: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	40,  // 78: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	49,  // 79: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	49,  // 80: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	74,  // 81: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	40,  // 82: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 83: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	129, // 84: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	87,  // 85: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	87,  // 86: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	74,  // 87: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	1,   // 88: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	129, // 89: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	129, // 90: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	129, // 91: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	83,  // 92: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 93: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	89,  // 94: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 95: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 96: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	86,  // 97: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	88,  // 98: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	129, // 99: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	88,  // 100: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	98,  // 101: superstep.control.v1.JobEvent.record:type_name -> superstep.control.v1.SuperstepRecord
-	82,  // 102: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 103: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	97,  // 104: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	129, // 105: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	62,  // 106: superstep.control.v1.SuperstepRecord.partitions:type_name -> superstep.control.v1.PartitionReport
-	128, // 107: superstep.control.v1.SuperstepRecord.predicted:type_name -> superstep.control.v1.SuperstepRecord.PredictedEntry
-	63,  // 108: superstep.control.v1.SuperstepRecord.graph:type_name -> superstep.control.v1.GraphSize
-	129, // 109: superstep.control.v1.SuperstepRecord.ended:type_name -> google.protobuf.Timestamp
-	2,   // 110: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 111: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 112: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	105, // 113: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	48,  // 114: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 115: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 116: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 117: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	114, // 118: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	114, // 119: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	105, // 120: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	88,  // 121: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	129, // 122: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	121, // 123: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	88,  // 124: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 125: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 126: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	42,  // 127: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 128: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	45,  // 129: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	13,  // 130: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 131: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 132: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 133: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 134: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 135: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	90,  // 136: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	91,  // 137: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	92,  // 138: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	94,  // 139: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	95,  // 140: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	101, // 141: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	84,  // 142: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	102, // 143: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	104, // 144: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	106, // 145: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	108, // 146: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	109, // 147: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	110, // 148: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	112, // 149: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	115, // 150: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	99,  // 151: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	117, // 152: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	119, // 153: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 154: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 155: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 156: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 157: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 158: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 159: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	88,  // 160: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	88,  // 161: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	93,  // 162: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	88,  // 163: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	96,  // 164: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	88,  // 165: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	85,  // 166: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	103, // 167: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	105, // 168: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	107, // 169: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	105, // 170: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	105, // 171: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	111, // 172: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	113, // 173: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	116, // 174: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	100, // 175: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	118, // 176: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	120, // 177: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	154, // [154:178] is the sub-list for method output_type
-	130, // [130:154] is the sub-list for method input_type
-	130, // [130:130] is the sub-list for extension type_name
-	130, // [130:130] is the sub-list for extension extendee
-	0,   // [0:130] is the sub-list for field type_name
+	58,  // 61: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	56,  // 62: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	84,  // 63: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	60,  // 64: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 65: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	120, // 66: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	121, // 67: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	64,  // 68: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	65,  // 69: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	66,  // 70: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	67,  // 71: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	40,  // 72: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	49,  // 73: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	49,  // 74: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	69,  // 75: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	40,  // 76: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 77: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	122, // 78: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	82,  // 79: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	82,  // 80: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	69,  // 81: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 82: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	122, // 83: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	122, // 84: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	122, // 85: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	78,  // 86: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 87: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	84,  // 88: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	62,  // 89: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 90: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	81,  // 91: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 92: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	122, // 93: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	83,  // 94: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	77,  // 95: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 96: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	92,  // 97: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	122, // 98: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	99,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 103: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 104: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 105: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 106: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	108, // 107: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	108, // 108: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 109: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	83,  // 110: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	122, // 111: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	115, // 112: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	83,  // 113: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 114: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 115: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 116: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 117: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 118: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 119: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 120: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 121: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 122: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 123: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 124: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	85,  // 125: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	86,  // 126: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	87,  // 127: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	89,  // 128: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	90,  // 129: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	95,  // 130: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	79,  // 131: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	96,  // 132: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	98,  // 133: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	100, // 134: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	102, // 135: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	103, // 136: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	104, // 137: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	106, // 138: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	109, // 139: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	93,  // 140: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	111, // 141: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	113, // 142: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 143: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 144: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 145: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 146: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 147: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 148: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	83,  // 149: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	83,  // 150: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	88,  // 151: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	83,  // 152: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	91,  // 153: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	83,  // 154: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	80,  // 155: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	97,  // 156: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	99,  // 157: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	101, // 158: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	99,  // 159: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	99,  // 160: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	105, // 161: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	107, // 162: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	110, // 163: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	94,  // 164: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	112, // 165: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	114, // 166: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	143, // [143:167] is the sub-list for method output_type
+	119, // [119:143] is the sub-list for method input_type
+	119, // [119:119] is the sub-list for extension type_name
+	119, // [119:119] is the sub-list for extension extendee
+	0,   // [0:119] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -11002,13 +10183,13 @@ func file_control_proto_init() {
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[63].OneofWrappers = []any{
+	file_control_proto_msgTypes[58].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[91].OneofWrappers = []any{
+	file_control_proto_msgTypes[86].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -11021,7 +10202,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   124,
+			NumMessages:   117,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -167,8 +167,10 @@ func (g *Gate) Service(h http.Handler) http.Handler {
 			h.ServeHTTP(w, r.WithContext(As(r.Context(), caller)))
 			return
 		}
-		w.Header().Set("Connection", "close") // else HTTP/1.1 would wait for the body before it answers, and HTTP/2 would stay with the same certificate
-		_ = answer.Write(w, r, err)           // the caller may be gone
+		// Else HTTP/1.1 would wait for the body before it answers, and HTTP/2 would stay with the
+		// same certificate.
+		w.Header().Set("Connection", "close")
+		_ = answer.Write(w, r, err) // the caller may be gone
 	})
 }
 

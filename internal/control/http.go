@@ -197,7 +197,8 @@ func Explain(address string, err error) error {
 		return &wordedError{fmt.Sprintf("the master at %s sent too large a message: %s", address, e.Message()), e}
 	case Foreign(err):
 		return &wordedError{foreignText(address, e), e}
-	case innermost(e) == "http2: client connection lost": // net/http says so of pings that had no answer
+	// net/http says so of pings that had no answer.
+	case innermost(e) == "http2: client connection lost":
 		return &wordedError{fmt.Sprintf("the master at %s no longer answers", address), e}
 	default:
 		return &wordedError{fmt.Sprintf("the master at %s cannot be reached: %s", address, innermost(e)), e}

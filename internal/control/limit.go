@@ -14,13 +14,15 @@ import (
 
 // limits bound what callers can hold on to, whoever they are.
 type limits struct {
-	header  time.Duration // for the head of a request, from the connection's or the head's beginning
+	// For the head of a request, from the connection's or the head's beginning.
+	header  time.Duration
 	body    time.Duration // for its body
 	idle    time.Duration // between requests
 	perHost int           // connections
 	all     int           // connections
-	fresh   int           // connections that have not come as far as a request: in the handshake of TLS, or silent
-	size    int64         // of a body, in bytes
+	// Connections that have not come as far as a request: in the handshake of TLS, or silent.
+	fresh int
+	size  int64 // of a body, in bytes
 }
 
 var usual = limits{header: 5 * time.Second, body: 10 * time.Second, idle: time.Minute, perHost: 256, all: 4096, fresh: 512, size: MaxMessage}
@@ -64,7 +66,8 @@ func (l *limiter) Accept() (net.Conn, error) {
 		host, _, _ := net.SplitHostPort(c.RemoteAddr().String())
 		conn := &counted{Conn: c, limit: l, host: host}
 		l.mu.Lock()
-		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() }) // until a request is there
+		// Until a request is there.
+		conn.idle = time.AfterFunc(l.header, func() { _ = conn.Close() })
 		l.mu.Unlock()
 		out, ok := l.admit(conn)
 		if out != nil {
@@ -164,7 +167,8 @@ func (b limits) handle(next http.Handler) http.Handler {
 		if r.Body != nil && r.Body != http.NoBody {
 			// net/http takes the deadline back at the body's end: an answer may take longer.
 			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(b.body))
-			r = r.WithContext(r.Context()) // the server's own must keep its body, of which it knows how much is left
+			// The server's own must keep its body, of which it knows how much is left.
+			r = r.WithContext(r.Context())
 			r.Body = http.MaxBytesReader(w, r.Body, b.size)
 		}
 		next.ServeHTTP(w, r)

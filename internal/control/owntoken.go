@@ -85,6 +85,13 @@ func (c *Credentials) Complete(address string) (err error) {
 	return nil
 }
 
+// ForgetOwn removes the token of this user's master at an address at which there will be no other.
+func ForgetOwn(address string) {
+	if file, err := ownFile(address); err == nil && file != "" {
+		_ = statefile.Remove(file) // one that stays lets nobody in
+	}
+}
+
 // RandomToken makes a token for what listens on this machine alone.
 func RandomToken() Token {
 	key := make([]byte, ownSize)

@@ -53,6 +53,11 @@ func TestOwnTokens(t *testing.T) {
 			t.Errorf("%s: error %v, expected %s", address, err, want)
 		}
 	}
+	ForgetOwn("127.0.0.1:7701")
+	left, err := filepath.Glob(filepath.Join(state, "superstep/tokens/*-7701*"))
+	if found, missing := findToken("127.0.0.1:7701"); err != nil || len(left) != 0 || missing != nil || found.Given() {
+		t.Errorf("after it was forgotten: %v, %v, %v, %v", left, found, missing, err)
+	}
 	given := Credentials{Token: rightToken}
 	if err := given.Complete("127.0.0.1:7700"); err != nil || given.Token != rightToken {
 		t.Errorf("a token that is given became %v, %v", given.Token, err)

@@ -17,8 +17,7 @@ import (
 func partitionOf(partition, partitions, exchanges int) record.Partition {
 	p := record.Partition{
 		Partition: partition, Worker: strings.Repeat("w", 128), Computed: math.MaxInt, Delivered: math.MaxInt, Receivers: math.MaxInt, Walked: math.MaxInt,
-		Sent: math.MaxInt, Bytes: math.MaxInt, Senders: math.MaxInt, SenderEdges: math.MaxInt - 9, Sends: 9, Messages: math.MaxInt, Requests: math.MaxInt, Active: math.MaxInt,
-		Unfinished: math.MaxInt, UnfinishedEdges: math.MaxInt, Memory: math.MaxInt64, GCPause: 1,
+		Sent: math.MaxInt, Bytes: math.MaxInt, Messages: math.MaxInt, Requests: math.MaxInt, Memory: math.MaxInt64, GCPause: 1,
 		Times: record.Seconds{Expand: 1, Traverse: 2, Fold: 3, Compute: 4, Wait: 5, Total: 6},
 	}
 	names := []string{"expand", "expand back", "fold", "fold back"}
@@ -36,49 +35,91 @@ func TestRecordsFitIntoMessages(t *testing.T) {
 	for _, c := range []struct{ partitions, exchanges int }{{1, 4}, {MaxPaired, 0}, {MaxPaired, 4}, {MaxPaired + 1, 0}, {MaxPaired + 1, 4}, {most, 4}} {
 		s := &record.Superstep{}
 		p := partitionOf(0, c.partitions, c.exchanges)
+		if c.partitions > MaxPaired {
+			SumPeers(&p)
+		}
 		for range c.partitions {
 			s.Partitions = append(s.Partitions, p)
 		}
-		r := NewSuperstepRecord(s)
-		if n := proto.Size(&JobEvent{Body: &JobEvent_Record{Record: r}}); n > MaxMessage {
-			t.Errorf("%d partitions: %d bytes", c.partitions, n)
+		data, err := EncodeRecord(s)
+		if err != nil {
+			t.Fatal(err)
 		}
-		if pairs := c.partitions <= MaxPaired; c.exchanges > 0 && pairs != (len(r.Partitions[0].Sums) == 0) {
-			t.Errorf("%d partitions: %d sums", c.partitions, len(r.Partitions[0].Sums))
+		if n := proto.Size(&JobEvent{Body: &JobEvent_Record{Record: data}}); n > MaxMessage {
+			t.Errorf("%d partitions: %d bytes", c.partitions, n)
 		}
 	}
 }
 
-// TestRecordsTellEverything sends records and compares what arrives: all is told, but of many partitions the pairs.
-func TestRecordsTellEverything(t *testing.T) {
-	want := &record.Superstep{
-		Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3, Ended: time.Unix(1, 2).UTC(),
-		Graph:      &record.GraphSize{Vertices: 8, Arcs: 9},
+// full is a record in which everything is told.
+func full() *record.Superstep {
+	s := &record.Superstep{
+		Job: "BFS 3", Superstep: 7, Phase: 3, Program: "Sweep", Scheme: "pull", Delivery: "pull", Reason: "why", Predicted: map[string]float64{"pull": 1}, Actual: 2, Seconds: 3,
+		Ended: time.Unix(1, 2).UTC(), Graph: &record.GraphSize{Vertices: 8, Arcs: 9},
 		Partitions: []record.Partition{partitionOf(0, 2, 2), partitionOf(1, 2, 2)},
 	}
-	data, err := proto.Marshal(NewSuperstepRecord(want))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got SuperstepRecord
-	if err := proto.Unmarshal(data, &got); err != nil {
-		t.Fatal(err)
-	}
-	if s := got.Trace(); !reflect.DeepEqual(s, want) {
-		t.Errorf("found %+v, expected %+v", s, want)
+	s.Partitions[1].Sums = []record.Sum{{Exchange: "fold", Encoding: "all", Columns: 1, Messages: 2, Bytes: 3}}
+	return s
+}
+
+// TestRecordsTellEverything sends records and compares what arrives.
+func TestRecordsTellEverything(t *testing.T) {
+	for _, want := range []*record.Superstep{full(), {Partitions: make([]record.Partition, 1)}} {
+		data, err := EncodeRecord(want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := DecodeRecord(data); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("found %+v, %v, expected %+v", got, err, want)
+		}
 	}
 	const many = MaxPaired + 2
 	p := partitionOf(3, many, 1)
-	back := NewPartitionReport(&p, many).Trace()
-	if len(back.Peers) != 0 || !reflect.DeepEqual(back.Sums, []record.Sum{
+	SumPeers(&p)
+	if len(p.Peers) != 0 || !reflect.DeepEqual(p.Sums, []record.Sum{
 		{Exchange: "expand", Encoding: "bitmap", Columns: many / 2, Messages: many / 2 << 40, Bytes: many / 2 << 44},
 		{Exchange: "expand", Encoding: "sparse", Columns: many / 2, Messages: many / 2 << 40, Bytes: many / 2 << 44},
 	}) {
-		t.Errorf("found %+v", back)
+		t.Errorf("found %+v", p)
 	}
-	// Without exchanges the account with the others tells what was sent.
-	r := &PartitionReport{Peers: []*Peer{{Partition: 1, Sent: 2, Received: 3, Bytes: 4, ReceivedBytes: 5}}}
-	if got := r.Trace().Peers; !reflect.DeepEqual(got, []record.Peer{{Partition: 1, Messages: 2, Bytes: 4}}) {
-		t.Errorf("found %+v", got)
+}
+
+// TestRecordsOfOthers: another version's record is refused by its number, and what no run records by what is wrong.
+func TestRecordsOfOthers(t *testing.T) {
+	data, err := EncodeRecord(full())
+	if err != nil {
+		t.Fatal(err)
 	}
+	bad := full()
+	bad.Partitions[1].Peers[0].Partition = -1
+	negative, err := EncodeRecord(bad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for want, data := range map[string][]byte{
+		"found version , expected 1":   nil,
+		"found version 02, expected 1": append([]byte{2}, data[1:]...),
+		"malformed msgpack":            data[:len(data)-3],
+		"found a peer -1":              negative,
+	} {
+		if _, err := DecodeRecord(data); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("found %v, expected %q", err, want)
+		}
+	}
+}
+
+// FuzzDecodeRecord: no bytes panic, and what is read can be sent on.
+func FuzzDecodeRecord(f *testing.F) {
+	data, err := EncodeRecord(full())
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if s, err := DecodeRecord(data); err == nil {
+			if _, err := EncodeRecord(s); err != nil {
+				t.Error(err)
+			}
+		}
+	})
 }

@@ -16,7 +16,8 @@ const MaxText = 64 << 10
 // Text returns s as a message can carry it: as valid UTF-8 of at most so many bytes, 3 or more, cut between characters.
 func Text(s string, most int) string {
 	const more = "..."
-	s = strings.ToValidUTF8(s[:min(len(s), most+utf8.UTFMax)], "\uFFFD") // the rest is cut off anyway
+	// The rest is cut off anyway.
+	s = strings.ToValidUTF8(s[:min(len(s), most+utf8.UTFMax)], "\uFFFD")
 	if len(s) <= most {
 		return s
 	}

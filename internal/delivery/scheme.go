@@ -1,9 +1,6 @@
 package delivery
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // Scheme is how a superstep goes through the four phases expand, traverse, fold, compute. Flat grids, of which one side is 1,
 // have Naive, Mirrored and Pull; grids with both sides above 1 have Pull, Push and RingPull.
@@ -22,11 +19,6 @@ const (
 var schemeNames = []string{"none", "naive", "mirrored", "pull", "push", "ring"}
 
 func (s Scheme) String() string { return schemeNames[s] }
-
-// ParseScheme reads the name of a scheme. An unknown name, of a later version, is None.
-func ParseScheme(name string) Scheme {
-	return Scheme(max(slices.Index(schemeNames, name), 0))
-}
 
 // Direction returns whether the scheme pushes or pulls.
 func (s Scheme) Direction() string {

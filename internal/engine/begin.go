@@ -5,10 +5,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/record"
 )
 
-// fill sets all values to the program's Initial, or to zero.
+// fill sets all values to what the program's Start returns, or to zero.
 func (r *runner) fill() {
 	r.revert()
 	r.instance.BeginFill()
@@ -35,8 +34,9 @@ func (r *runner) reset() {
 	clear(r.pull.announced)
 	r.clearProperties()
 	r.failure.Store(nil)
-	r.report = bsp.Report{Partition: record.Partition{Partition: r.part.Index, Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}}
-	if !r.job.methods.Has("Initial") {
+	r.report = bsp.Report{Unfinished: r.part.Owned, UnfinishedEdges: r.inEdges}
+	r.report.Partition.Partition = r.part.Index
+	if !r.job.methods.Has("Start") {
 		bitmap.Fill(r.active, r.part.Owned)
 		r.report.Active = r.part.Owned
 	}

@@ -16,8 +16,10 @@ type hidden struct{ sum, n float64 }
 
 var average = pregel.NewAggregator("average", nil, func(a, b hidden) hidden { return hidden{a.sum + b.sum, a.n + b.n} })
 
-func (hiding) Combiner() pregel.Combiner[int64]            { return combiners.Sum[int64]() }
-func (hiding) Aggregators() []pregel.Aggregate             { return []pregel.Aggregate{average} }
+func (hiding) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (hiding) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{average}}
+}
 func (hiding) Compute(*pregel.Vertex[int64, int64], int64) {}
 
 func TestAggregatesThatCannotTravelAreRefused(t *testing.T) {

@@ -62,9 +62,10 @@ func flag(b bool) uint64 {
 	return 0
 }
 
-func (p chaos[M]) Combiner() pregel.Combiner[M]  { return p.combiner }
-func (p chaos[M]) Direction() pregel.Direction   { return p.direction }
-func (chaos[M]) Aggregators() []pregel.Aggregate { return chaosAggregators }
+func (p chaos[M]) Combiner() pregel.Combiner[M] { return p.combiner }
+func (p chaos[M]) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.direction, Aggregators: chaosAggregators}
+}
 
 var chaosAggregators = []pregel.Aggregate{chaosCount, chaosLeast, chaosSum, chaosAny}
 
@@ -158,16 +159,14 @@ type (
 
 func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
 
-func (chaosSources[M]) Initial() uint64              { return 99 }
-func (p chaosSources[M]) Sources() []pregel.VertexID { return []pregel.VertexID{0, 0} }
+func (p chaosSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
 
 // sight is what a vertex sees, and deeds what it does, where it does what a block can do.
 type (
 	sight struct {
 		id                  pregel.VertexID
 		worker              pregel.Worker // of the superstep
-		totals              pregel.Totals
-		scope               pregel.Scope
+		at                  pregel.Context
 		value               uint64
 		has, woken          bool
 		outDegree, inDegree int
@@ -184,15 +183,15 @@ func (s sight) Superstep() int      { return s.worker.Superstep }
 
 // decide is act, of a vertex that sends to all neighbours once at most, and to no one else.
 func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
-	w, of := &s.worker, s.totals
+	w, of := &s.worker, s.at
 	d.value = mix(p.seed, uint64(s.id), uint64(w.Superstep), s.value, seen, flag(s.has), flag(s.woken), uint64(w.Phase), uint64(s.outDegree),
 		uint64(s.inDegree), w.NumVertices, w.NumEdges, uint64(chaosCount.Value(of)), math.Float64bits(chaosLeast.Value(of)),
 		math.Float64bits(chaosSum.Value(of)), flag(chaosAny.Value(of)))
 	dice := rand.New(rand.NewPCG(d.value, 1))
-	chaosCount.Add(s.scope, int64(dice.IntN(10)))
-	chaosLeast.Add(s.scope, float64(dice.IntN(1000)))
-	chaosSum.Add(s.scope, float64(dice.IntN(1000))/8)
-	chaosAny.Add(s.scope, dice.IntN(200) == 0)
+	chaosCount.Add(s.at, int64(dice.IntN(10)))
+	chaosLeast.Add(s.at, float64(dice.IntN(1000)))
+	chaosSum.Add(s.at, float64(dice.IntN(1000))/8)
+	chaosAny.Add(s.at, dice.IntN(200) == 0)
 	if d.halt = s.Superstep() >= chaosEnd; d.halt {
 		return d
 	}
@@ -205,7 +204,7 @@ func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
 
 func (p chaos[M]) decideOne(v *pregel.Vertex[uint64, M], seen uint64) {
 	w := pregel.Worker{Superstep: v.Superstep(), Phase: v.Phase(), NumVertices: v.NumVertices(), NumEdges: v.NumEdges()}
-	d := p.decide(sight{v.ID(), w, v, v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
+	d := p.decide(sight{v.ID(), w, v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
 	if v.Set(d.value); d.send {
 		v.SendToAllNeighbors(d.message)
 	}
@@ -224,7 +223,7 @@ func (p chaos[M]) decideBlock(b *pregel.Block[uint64, M], seen func(i int) uint6
 			continue
 		}
 		d := p.decide(sight{
-			b.ID(i), *b.Worker, b.Worker, b.Worker, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
+			b.ID(i), *b.Worker, b.Worker, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
 		}, seen(i))
 		if b.Values[i] = d.value; d.send {
 			b.Sent |= bit
@@ -250,8 +249,9 @@ func (p chaosInitBlock[M]) InitBlock(b *pregel.Block[uint64, M]) {
 	p.decideBlock(b, func(int) uint64 { return 17 })
 }
 
-func (p chaosList[M]) Direction() pregel.Direction      { return p.p.direction }
-func (chaosList[M]) Aggregators() []pregel.Aggregate    { return chaosAggregators }
+func (p chaosList[M]) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.p.direction, Aggregators: chaosAggregators}
+}
 func (p chaosList[M]) Coordinate(c *pregel.Coordinator) { p.p.Coordinate(c) }
 func (p chaosList[M]) Compute(v *pregel.Vertex[uint64, M], messages []M) {
 	seen := uint64(len(messages))

@@ -5,13 +5,11 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // Complete returns a program as Go code gives it with its parameters' defaults in the fields that are zero, but for the parameters
 // named in zero: their zero is meant. The program given stays as it is. What Fresh has made is complete.
-func Complete(p pregel.Erased, zero []string) (pregel.Erased, error) {
+func Complete(p Erased, zero []string) (Erased, error) {
 	v := elem(p.Program)
 	if p.Complete || !v.IsValid() || v.Kind() != reflect.Struct {
 		return p, unknownZeros(nil, zero)

@@ -46,7 +46,7 @@ func (p readjusted) Compute(v *pregel.Vertex[string, int], _ int) {
 
 // TestZeroIsNotTheDefault has parameters with an explicit zero, by text and by Go, and others with their defaults.
 func TestZeroIsNotTheDefault(t *testing.T) {
-	ran := func(p pregel.Erased) any {
+	ran := func(p engine.Erased) any {
 		t.Helper()
 		g := on(t, "0>1").load(t, 1, edges.Unweighted)
 		defer g.Close()

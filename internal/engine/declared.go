@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
-
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // CheckProgram reports, in lines joined by errors.Join, what is wrong with a program before any value is known: its
 // methods, and the declarations of its parameters.
-func CheckProgram(p pregel.Erased) error {
+func CheckProgram(p Erased) error {
 	v := reflect.ValueOf(p.Program)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
 		return errors.New("the program is nil")

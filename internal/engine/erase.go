@@ -98,7 +98,7 @@ type Bound interface {
 }
 
 // NewProgram makes a Program of a vertex program.
-func NewProgram(p pregel.Erased) (Program, error) {
+func NewProgram(p Erased) (Program, error) {
 	m, err := inspect(p)
 	if err != nil {
 		return nil, err
@@ -130,8 +130,8 @@ func (m *methods) MaxSupersteps(limit int) (int, error) {
 func (m *methods) Properties() []kernel.Property { return m.properties }
 
 func (m *methods) Mutates() bool {
-	if m.mutations != nil || m.plan == nil {
-		return m.mutations != nil
+	if m.traits.Mutates || m.plan == nil {
+		return m.traits.Mutates
 	}
 	phases, _ := m.plan.Phases()
 	return slices.ContainsFunc(phases, Program.Mutates)
@@ -208,8 +208,8 @@ func (m *methods) Driver(o Options, facts []*bsp.Facts) (*bsp.Driver, error) {
 func (m *methods) describe(deterministic bool) *bsp.Program {
 	p := &bsp.Program{
 		Name: m.Name(), List: m.List, Sized: !mem.PointerFreeType(m.program.Message), Combiner: m.Combiner, Aggregates: m.aggregates,
-		Mutates: m.Mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.maxSupersteps,
-		Converges: m.converges,
+		Mutates: m.Mutates(), Types: m.keptTypes(deterministic), MaxSupersteps: m.traits.MaxSupersteps,
+		Converges: m.traits.Converges,
 	}
 	if m.own != nil {
 		p.Own = m.own

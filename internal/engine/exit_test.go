@@ -48,8 +48,7 @@ var exits = []exit{
 	{"Init of 3", 0, "program failing, vertex 3, superstep 0: "},
 	{"Compute of 0", 1, "program failing, vertex 0, superstep 1: "},
 	{"Compute of 4", 3, "program failing, vertex 4, superstep 3: "},
-	{"Sources", 0, "program failing, superstep 0: "},
-	{"Initial", 0, "program failing, before superstep 0: "},
+	{"Start", 0, "program failing, before superstep 0: "},
 	{"Combiner", 0, "program failing, before superstep 0: "},
 	{"combine", 0, "program failing, superstep 1: "},
 }

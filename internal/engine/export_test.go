@@ -21,7 +21,7 @@ var (
 
 // Watch prepares that the next runs are recorded for a sink, or not at all if it is nil. One job can so be compared with itself: two that lie
 // elsewhere in memory differ by more than what a record costs. It returns what does it.
-func (j *Job) Watch(to trace.Sink, facts *bsp.Facts) (again func()) {
+func (j *Job) Watch(to trace.Journal, facts *bsp.Facts) (again func()) {
 	o := j.options
 	o.Trace = to
 	d, err := bsp.New(j.methods.describe(o.Deterministic), o.driver(j.graph), []*bsp.Facts{facts})

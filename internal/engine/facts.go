@@ -64,7 +64,7 @@ func (j *Job) facts() *bsp.Facts {
 			AnyOne: r.traits.AnyOne, Bytes: r.traits.Bytes, FoldBytes: int(j.methods.program.Message.Size()),
 		},
 		Summary: j.summarizes() || j.measuresPaths(), Standing: j.standing,
-		GroupVertices: j.methods.Has("Group") && (j.methods.inputIDs || !j.methods.ByNumber),
+		GroupVertices: j.methods.Group || j.methods.Number && j.methods.traits.InputIDs,
 	}
 	if r.back != nil {
 		f.Ways = []delivery.Load{f.Load, f.Load}

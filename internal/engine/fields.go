@@ -23,7 +23,7 @@ func (m *methods) Fields() []Field {
 		return []Field{{Name: "value"}}
 	case t.Kind() != reflect.Struct || textual(t):
 		f := fieldOf("value", t)
-		f.Vertex = f.Vertex || m.inputIDs
+		f.Vertex = f.Vertex || m.traits.InputIDs
 		if f.Kind == reflect.Array && isPlain(t.Elem()) {
 			f.Kind, f.Vertices = reflect.Slice, t.Elem() == vertexType
 		}

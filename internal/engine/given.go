@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -82,14 +83,9 @@ func (r Registered) Form() string {
 
 // aggregatorsForm describes a program's aggregators: their values are read by who knows their types.
 func aggregatorsForm(program any) string {
-	with, ok := program.(Aggregating)
-	if !ok {
-		return ""
-	}
 	text := ""
-	var engine pregel.Engine
-	for _, a := range with.Aggregators() {
-		about := engine.Aggregate(a)
+	for _, a := range traitsOf(program).Aggregators {
+		about := kernel.Pregel.Aggregate(a)
 		text += fmt.Sprintf(" aggregator %s %v", about.Name, about.Type)
 	}
 	return text

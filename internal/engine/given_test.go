@@ -163,13 +163,17 @@ var (
 // own has columns of its own, and guarded beside them one that is an input.
 type own struct{}
 
-func (own) Combiner() pregel.Combiner[int64]                { return combiners.Sum[int64]() }
-func (own) Columns() []pregel.Column                        { return []pregel.Column{mineOf, weights} }
+func (own) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (own) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{mineOf, weights}}
+}
 func (own) Compute(v *pregel.Vertex[int64, int64], _ int64) { mineOf.Set(v, 1); v.VoteToHalt() }
 
 type guarded struct{ own }
 
-func (guarded) Columns() []pregel.Column { return []pregel.Column{mineOf, inputOf, weights} }
+func (guarded) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{mineOf, inputOf, weights}}
+}
 
 // TestPrivateColumns: a column that is the program's own begins with zero, whoever asks for something else.
 func TestPrivateColumns(t *testing.T) {
@@ -180,9 +184,9 @@ func TestPrivateColumns(t *testing.T) {
 	}{
 		{own{}, "mine", `own: column "mine" is the program's own, and begins with zero: it has none that can be filled`},
 		{own{}, "cost", `own: column "cost" is the program's own, and begins with zero: it has none that can be filled`},
-		{own{}, "other", `own: its method Columns lists no column "other"`},
+		{own{}, "other", `own: its Traits lists no column "other"`},
 		{guarded{}, "mine", `guarded: column "mine" is the program's own, and begins with zero: those that can be filled are input`},
-		{guarded{}, "other", `guarded: its method Columns lists no column "other", only input`},
+		{guarded{}, "other", `guarded: its Traits lists no column "other", only input`},
 		{guarded{}, "input", ""},
 	} {
 		p, err := engine.NewProgram(pregel.Erase(test.program))

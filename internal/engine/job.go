@@ -58,7 +58,7 @@ type Job struct {
 
 // NewJob binds a program to a graph. The graph must stay open while the job is. ctx ends the making of what the program wants of a graph
 // besides its lists, and is not kept.
-func NewJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j *Job, err error) {
+func NewJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		j, err = newJob(ctx, g, p, o)
 		return err
@@ -71,7 +71,7 @@ func NewJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j 
 }
 
 // newJob may return a job with an error: it is to be closed.
-func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j *Job, err error) {
+func newJob(ctx context.Context, g *graph.Graph, p Erased, o Options) (j *Job, err error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func newJob(ctx context.Context, g *graph.Graph, p pregel.Erased, o Options) (j 
 		j.generation = s.generation
 	}
 	if g.Directed {
-		j.direction = m.direction
+		j.direction = m.traits.Direction
 	}
 	if err = j.makeRunners(ctx); err == nil {
 		err = j.fitsBase()
@@ -170,7 +170,7 @@ func (j *Job) makeRunners(ctx context.Context) error {
 func portion(total, n, i int) int { return (total*(i+1))/n - total*i/n }
 
 // Restart gives the job another program of the same type, with other parameters.
-func (j *Job) Restart(p pregel.Erased) error {
+func (j *Job) Restart(p Erased) error {
 	m, err := inspect(p)
 	if err != nil {
 		return err
@@ -184,7 +184,7 @@ func (j *Job) Restart(p pregel.Erased) error {
 		}
 	}
 	own := j.methods.program
-	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.direction != j.methods.direction || !m.alike(j.methods) {
+	if m.Name() != j.name || p.Value != own.Value || p.Message != own.Message || m.traits.Direction != j.methods.traits.Direction || !m.alike(j.methods) {
 		return fmt.Errorf("%s: a job of %s cannot be restarted with it", m.Name(), j.name)
 	}
 	// The job's columns and kernels were made for these.
@@ -192,7 +192,7 @@ func (j *Job) Restart(p pregel.Erased) error {
 	j.methods = m
 	for _, r := range j.runners {
 		r.instance.Rebind(m.Methods)
-		r.changing.create = m.mutations != nil && m.mutations.Mutations().CreateOnMessage
+		r.changing.create = m.traits.CreateOnMessage
 	}
 	if j.driver != nil {
 		j.driver.Restart(m.describe(j.options.Deterministic))

@@ -22,8 +22,7 @@ type (
 )
 
 func (vertexBFS) Combiner() pregel.Combiner[id]   { return algorithms.BFS{}.Combiner() }
-func (vertexBFS) Initial() id                     { return pregel.None }
-func (p vertexBFS) Sources() []id                 { return algorithms.BFS(p).Sources() }
+func (p vertexBFS) Start() (id, []id)             { return algorithms.BFS(p).Start() }
 func (p vertexBFS) Init(v *pregel.Vertex[id, id]) { p.Compute(v, v.ID()) }
 func (vertexBFS) Compute(v *pregel.Vertex[id, id], from id) {
 	v.Set(from)
@@ -33,9 +32,7 @@ func (vertexBFS) Compute(v *pregel.Vertex[id, id], from id) {
 
 func (vertexPageRank) Combiner() pregel.Combiner[float64] { return algorithms.PageRank{}.Combiner() }
 
-func (vertexPageRank) Aggregators() []pregel.Aggregate { return algorithms.PageRank{}.Aggregators() }
-
-func (p vertexPageRank) MaxSupersteps() int { return algorithms.PageRank(p).MaxSupersteps() }
+func (p vertexPageRank) Traits() pregel.Traits { return algorithms.PageRank(p).Traits() }
 
 func (p vertexPageRank) Coordinate(c *pregel.Coordinator)        { algorithms.PageRank(p).Coordinate(c) }
 func (p vertexPageRank) Init(v *pregel.Vertex[float64, float64]) { algorithms.PageRank(p).Init(v) }
@@ -43,9 +40,11 @@ func (p vertexPageRank) Compute(v *pregel.Vertex[float64, float64], sum float64)
 	algorithms.PageRank(p).Compute(v, sum)
 }
 
-func (vertexWCC) Combiner() pregel.Combiner[id]                { return algorithms.WCC{}.Combiner() }
-func (vertexWCC) Direction() pregel.Direction                  { return pregel.Both }
-func (vertexWCC) Monotone()                                    {}
+func (vertexWCC) Combiner() pregel.Combiner[id] { return algorithms.WCC{}.Combiner() }
+
+func (vertexWCC) Traits() pregel.Traits {
+	return pregel.Traits{Direction: pregel.Both, Monotone: true}
+}
 func (vertexWCC) Resend(v *pregel.Vertex[id, id])              { algorithms.WCC{}.Resend(v) }
 func (p vertexWCC) Compute(v *pregel.Vertex[id, id], least id) { algorithms.WCC{}.Compute(v, least) }
 

@@ -68,7 +68,7 @@ func (l *lightest) emptyBins() {
 func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	*l = lightest{partition: l.partition, leastTask: l.leastTask, thinTask: l.thinTask}
 	bounded, ok := l.kernel.(kernel.Bounded)
-	if !ok || !l.job.methods.monotone || !l.job.methods.nonNegative || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
+	if !ok || !l.job.methods.traits.Monotone || !l.job.methods.traits.NonNegative || l.changing.on || len(pulls) != 1 || l.job.direction != pregel.Out {
 		return nil
 	}
 	lists, err := l.part.Lightest(ctx, l.team, func(bytes int64) bool { return !l.job.budget().Tight(bytes) })
@@ -78,7 +78,7 @@ func (l *lightest) bindLightest(ctx context.Context, pulls []pull) error {
 	pulls[0].Lightest = lists
 	l.bounded, l.pull, l.rows, l.at = bounded, &pulls[0].Pull, len(lists.Starts)-1, -1
 	l.least, l.fewArcs, l.thinFrom = make([]float64, l.team.Size()), fewArcs, thinFrom
-	l.shares = l.job.methods.asynchronous && !l.job.options.Deterministic && l.part.Of == 1
+	l.shares = l.job.methods.traits.Asynchronous && !l.job.options.Deterministic && l.part.Of == 1
 	return nil
 }
 

@@ -24,8 +24,7 @@ import (
 type waves[W combiners.Weight] struct{ late int }
 
 func (waves[W]) Combiner() pregel.Combiner[W] { return combiners.MinPlus[W]() }
-func (waves[W]) Monotone()                    {}
-func (waves[W]) NonNegative()                 {}
+func (waves[W]) Traits() pregel.Traits        { return pregel.Traits{Monotone: true, NonNegative: true} }
 
 func (p waves[W]) Compute(v *pregel.Vertex[W, W], d W) {
 	late := v.ID()%97 == 5
@@ -75,7 +74,9 @@ func dense(seed uint64) []shape {
 // early is waves whose messages may come early: also those that are less than all that are being delivered.
 type early[W combiners.Weight] struct{ waves[W] }
 
-func (early[W]) Asynchronous() {}
+func (early[W]) Traits() pregel.Traits {
+	return pregel.Traits{Monotone: true, NonNegative: true, Asynchronous: true}
+}
 
 // lightestOf runs a program with whole lists, by the lightest arcs, and by these with messages that come early, if it allows that; each twice.
 func lightestOf[V comparable, M any](t *testing.T, s shape, g *graph.Graph, way setting, p pregel.Program[V, M]) (thinned, shared int) {

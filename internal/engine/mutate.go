@@ -42,13 +42,13 @@ const idsAhead = 1 << 16
 func (r *runner) beginChanges() (err error) {
 	c, m := &r.changing, r.job.methods
 	r.revertCounts()
-	if m.mutations != nil || r.job.options.Shared != nil {
+	if m.traits.Mutates || r.job.options.Shared != nil {
 		r.arena = r.job.newArena()
 	}
-	if m.mutations == nil {
+	if !m.traits.Mutates {
 		return nil
 	}
-	c.on, c.create = true, m.mutations.Mutations().CreateOnMessage
+	c.on, c.create = true, m.traits.CreateOnMessage
 	c.codec, err = change.NewCodec(r.instance.Values())
 	return err
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/parallel"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -29,7 +30,7 @@ import (
 type changer struct {
 	rounds    int
 	direction pregel.Direction
-	mutations pregel.Mutations
+	create    bool // CreateOnMessage
 	spread    bool // no vertex has all its edges
 	once      bool // it sends once to all neighbours
 	messages  pregel.Combiner[uint64]
@@ -38,9 +39,11 @@ type changer struct {
 type cursor = *pregel.Vertex[uint64, uint64]
 
 func (c changer) Combiner() pregel.Combiner[uint64] { return c.messages }
-func (c changer) Direction() pregel.Direction       { return c.direction }
-func (c changer) Mutations() pregel.Mutations       { return c.mutations }
-func (changer) Columns() []pregel.Column            { return []pregel.Column{changerAge} }
+func (c changer) Traits() pregel.Traits {
+	return pregel.Traits{
+		Direction: c.direction, Mutates: true, CreateOnMessage: c.create, Columns: []pregel.Column{changerAge},
+	}
+}
 
 var changerAge = pregel.NewVertexColumn[uint64]("age")
 
@@ -50,7 +53,7 @@ func digest(values ...any) uint64 { return maphash.Comparable(changerHash, fmt.S
 
 // look returns a digest of what a vertex sees, in whatever order its edges come.
 func (c changer) look(v cursor) uint64 {
-	x := digest(v.OutDegree(), v.InDegree(), v.NumVertices(), v.NumEdges(), v.NextID(), v.Label())
+	x := digest(v.OutDegree(), v.InDegree(), v.NumVertices(), v.NumEdges(), v.Label())
 	if c.spread {
 		return x
 	}
@@ -80,7 +83,7 @@ func (c changer) Compute(v cursor, m uint64) {
 		v.VoteToHalt()
 		return
 	}
-	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.Change().NextID()))) }
 	weight := func() float64 { return float64(rng.IntN(16)) / 16 }
 	some := func() pregel.VertexID { // often a neighbour
 		if d := v.OutDegree(); d > 0 && !c.spread && rng.IntN(2) == 0 {
@@ -100,25 +103,25 @@ func (c changer) Compute(v cursor, m uint64) {
 	for range rng.IntN(4) {
 		switch rng.IntN(12) {
 		case 0, 1:
-			v.AddEdge(id(), weight())
+			v.Change().AddEdge(v.ID(), id(), weight())
 		case 2, 3:
-			v.RemoveEdge(some())
+			v.Change().RemoveEdge(v.ID(), some())
 		case 4:
-			v.AddEdgeBetween(id(), id(), weight())
+			v.Change().AddEdge(id(), id(), weight())
 		case 5, 6:
-			v.RemoveEdgeBetween(some(), v.ID())
+			v.Change().RemoveEdge(some(), v.ID())
 		case 7:
-			v.RemoveVertex(some())
+			v.Change().RemoveVertex(some())
 		case 8:
 			if rng.IntN(3) == 0 {
-				v.RemoveVertex(v.ID())
+				v.Change().RemoveVertex(v.ID())
 			}
 		case 9:
-			v.AddVertex(v.NextID()+pregel.VertexID(rng.IntN(9)), x)
+			v.Change().AddVertex(v.Change().NextID()+pregel.VertexID(rng.IntN(9)), x)
 		case 10:
-			v.AddVertex(id(), x)
+			v.Change().AddVertex(id(), x)
 		case 11:
-			v.AddEdge(v.NextID()+pregel.VertexID(rng.IntN(3)), weight())
+			v.Change().AddEdge(v.ID(), v.Change().NextID()+pregel.VertexID(rng.IntN(3)), weight())
 		}
 	}
 	if !c.spread {
@@ -152,9 +155,7 @@ func (chooser) Resolve(r pregel.Resolution[uint64]) (uint64, bool) {
 // lister is a changer that gets every message.
 type lister struct{ c changer }
 
-func (l lister) Direction() pregel.Direction { return l.c.direction }
-func (l lister) Mutations() pregel.Mutations { return l.c.mutations }
-func (lister) Columns() []pregel.Column      { return changer{}.Columns() }
+func (l lister) Traits() pregel.Traits { return l.c.Traits() }
 
 func (l lister) Compute(v cursor, messages []uint64) {
 	sum := uint64(0)
@@ -192,7 +193,7 @@ func mutateAsToy(t *testing.T, seed uint64) {
 	}
 	c := changer{
 		rounds: 1 + rng.IntN(6), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
-		mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0},
+		create: rng.IntN(2) == 0,
 	}
 	ways := settings()
 	if c.spread = rng.IntN(3) == 0; c.spread {
@@ -320,7 +321,11 @@ type changes struct {
 	graph    *record.GraphSize
 }
 
-func (c *changes) Record(s *record.Superstep) error {
+func (c *changes) Record(e trace.Event) error {
+	s, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	for i := range s.Partitions {
 		c.requests += s.Partitions[i].Requests
 	}
@@ -344,7 +349,7 @@ type razer struct {
 	end func(c *pregel.Coordinator)
 }
 
-func (razer) Columns() []pregel.Column { return nil }
+func (razer) Traits() pregel.Traits { return pregel.Traits{Mutates: true} }
 
 func (r razer) Coordinate(c *pregel.Coordinator) {
 	if r.end != nil && c.Superstep == 1 {
@@ -354,11 +359,11 @@ func (r razer) Coordinate(c *pregel.Coordinator) {
 
 func (r razer) Compute(v cursor, _ uint64) {
 	for e := range v.Edges() {
-		v.RemoveEdge(e.To)
+		v.Change().RemoveEdge(v.ID(), e.To)
 	}
 	v.Set(uint64(v.OutDegree()))
-	v.RemoveVertex(2)
-	v.AddVertex(9, 7)
+	v.Change().RemoveVertex(2)
+	v.Change().AddVertex(9, 7)
 }
 
 // What the last superstep asks for is done however the run ends.
@@ -400,7 +405,11 @@ func TestChangesOfTheLastSuperstepAreMade(t *testing.T) {
 // have none.
 type marked struct{ changer }
 
-func (marked) Columns() []pregel.Column { return []pregel.Column{changerMark} }
+func (m marked) Traits() pregel.Traits {
+	t := m.changer.Traits()
+	t.Columns = []pregel.Column{changerMark}
+	return t
+}
 
 var changerMark = pregel.NewEdgeColumn[uint64]("mark")
 
@@ -430,9 +439,9 @@ func (m marked) Compute(v cursor, _ uint64) {
 	}
 	for range rng.IntN(3) {
 		if to := pregel.VertexID(rng.Uint64N(v.NumVertices())); rng.IntN(2) == 0 {
-			v.AddEdge(to, float64(rng.IntN(8)))
+			v.Change().AddEdge(v.ID(), to, float64(rng.IntN(8)))
 		} else {
-			v.RemoveEdge(to)
+			v.Change().RemoveEdge(v.ID(), to)
 		}
 	}
 }
@@ -467,18 +476,18 @@ func TestEdgeColumnsMoveWithTheirEdges(t *testing.T) {
 // Who changes the graph without saying so, or asks for ids far off, fails by name.
 func TestMutationRefuses(t *testing.T) {
 	w := on(t, "0>1:1 1>2:1")
-	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.AddEdge(0, 1) }}), 1,
-		"AddEdge: a program that changes the graph has the method Mutations() pregel.Mutations")
+	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { v.Change().AddEdge(v.ID(), 0, 1) }}), 1,
+		"Change: a program that changes the graph has the trait Mutates")
 	far := changer{messages: combiners.Sum[uint64]()}
 	for what, ask := range map[string]func(v cursor){
-		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542": func(v cursor) { v.AddVertex(65542, 0) },
-		"AddEdge: vertex None": func(v cursor) { v.AddEdge(pregel.None, 0) },
-		"RemoveEdgeBetween: vertex 70000: no vertex has had an id from 3 on: there is nothing to remove": func(v cursor) { v.RemoveEdgeBetween(1, 70000) },
-		"RemoveEdge: vertex 70001: no vertex has had an id from 3 on":                                    func(v cursor) { v.RemoveEdge(70001) },
-		"RemoveVertex: vertex 65542: no vertex has had an id from 3 on: there is nothing to remove":      func(v cursor) { v.RemoveVertex(65542) },
-		"AddEdgeBetween: vertex 65542: ids from 3 on are new":                                            func(v cursor) { v.AddEdgeBetween(65542, 1, 1) },
-		"AddEdge to vertex 2: found the weight NaN, expected a finite number":                            func(v cursor) { v.AddEdge(2, math.NaN()) },
-		"to vertex 1: found the weight -1e+39, expected a finite number":                                 func(v cursor) { v.AddEdgeBetween(0, 1, -1e39) }, // as float32
+		"AddVertex: vertex 65542: ids from 3 on are new, and must be below 65542": func(v cursor) { v.Change().AddVertex(65542, 0) },
+		"AddEdge: vertex None": func(v cursor) { v.Change().AddEdge(v.ID(), pregel.None, 0) },
+		"RemoveEdge: vertex 70000: no vertex has had an id from 3 on: there is nothing to remove":   func(v cursor) { v.Change().RemoveEdge(1, 70000) },
+		"RemoveEdge: vertex 70001: no vertex has had an id from 3 on":                               func(v cursor) { v.Change().RemoveEdge(v.ID(), 70001) },
+		"RemoveVertex: vertex 65542: no vertex has had an id from 3 on: there is nothing to remove": func(v cursor) { v.Change().RemoveVertex(65542) },
+		"AddEdge: vertex 65542: ids from 3 on are new":                                              func(v cursor) { v.Change().AddEdge(65542, 1, 1) },
+		"AddEdge to vertex 2: found the weight NaN, expected a finite number":                       func(v cursor) { v.Change().AddEdge(v.ID(), 2, math.NaN()) },
+		"to vertex 1: found the weight -1e+39, expected a finite number":                            func(v cursor) { v.Change().AddEdge(0, 1, -1e39) }, // as float32
 	} {
 		_, _, err := tryRun(t, w.load(t, 2, edges.Float32), pregel.Program[uint64, uint64](asking{far, ask}), setting{parts: 2, threads: 1})
 		if err == nil || !strings.Contains(err.Error(), what) {
@@ -508,7 +517,7 @@ func TestMutationIsCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := changer{rounds: 5, messages: combiners.Sum[uint64]()}
 		stops := asking{c, func(v cursor) {
-			if v.AddEdge(0, 1); v.Superstep() == 3 {
+			if v.Change().AddEdge(v.ID(), 0, 1); v.Superstep() == 3 {
 				cancel()
 			}
 		}}

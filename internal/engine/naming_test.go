@@ -35,7 +35,7 @@ func (misnamed) OutputLabels(dst []byte, _ []pregel.VertexID) []byte { return ds
 // unequal says of values that are no whole numbers that they are input ids.
 type unequal struct{ names }
 
-func (unequal) InputIDs() {}
+func (unequal) Traits() pregel.Traits { return pregel.Traits{InputIDs: true} }
 
 func TestOutputLabelsWritesWhatTheInputHas(t *testing.T) {
 	w := on(t, "0>3 3>1 3>2 3>3 2>0")

@@ -36,7 +36,7 @@ func BenchmarkObserved(b *testing.B) {
 	defer job.Close()
 	facts := job.Facts()
 	var watchers []func()
-	for _, to := range []trace.Sink{nil, meter, shown, append(slices.Clone(shown), trace.NewWriter(buffer)), nil} {
+	for _, to := range []trace.Journal{nil, meter, shown, append(slices.Clone(shown), trace.NewWriter(buffer)), nil} {
 		watchers = append(watchers, job.Watch(to, facts))
 	}
 	names := []string{"off", "summed", "shown", "written", "again"}

@@ -53,7 +53,7 @@ func (p odd[M]) Compute(v *pregel.Vertex[came[M], M], m M) {
 // oddMonotone is odd for combiners that leave out what is no better.
 type oddMonotone[M any] struct{ odd[M] }
 
-func (oddMonotone[M]) Monotone() {}
+func (oddMonotone[M]) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
 
 // oddRule is a combiner as its documentation has it.
 type oddRule[M any] struct {

@@ -39,7 +39,7 @@ type Options struct {
 	Late             func(err error)
 	// Trace, if not nil, gets a record of every superstep of every partition, including an empty last one, whose messages reached
 	// only finished vertices.
-	Trace trace.Sink
+	Trace trace.Journal
 	// Job names the run in its records.
 	Job string
 	// Progress, if not nil, is called after each superstep.

@@ -22,7 +22,7 @@ import (
 func (j *Job) measuresPaths() bool {
 	m := j.methods
 	_, ok := j.runners[0].kernel.(kernel.Bounded)
-	return ok && m.monotone && m.Has("Reached") && m.program.Value == m.program.Message
+	return ok && m.traits.Monotone && m.Reached && m.program.Value == m.program.Message
 }
 
 // largest is the largest float of the weights' type, and its name.

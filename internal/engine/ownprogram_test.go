@@ -19,8 +19,11 @@ type learning struct {
 
 var learnt = pregel.NewAggregator("learnt", func() int { return 0 }, func(a, b int) int { return max(a, b) }).Persistent()
 
-func (*learning) Combiner() pregel.Combiner[int]  { return combiners.Sum[int]() }
-func (*learning) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{learnt} }
+func (*learning) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
+func (*learning) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{learnt}}
+}
+
 func (p *learning) Coordinate(c *pregel.Coordinator) {
 	p.k++
 	p.names["k"]++

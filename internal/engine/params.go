@@ -162,7 +162,7 @@ func Fill(program any, values map[string]string, find func(label uint64) (pregel
 }
 
 // Fresh returns a copy of a program with its parameters filled in, and validated.
-func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh pregel.Erased, err error) {
+func Fresh(p Erased, values map[string]string, find func(uint64) (pregel.VertexID, bool)) (fresh Erased, err error) {
 	inner := p.Program
 	v := reflect.Indirect(reflect.ValueOf(inner))
 	copied := reflect.New(v.Type())
@@ -175,10 +175,8 @@ func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.
 	if reflect.TypeOf(inner).Kind() != reflect.Pointer {
 		copied = copied.Elem()
 	}
-	if p, ok := copied.Interface().(Validating); ok {
-		if err := validated(p, Name(inner)); err != nil {
-			return fresh, err
-		}
+	if err := validated(copied.Interface()); err != nil {
+		return fresh, err
 	}
 	fresh = p.Wrap(copied.Interface())
 	fresh.Complete = true
@@ -186,6 +184,10 @@ func Fresh(p pregel.Erased, values map[string]string, find func(uint64) (pregel.
 }
 
 // validated asks a program whether its parameters make sense.
-func validated(p Validating, name string) error {
-	return bsp.Contain(name, &bsp.NoSuperstep, p.Validate)
+func validated(program any) error {
+	p, ok := program.(Validating)
+	if !ok {
+		return nil
+	}
+	return bsp.Contain(Name(program), &bsp.NoSuperstep, func() error { return p.Validate(nil) })
 }

@@ -30,7 +30,7 @@ type tuned struct {
 func (tuned) Combiner() pregel.Combiner[int64]            { return combiners.Sum[int64]() }
 func (tuned) Compute(*pregel.Vertex[int64, int64], int64) {}
 
-func (p tuned) Validate() error {
+func (p tuned) Validate(*pregel.GraphInfo) error {
 	if p.Far > 100 {
 		return errors.New("too far")
 	}
@@ -128,11 +128,11 @@ func TestCheck(t *testing.T) {
 // signed has a Validate that would be ignored.
 type signed struct{ tuned }
 
-func (signed) Validate() bool { return true }
+func (signed) Validate(*pregel.GraphInfo) bool { return true }
 
 func TestValidateIsFound(t *testing.T) {
 	_, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](signed{})))
-	if err == nil || err.Error() != "signed: method Validate is func() bool, want func() error" {
+	if err == nil || err.Error() != "signed: method Validate is func(*pregel.GraphInfo) bool, want func(*pregel.GraphInfo) error" {
 		t.Errorf("error %v", err)
 	}
 	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[int64, int64](tuned{Far: math.MaxInt8}))); err != nil {

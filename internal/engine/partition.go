@@ -10,7 +10,6 @@ import (
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
-	"github.com/superstep-go/superstep/pregel"
 )
 
 // partition is what the parts of a runner share: a partition of the graph, the states and columns
@@ -27,10 +26,10 @@ type partition struct {
 	store    *mem.Arena       // of messages that are kept one by one
 	changing changing
 
-	instance pregel.Instance // what the partition has of the program's types
-	traits   kernel.Traits   // of both columns
-	list     bool            // the program is a list program
-	hub      atomic.Uint64   // 1 more than the last vertex with so many messages that they want room, of a list program
+	instance Instance      // what the partition has of the program's types
+	traits   kernel.Traits // of both columns
+	list     bool          // the program is a list program
+	hub      atomic.Uint64 // 1 more than the last vertex with so many messages that they want room, of a list program
 
 	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
 	// of direction Either.
@@ -49,7 +48,7 @@ type partition struct {
 	team        *parallel.Team
 	threads     []*thread
 	outboxes    []kernel.Sends // the threads'
-	lanes       []pregel.Lane  // theirs
+	lanes       []Lane         // theirs
 	chunks      parallel.Counter
 	words       []uint32 // the borders of the chunks being handed out
 	serialEdges int      // from which the team shares a superstep's work. Tests lower it.

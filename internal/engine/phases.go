@@ -208,7 +208,7 @@ func (j *Job) rebase() (moved bool, err error) {
 // fitsBase refuses a graph that phases before this have left with what the program does not take.
 func (j *Job) fitsBase() error {
 	for _, r := range j.runners {
-		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.nonNegative && p.changed.Partition.LeastWeight() < 0 {
+		if p := j.options.Shared.base(r.loaded.Index); p != nil && j.methods.traits.NonNegative && p.changed.Partition.LeastWeight() < 0 {
 			return fmt.Errorf("%s: a phase before it has added an edge of weight %g: no weight may be negative", j.name, p.changed.Partition.LeastWeight())
 		}
 	}
@@ -254,5 +254,13 @@ func (j *Job) phase(ctx context.Context, i int, o Options) (*Job, error) {
 	return made, nil
 }
 
-// recordsOnly hides that a sink is a journal: the run that a phase is a part of begins and ends it.
-type recordsOnly struct{ trace.Sink }
+// recordsOnly passes supersteps on alone: the run that a phase is a part of begins and ends it.
+type recordsOnly struct{ to trace.Journal }
+
+func (r recordsOnly) Record(e trace.Event) error {
+	switch e.(type) {
+	case *trace.Job, *trace.End:
+		return nil
+	}
+	return r.to.Record(e)
+}

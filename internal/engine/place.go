@@ -62,7 +62,7 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 func (r *runner) bind(size int) error {
 	b := kernel.Binding{
 		Sources: r.layout.Slots, Capacity: r.layout.Count, Deterministic: r.job.options.Deterministic,
-		Monotone: r.job.methods.monotone, Arena: r.arena,
+		Monotone: r.job.methods.traits.Monotone, Arena: r.arena,
 	}
 	r.pull.pulls = r.pull.pulls[:0]
 	for i, ways := range r.layout.Blocks {

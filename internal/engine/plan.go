@@ -21,7 +21,7 @@ type Plan struct {
 
 // PlanOf returns the steps of a plan.
 func PlanOf(p pregel.Plan) Plan {
-	step, _ := pregel.Engine{}.Steps(p).(plans.Step)
+	step, _ := p.Steps.(plans.Step)
 	return planOf(step)
 }
 
@@ -64,7 +64,7 @@ type Ran struct {
 // returns the sum of their outcomes.
 func (p *Plan) Walk(ctx context.Context, program string, run func(phase int, before bsp.Outcome) (*Ran, error)) (bsp.Outcome, error) {
 	w := walk{ctx: ctx, program: program, run: run, sum: bsp.Outcome{Ended: trace.Converged}}
-	w.last.Totals = pregel.Engine{}.Totals(nil)
+	w.last.Totals = kernel.Pregel.Coordinator(0, 0, nil, nil).(pregel.Context)
 	w.sum.Phase = 1
 	err := w.plan(p, 0)
 	return w.sum, err
@@ -153,7 +153,7 @@ func (w *walk) phase(i int) error {
 	w.sum = w.sum.Then(ran.Outcome)
 	w.sum.Phase = w.phases + 1
 	w.last.Supersteps = ran.Outcome.Supersteps
-	w.last.Totals = pregel.Engine{}.Totals(ran.Totals)
+	w.last.Totals = kernel.Pregel.Coordinator(0, 0, ran.Totals, nil).(pregel.Context)
 	return nil
 }
 

@@ -22,8 +22,9 @@ import (
 type seer struct{ c changer }
 
 func (s seer) Combiner() pregel.Combiner[uint64] { return s.c.messages }
-func (s seer) Direction() pregel.Direction       { return s.c.direction }
-func (seer) Columns() []pregel.Column            { return changer{}.Columns() }
+func (s seer) Traits() pregel.Traits {
+	return pregel.Traits{Direction: s.c.direction, Columns: []pregel.Column{changerAge}}
+}
 
 func (s seer) Compute(v cursor, m uint64) {
 	changerAge.Set(v, changerAge.Of(v)*3+digest(m)+s.c.look(v))
@@ -37,7 +38,11 @@ func (s seer) Compute(v cursor, m uint64) {
 // unseen is a changer that has no column.
 type unseen struct{ changer }
 
-func (unseen) Columns() []pregel.Column { return nil }
+func (u unseen) Traits() pregel.Traits {
+	t := u.changer.Traits()
+	t.Columns = nil
+	return t
+}
 
 func (u unseen) Compute(v cursor, m uint64) {
 	if v.Superstep() >= u.rounds {
@@ -45,18 +50,18 @@ func (u unseen) Compute(v cursor, m uint64) {
 		return
 	}
 	rng := v.Rand()
-	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	id := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.Change().NextID()))) }
 	switch rng.IntN(6) {
 	case 0:
 		if rng.IntN(6) == 0 {
-			v.RemoveVertex(id())
+			v.Change().RemoveVertex(id())
 		}
 	case 1:
-		v.AddVertex(id(), m)
+		v.Change().AddVertex(id(), m)
 	case 2:
-		v.AddEdgeBetween(id(), v.NextID(), 1)
+		v.Change().AddEdge(id(), v.Change().NextID(), 1)
 	case 3:
-		v.RemoveEdgeBetween(v.ID(), id())
+		v.Change().RemoveEdge(v.ID(), id())
 	}
 	v.Send(id(), m)
 }
@@ -156,7 +161,7 @@ func phasesAsToy(t *testing.T, seed uint64) {
 	changes := func() changer {
 		return changer{
 			rounds: 1 + rng.IntN(3), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](), spread: spread,
-			mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0},
+			create: rng.IntN(2) == 0,
 		}
 	}
 	some := func(n int) (list []pregel.Program[uint64, uint64]) {
@@ -237,8 +242,9 @@ type (
 )
 
 func (marking) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (m marking) Direction() pregel.Direction     { return m.direction }
-func (marking) Columns() []pregel.Column          { return []pregel.Column{changerMark} }
+func (m marking) Traits() pregel.Traits {
+	return pregel.Traits{Direction: m.direction, Columns: []pregel.Column{changerMark}}
+}
 
 func (marking) Compute(v cursor, _ uint64) {
 	for e := range v.Edges() {
@@ -303,7 +309,7 @@ func TestPhasesAreCancelled(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := changer{rounds: 3, messages: combiners.Sum[uint64]()}
 		stops := asking{c, func(v cursor) {
-			if v.AddEdge(0, 1); v.Superstep() == 3 {
+			if v.Change().AddEdge(v.ID(), 0, 1); v.Superstep() == 3 {
 				cancel()
 			}
 		}}
@@ -341,12 +347,16 @@ type (
 
 func (lightening) Compute(v cursor, _ uint64) {
 	if v.ID() == 0 {
-		v.AddEdge(1, -1)
+		v.Change().AddEdge(v.ID(), 1, -1)
 	}
 	v.VoteToHalt()
 }
 
-func (wary) NonNegative()        {}
+func (w wary) Traits() pregel.Traits {
+	t := w.seer.Traits()
+	t.NonNegative = true
+	return t
+}
 func (w wary) Plan() pregel.Plan { return w.plan }
 
 func TestPhasesLeaveWhatTheNextDoesNotTake(t *testing.T) {

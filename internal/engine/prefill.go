@@ -41,9 +41,9 @@ func (m *methods) Column(name string) (kernel.Property, error) {
 	case private:
 		return kernel.Property{}, fmt.Errorf("%s: column %.150q is the program's own, and begins with zero: those that can be filled are %s", program, name, others)
 	case others == "":
-		return kernel.Property{}, fmt.Errorf("%s: its method Columns lists no column %.150q", program, name)
+		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q", program, name)
 	default:
-		return kernel.Property{}, fmt.Errorf("%s: its method Columns lists no column %.150q, only %s", program, name, others)
+		return kernel.Property{}, fmt.Errorf("%s: its Traits lists no column %.150q, only %s", program, name, others)
 	}
 }
 

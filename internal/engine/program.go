@@ -24,65 +24,65 @@ import (
 )
 
 // The optional methods of a program whose signatures have no type parameters. The package comment of pregel lists all;
-// pregel.Methods has the others.
+// Methods has the others.
 type (
-	Validating interface{ Validate() error }
-	Judging    interface {
-		ValidateGraph(g pregel.GraphInfo) error
+	Stating    interface{ Traits() pregel.Traits }
+	Validating interface {
+		Validate(g *pregel.GraphInfo) error
 	}
-	Monotonic    interface{ Monotone() }
-	NonNegative  interface{ NonNegative() }
-	Asynchronous interface{ Asynchronous() }
-	Sourced      interface{ Sources() []pregel.VertexID }
-	Directed     interface{ Direction() pregel.Direction }
-	Aggregating  interface{ Aggregators() []pregel.Aggregate }
-	Columnar     interface{ Columns() []pregel.Column }
 	Coordinating interface{ Coordinate(c *pregel.Coordinator) }
 	Planned      interface{ Plan() pregel.Plan }
-	Bounded      interface{ MaxSupersteps() int }
-	Converging   interface{ Converges() }
-	Mutating     interface{ Mutations() pregel.Mutations }
-	ScoreNaming  interface{ ScoreName() string }
-	Helpful      interface{ Help() string }
-	OfInputIDs   interface{ InputIDs() }
 )
 
 // untyped are these as types.
 var untyped = []reflect.Type{
-	reflect.TypeFor[Validating](), reflect.TypeFor[Judging](), reflect.TypeFor[Monotonic](), reflect.TypeFor[NonNegative](),
-	reflect.TypeFor[Asynchronous](), reflect.TypeFor[Sourced](), reflect.TypeFor[Directed](), reflect.TypeFor[Aggregating](),
-	reflect.TypeFor[Columnar](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](), reflect.TypeFor[Bounded](),
-	reflect.TypeFor[Mutating](), reflect.TypeFor[ScoreNaming](), reflect.TypeFor[Helpful](),
-	reflect.TypeFor[OfInputIDs](), reflect.TypeFor[Converging](),
+	reflect.TypeFor[Stating](), reflect.TypeFor[Validating](), reflect.TypeFor[Coordinating](), reflect.TypeFor[Planned](),
 }
+
+// replaced are methods of earlier versions, with what has taken their place.
+var replaced = map[string]string{
+	"Direction": "the field Direction of Traits", "Monotone": "the field Monotone of Traits",
+	"Asynchronous": "the field Asynchronous of Traits", "NonNegative": "the field NonNegative of Traits",
+	"Mutations": "the field Mutates of Traits", "MaxSupersteps": "the field MaxSupersteps of Traits",
+	"Aggregators": "the field Aggregators of Traits", "Columns": "the field Columns of Traits",
+	"Converges": "the field Converges of Traits", "InputIDs": "the field InputIDs of Traits", "Help": "the field Help of Traits",
+	"Score": "the field Score of Report", "ScoreName": "the field ScoreName of Report", "Reached": "the field Reached of Report",
+	"Group":   "the field Group of Report, or Number",
+	"Initial": "Start", "Sources": "Start", "ValidateGraph": "Validate",
+}
+
+// The types of package kernel for programs of package pregel.
+type (
+	Erased   = kernel.Erased[pregel.VertexID, pregel.Worker]
+	Named    = kernel.Named[pregel.VertexID, pregel.Worker]
+	Methods  = kernel.Methods[pregel.VertexID, pregel.Worker]
+	Instance = kernel.Instance[pregel.VertexID, pregel.Worker]
+	Lane     = kernel.Lane[pregel.VertexID, pregel.Worker]
+)
 
 // methods is a Program: its optional methods, found once per job.
 type methods struct {
-	*pregel.Methods
-	program      pregel.Erased
-	sources      Sourced
-	own          *ownProgram // of programs that have a Coordinate, or a state of their own
-	coordinates  bool
-	mutations    Mutating
-	scoreName    ScoreNaming
-	validating   Validating
-	judging      Judging
-	bounded      Bounded
-	monotone     bool
-	converges    bool
-	nonNegative  bool
-	asynchronous bool
-	inputIDs     bool
-	direction    pregel.Direction
-	aggregates   []kernel.Aggregate
-	properties   []kernel.Property
-	plan         *Plan // that runs first, or nil
-	// maxSupersteps is what bounded says once validate has asked, or 0.
-	maxSupersteps int
+	*Methods
+	program     Erased
+	traits      pregel.Traits
+	own         *ownProgram // of programs that have a Coordinate, or a state of their own
+	coordinates bool
+	validating  Validating
+	aggregates  []kernel.Aggregate
+	properties  []kernel.Property
+	plan        *Plan // that runs first, or nil
+}
+
+// traitsOf returns the traits of a program.
+func traitsOf(program any) (t pregel.Traits) {
+	if p, ok := program.(Stating); ok {
+		t = p.Traits()
+	}
+	return t
 }
 
 // inspect finds a program's optional methods. One with a known name and another signature is an error.
-func inspect(p pregel.Erased) (m *methods, err error) {
+func inspect(p Erased) (m *methods, err error) {
 	err = bsp.Contain(Name(p.Program), &bsp.NoSuperstep, func() (err error) {
 		m, err = methodsOf(p)
 		return err
@@ -90,7 +90,7 @@ func inspect(p pregel.Erased) (m *methods, err error) {
 	return m, err
 }
 
-func methodsOf(p pregel.Erased) (*methods, error) {
+func methodsOf(p Erased) (*methods, error) {
 	if p.Program == nil {
 		return nil, errors.New("the program is nil")
 	}
@@ -100,7 +100,6 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 	}
 	value := p.Program
 	m := &methods{program: p, Methods: p.Inspect()}
-	var engine pregel.Engine
 	var errs []error
 	for _, name := range slices.Sorted(maps.Keys(m.Wanted)) {
 		if !m.Has(name) {
@@ -112,28 +111,21 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 			misnamed(value, t.Method(0).Name, t.Method(0).Type, &errs)
 		}
 	}
-	m.validating, _ = value.(Validating)
-	m.judging, _ = value.(Judging)
-	m.bounded, _ = value.(Bounded)
-	m.sources, _ = value.(Sourced)
-	if _, m.coordinates = value.(Coordinating); m.coordinates || m.HasState() {
-		m.own = &ownProgram{given: value}
+	for _, name := range slices.Sorted(maps.Keys(replaced)) {
+		if has(value, name) {
+			errs = append(errs, fmt.Errorf("%s: the method %s is now %s", Name(value), name, replaced[name]))
+		}
 	}
-	m.mutations, _ = value.(Mutating)
-	m.scoreName, _ = value.(ScoreNaming)
-	planned, _ := value.(Planned)
-	directed, _ := value.(Directed)
-	aggregating, _ := value.(Aggregating)
-	columnar, _ := value.(Columnar)
-	monotonic, _ := value.(Monotonic)
-	_, m.converges = value.(Converging)
-	nonNegative, _ := value.(NonNegative)
-	asynchronous, _ := value.(Asynchronous)
-	_, m.inputIDs = value.(OfInputIDs)
-	m.monotone, m.nonNegative, m.asynchronous = monotonic != nil, nonNegative != nil, asynchronous != nil
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
+	m.validating, _ = value.(Validating)
+	if _, m.coordinates = value.(Coordinating); m.coordinates || m.HasState() {
+		m.own = &ownProgram{given: value}
+	}
+	planned, _ := value.(Planned)
+	m.traits = traitsOf(value)
+	t := &m.traits
 	name := Name(value)
 	switch {
 	case m.List && m.Has("Combiner"):
@@ -146,27 +138,25 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 		return nil, fmt.Errorf("%s: the method Combiner() pregel.Combiner[%s] is missing; or wrap a program of all messages in pregel.List", name, p.Message)
 	case m.Has("Output") && m.Has("OutputLabels"):
 		return nil, fmt.Errorf("%s: Output and OutputLabels do the same: a program has one of them", name)
-	case m.inputIDs && p.Value.Kind() != reflect.Uint64:
+	case t.InputIDs && p.Value.Kind() != reflect.Uint64:
 		return nil, fmt.Errorf("%s: InputIDs is for values of type uint64", name)
-	case m.mutations != nil && m.byBlock() != "":
+	case t.Mutates && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a program that changes the graph has no %s, in which no vertex asks", name, m.byBlock())
-	case m.mutations != nil && m.Has("Resend"):
+	case t.Mutates && m.Has("Resend"):
 		return nil, fmt.Errorf("%s: a program that changes the graph has no Resend: what it sent went along the edges of before", name)
-	case m.mutations == nil && m.Has("Resolve"):
-		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the method Mutations() pregel.Mutations is missing", name)
-	case m.asynchronous && !m.monotone:
+	case !t.Mutates && m.Has("Resolve"):
+		return nil, fmt.Errorf("%s: Resolve is for programs that change the graph: the trait Mutates is missing", name)
+	case t.CreateOnMessage && !t.Mutates:
+		return nil, fmt.Errorf("%s: CreateOnMessage is for programs that change the graph: the trait Mutates is missing", name)
+	case t.Asynchronous && !t.Monotone:
 		return nil, fmt.Errorf("%s: Asynchronous is for programs that are Monotone", name)
-	case m.Has("Initial") != (m.sources != nil):
-		return nil, fmt.Errorf("%s: Initial and Sources go together", name)
+	case m.Group && m.Number:
+		return nil, fmt.Errorf("%s: Group and Number of Report do the same: a program has one of them", name)
 	case m.NoCombiner:
 		return nil, fmt.Errorf("%s: method Combiner returns nil, want a combiner", name)
-	}
-	if directed != nil {
-		if m.direction = directed.Direction(); m.direction > pregel.Either {
-			return nil, fmt.Errorf("%s: method Direction returns %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, m.direction)
-		}
-	}
-	if m.direction == pregel.Either && m.byBlock() != "" {
+	case t.Direction > pregel.Either:
+		return nil, fmt.Errorf("%s: Direction is %v, want pregel.Out, pregel.In, pregel.Both or pregel.Either", name, t.Direction)
+	case t.Direction == pregel.Either && m.byBlock() != "":
 		return nil, fmt.Errorf("%s: a program of direction either has no %s, whose messages go one way", name, m.byBlock())
 	}
 	if planned != nil {
@@ -181,28 +171,22 @@ func methodsOf(p pregel.Erased) (*methods, error) {
 			return nil, err
 		}
 	}
-	if aggregating != nil {
-		for _, given := range aggregating.Aggregators() {
-			a := engine.Aggregate(given)
-			if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
-				return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
-			}
-			m.aggregates = append(m.aggregates, a)
+	for _, given := range t.Aggregators {
+		a := kernel.Pregel.Aggregate(given)
+		if slices.ContainsFunc(m.aggregates, func(b kernel.Aggregate) bool { return a.Name == b.Name }) {
+			return nil, fmt.Errorf("%s: two aggregators are named %s", name, a.Name)
 		}
-	}
-	for _, a := range m.aggregates {
-		if a.Name == trace.GroupsName && m.Has("Group") || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.Has("Score") || a.Name == trace.ReachedName && m.Has("Reached") {
+		if a.Name == trace.GroupsName && (m.Group || m.Number) || (a.Name == trace.TopName || a.Name == trace.TopByName) && m.Score || a.Name == trace.ReachedName && m.Reached {
 			return nil, fmt.Errorf("%s: an aggregator is named %s, as is what reports say of the values", name, a.Name)
 		}
+		m.aggregates = append(m.aggregates, a)
 	}
-	if columnar != nil {
-		for _, given := range columnar.Columns() {
-			c := engine.Property(given)
-			if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
-				return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
-			}
-			m.properties = append(m.properties, c)
+	for _, given := range t.Columns {
+		c := kernel.Pregel.Property(given)
+		if slices.ContainsFunc(m.properties, func(b kernel.Property) bool { return c.Name == b.Name && c.OfEdges == b.OfEdges }) {
+			return nil, fmt.Errorf("%s: two columns are named %s", name, c.Name)
 		}
+		m.properties = append(m.properties, c)
 	}
 	return m, nil
 }
@@ -229,28 +213,21 @@ func (m *methods) alike(other *methods) bool {
 }
 
 // validate refuses parameters that make no sense.
-func (m *methods) validate() (err error) {
-	if m.validating != nil {
-		err = validated(m.validating, m.Name())
+func (m *methods) validate() error {
+	if err := validated(m.program.Program); err != nil {
+		return err
 	}
-	if err == nil {
-		m.maxSupersteps, err = m.bound()
-	}
+	_, err := m.bound()
 	return err
 }
 
-// bound returns how many supersteps the program says that it runs at most, 0 if it does not say so. Its parameters make sense.
-func (m *methods) bound() (most int, err error) {
-	if m.bounded == nil {
-		return 0, nil
+// bound returns how many supersteps the program says that it runs at most, 0 if it does not say so.
+func (m *methods) bound() (int, error) {
+	n := m.traits.MaxSupersteps
+	if n < 0 {
+		return 0, fmt.Errorf("MaxSupersteps is %d, want how many there are at most, or 0 if that is not known", n)
 	}
-	err = bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error {
-		if most = m.bounded.MaxSupersteps(); most < 0 {
-			return fmt.Errorf("method MaxSupersteps returns %d, want how many there are at most, or 0 if that is not known", most)
-		}
-		return nil
-	})
-	return most, err
+	return n, nil
 }
 
 // Fits refuses a graph that the program cannot run on.
@@ -258,7 +235,7 @@ func (m *methods) Fits(g *graph.Graph) error {
 	err := m.validateGraph(g.Name, pregel.GraphInfo{
 		NumVertices: uint64(g.Vertices()), NumEdges: g.Arcs, Directed: g.Directed, Weighted: g.Weights != edges.Unweighted, Partitions: len(g.Parts),
 	})
-	if err != nil || !m.nonNegative || g.LeastWeight >= 0 {
+	if err != nil || !m.traits.NonNegative || g.LeastWeight >= 0 {
 		return err
 	}
 	if from, to, weight, ok := g.LightestEdge(); ok {
@@ -278,14 +255,24 @@ func (m *methods) validateGraph(name string, about pregel.GraphInfo) error {
 			return err
 		}
 	}
-	if m.judging == nil {
+	if m.validating == nil {
 		return nil
 	}
-	err := bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error { return m.judging.ValidateGraph(about) })
+	err := bsp.Contain(m.Name(), &bsp.NoSuperstep, func() error { return m.validating.Validate(&about) })
 	if err != nil && !errors.As(err, new(*bsp.ProgramError)) {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return err
+}
+
+// has reports whether a program, or a pointer to one, has a method.
+func has(program any, name string) bool {
+	t := reflect.TypeOf(program)
+	if t.Kind() != reflect.Pointer {
+		t = reflect.PointerTo(t)
+	}
+	_, ok := t.MethodByName(name)
+	return ok
 }
 
 // misnamed adds an error if value has a method that would be ignored: one of the name with another
@@ -296,13 +283,11 @@ func misnamed(value any, name string, want reflect.Type, errs *[]error) {
 		*errs = append(*errs, fmt.Errorf("%s: method %s is %s, want %s", Name(value), name, signature(method.Type, true), signature(want, false)))
 		return
 	}
-	if t.Kind() != reflect.Pointer {
-		if _, ok := reflect.PointerTo(t).MethodByName(name); ok {
-			*errs = append(*errs, fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
-			return
-		}
+	if has(value, name) {
+		*errs = append(*errs, fmt.Errorf("%s: method %s has a pointer receiver: pass &%s{...}, or give it a value receiver", Name(value), name, Name(value)))
+		return
 	}
-	if len(name) < leastMisspelled {
+	if len(name) < leastMisspelled && (want.NumIn() > 0 || len(name) < leastUnasked) {
 		return
 	}
 	for _, m := range found(t) {
@@ -330,7 +315,11 @@ func found(t reflect.Type) []reflect.Method {
 }
 
 // leastMisspelled is the length from which a name that differs in one letter is taken for a mistake.
-const leastMisspelled = 7
+// Methods without parameters have results that few others have: leastUnasked is theirs.
+const (
+	leastMisspelled = 7
+	leastUnasked    = 5
+)
 
 // oneLetterOff reports whether a is b with one letter changed, left out, added, or swapped with the
 // next.

@@ -164,7 +164,7 @@ const (
 // pushBy returns how the team divides a push through a block. Bins serve where the others do not apply, and for monotone programs,
 // most of whose messages are dropped before they reach a bin.
 func (r *pusher) pushBy(b *graph.Block, senders, edges int) parting {
-	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.monotone
+	ranges := b.BySender.Rising && r.team.Size() <= maxRanges && !r.job.methods.traits.Monotone
 	switch {
 	case r.instance.Claims() && (!ranges || edges < longLists*senders):
 		return byClaims

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"reflect"
@@ -21,9 +22,10 @@ type Registered struct {
 	Name, Help string
 	Parameters []Parameter
 	New        New
-	Err        error // what is wrong with the program, one line each
+	Check      func() error // says what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
+	Own         bool // it is a binary's own
 
 	samples []sample // of the types of programs that it makes
 }
@@ -41,7 +43,7 @@ var _ pregel.Registered = Registered{}
 func (r Registered) ProgramName() string { return r.Name }
 
 // Register makes the entry of a program with a name. Its parameters are its fields with a param tag.
-func Register(name string, p pregel.Erased) Registered {
+func Register(name string, p Erased) Registered {
 	make := func(values map[string]string, find Find) (Program, error) {
 		fresh, err := Fresh(p, values, find)
 		if err != nil {
@@ -49,12 +51,13 @@ func Register(name string, p pregel.Erased) Registered {
 		}
 		return NewProgram(fresh)
 	}
-	help := "a program of this binary"
-	if h, ok := p.Program.(Helpful); ok && p.Program != nil {
-		help = h.Help()
+	help, err := "a program of this binary", CheckProgram(p)
+	if err == nil {
+		help = cmp.Or(traitsOf(p.Program).Help, help)
 	}
 	return Registered{
-		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, Err: CheckProgram(p), New: make,
+		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, New: make,
+		Check:   func() error { return CheckProgram(p) },
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }

@@ -24,10 +24,12 @@ type relax[M comparable] struct {
 // relaxMonotone is relax that says so.
 type relaxMonotone[M comparable] struct{ relax[M] }
 
-func (relaxMonotone[M]) Monotone() {}
+func (p relaxMonotone[M]) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.direction, Monotone: true}
+}
 
 func (p relax[M]) Combiner() pregel.Combiner[M] { return p.combiner }
-func (p relax[M]) Direction() pregel.Direction  { return p.direction }
+func (p relax[M]) Traits() pregel.Traits        { return pregel.Traits{Direction: p.direction} }
 
 func (p relax[M]) Init(v *pregel.Vertex[M, M]) {
 	v.Set(p.combiner.Identity())

@@ -29,9 +29,8 @@ type (
 func (p chaosAgain[M]) Resend(v *pregel.Vertex[uint64, M])     { p.again(v) }
 func (p chaosAgainList[M]) Resend(v *pregel.Vertex[uint64, M]) { p.p.again(v) }
 
-func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
-func (chaosAgainSources[M]) Initial() uint64                 { return 99 }
-func (p chaosAgainSources[M]) Sources() []pregel.VertexID    { return []pregel.VertexID{0, 0} }
+func (p chaosAgainInit[M]) Init(v *pregel.Vertex[uint64, M])      { p.act(v, 17) }
+func (p chaosAgainSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
 
 // again is the part of act that sends to all neighbours.
 func (p chaos[M]) again(v *pregel.Vertex[uint64, M]) {
@@ -99,8 +98,10 @@ func TestAlgorithmsSendAgain(t *testing.T) {
 // relaying sends its value on for six supersteps. What its Resend does is other's.
 type relaying struct{}
 
-func (relaying) Combiner() pregel.Combiner[int64]    { return combiners.Sum[int64]() }
-func (relaying) Aggregators() []pregel.Aggregate     { return []pregel.Aggregate{chaosCount} }
+func (relaying) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
+func (relaying) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{chaosCount}}
+}
 func (relaying) Init(v *pregel.Vertex[int64, int64]) { relaying{}.Compute(v, int64(v.Label())) }
 func (relaying) send(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(v.Value()%1000 + 1) }
 func (relaying) Compute(v *pregel.Vertex[int64, int64], sum int64) {
@@ -270,7 +271,11 @@ type (
 )
 
 func (oddly) Resend(v *pregel.Vertex[int64, int64], to pregel.VertexID) {}
-func (changing) Mutations() pregel.Mutations                            { return pregel.Mutations{} }
+func (c changing) Traits() pregel.Traits {
+	t := c.sendingAgain.Traits()
+	t.Mutates = true
+	return t
+}
 
 func TestResendIsRefused(t *testing.T) {
 	for want, p := range map[string]pregel.Program[int64, int64]{

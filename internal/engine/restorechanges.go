@@ -17,7 +17,7 @@ import (
 )
 
 // changes reports whether the graph that the job runs on may be another than was loaded.
-func (j *Job) changes() bool { return j.methods.mutations != nil || j.options.Shared != nil }
+func (j *Job) changes() bool { return j.methods.traits.Mutates || j.options.Shared != nil }
 
 // restoreGraph makes the graph what it was when the parts were saved: the changes since it was loaded are one change, in which all partitions of
 // all processes take part. The run begins with that graph as a phase of a plan does with what the phases before have left.

@@ -53,7 +53,7 @@ func (r *runner) assemble() {
 
 // thread is the state of one worker of a partition's team.
 type thread struct {
-	pregel.Lane
+	Lane
 	batch    *kernel.Batch
 	requests *kernel.Requests // nil if the program changes no graph
 	push     kernel.Push      // the worker's range of a push

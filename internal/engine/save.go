@@ -101,7 +101,7 @@ func (m *methods) keptTypes(deterministic bool) []string {
 	all := []string{
 		"values of type " + pack.Describe(m.program.Value, mem.PointerFreeType(m.program.Value)),
 		"messages of type " + pack.Describe(m.program.Message, mem.PointerFreeType(m.program.Message)),
-		"direction " + m.direction.String(), received, kind,
+		"direction " + m.traits.Direction.String(), received, kind,
 	}
 	if m.HasState() {
 		all = append(all, "a state of its own")

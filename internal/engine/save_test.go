@@ -75,7 +75,7 @@ func resumed[V, M any](t *testing.T, s setting, seed uint64, kind edges.Weights,
 	rng := rand.New(rand.NewPCG(seed, 9))
 	for i, l := range found {
 		check(t, l.Err)
-		if i > 0 && rng.IntN(len(found)) > 2 {
+		if i > 0 && rng.IntN(len(found)) > 1 {
 			continue
 		}
 		got, o := goOn(t, g, program(), s, place, l.Manifest)

@@ -32,7 +32,7 @@ func changedGoesOn(t *testing.T, seed uint64) {
 	s, kind := smallShape(seed, rng)
 	c := changer{
 		rounds: 3 + rng.IntN(4), direction: pregel.Direction(rng.IntN(4)), messages: combiners.Sum[uint64](),
-		mutations: pregel.Mutations{CreateOnMessage: rng.IntN(2) == 0}, spread: rng.IntN(3) == 0,
+		create: rng.IntN(2) == 0, spread: rng.IntN(3) == 0,
 	}
 	var p pregel.Program[uint64, uint64] = c
 	if seed%2 == 0 {

@@ -33,8 +33,10 @@ type sums struct {
 	coordinate func(c *pregel.Coordinator)
 }
 
-func (sums) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{total, kept, least, most, some, every, labels}
+func (sums) Traits() pregel.Traits {
+	return pregel.Traits{
+		Aggregators: []pregel.Aggregate{total, kept, least, most, some, every, labels},
+	}
 }
 
 func (p sums) Coordinate(c *pregel.Coordinator) {
@@ -107,7 +109,7 @@ func TestMinMaxAnyAllAndOnesOwn(t *testing.T) {
 
 func TestAnAggregatorThatIsNotListedFailsTheJobByName(t *testing.T) {
 	w := on(t, "0>1")
-	const text = "aggregator unlisted is not listed by the program's Aggregators method"
+	const text = "aggregator unlisted is not listed by the program's Traits"
 	for _, p := range []pregel.Program[string, int64]{
 		until(1, func(v talker) { unlisted.Add(v, 1) }),
 		until(1, func(v talker) { unlisted.Value(v) }),
@@ -128,7 +130,9 @@ var degreeCounts = pregel.NewAggregator("degree counts", func() map[int]int { re
 
 type degreeCounter struct{ script }
 
-func (degreeCounter) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{degreeCounts} }
+func (degreeCounter) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{degreeCounts}}
+}
 
 // TestAnIdentityIsNotShared: an aggregator whose reduce changes a map in place counts right in every setting, superstep after
 // superstep and run after run.
@@ -162,7 +166,7 @@ type twins struct {
 	list []pregel.Aggregate
 }
 
-func (p twins) Aggregators() []pregel.Aggregate { return p.list }
+func (p twins) Traits() pregel.Traits { return pregel.Traits{Aggregators: p.list} }
 
 func TestTwoAggregatorsOfANameAreRefused(t *testing.T) {
 	w := on(t, "0>1")
@@ -276,8 +280,10 @@ type (
 	share float32
 )
 
-func (floats) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{wide, narrow, direct, namedWide, namedNarrow}
+func (floats) Traits() pregel.Traits {
+	return pregel.Traits{
+		Aggregators: []pregel.Aggregate{wide, narrow, direct, namedWide, namedNarrow},
+	}
 }
 
 func TestFloatSumsOfDeterministicRunsAreBitIdentical(t *testing.T) {

@@ -18,7 +18,7 @@ type looker struct {
 	direction pregel.Direction
 }
 
-func (p looker) Direction() pregel.Direction { return p.direction }
+func (p looker) Traits() pregel.Traits { return pregel.Traits{Direction: p.direction} }
 
 // look says a vertex's degrees and edges, then what came from the neighbours, each of which sends 1, 10, 100... by label.
 func look(w *world) script {
@@ -43,7 +43,7 @@ func look(w *world) script {
 }
 
 func TestADirectionThatIsNoneIsRefused(t *testing.T) {
-	const text = "looker: method Direction returns Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
+	const text = "looker: Direction is Direction(4), want pregel.Out, pregel.In, pregel.Both or pregel.Either"
 	if _, err := engine.NewProgram(pregel.Erase(pregel.Program[string, int64](looker{direction: 4}))); err == nil || err.Error() != text {
 		t.Errorf("the error is %v, want %s", err, text)
 	}
@@ -157,7 +157,9 @@ var (
 // columned is a looker with property columns.
 type columned struct{ looker }
 
-func (columned) Columns() []pregel.Column { return []pregel.Column{tag, visits, cost} }
+func (p columned) Traits() pregel.Traits {
+	return pregel.Traits{Direction: p.direction, Columns: []pregel.Column{tag, visits, cost}}
+}
 
 func TestColumnsBelongToVerticesAndEdges(t *testing.T) {
 	for _, d := range []pregel.Direction{pregel.Out, pregel.In, pregel.Both} {
@@ -261,10 +263,10 @@ func TestAPrefilledColumnIsTheSameAtTheStartOfEveryRun(t *testing.T) {
 func TestAColumnThatIsNotListedFailsTheJobByName(t *testing.T) {
 	w := on(t, "0>1")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) { visits.Set(v, 1) }}), 2,
-		"vertex column visits is not listed by the program's Columns method")
+		"vertex column visits is not listed by the program's Traits")
 	wantError(t, w, pregel.Program[string, int64](script{func(v talker, _ int64) {
 		for e := range v.Edges() {
 			cost.Set(e, 1)
 		}
-	}}), 2, "vertex 0, superstep 0: edge column cost is not listed by the program's Columns method")
+	}}), 2, "vertex 0, superstep 0: edge column cost is not listed by the program's Traits")
 }

@@ -44,11 +44,9 @@ func (p failing) Combiner() pregel.Combiner[int64] {
 	})
 }
 
-func (p failing) Initial() string { p.fail("Initial", 0); return "" }
-
-func (p failing) Sources() []pregel.VertexID {
-	p.fail("Sources", 0)
-	return []pregel.VertexID{0, 1, 2, 3, 4}
+func (p failing) Start() (string, []pregel.VertexID) {
+	p.fail("Start", 0)
+	return "", []pregel.VertexID{0, 1, 2, 3, 4}
 }
 
 func (p failing) Init(v talker) {
@@ -65,14 +63,15 @@ func (p failing) Compute(v talker, _ int64) {
 }
 
 func (p failing) Coordinate(c *pregel.Coordinator) { p.fail("Coordinate", c.Superstep) }
-func (p failing) MaxSupersteps() int {
-	p.fail("MaxSupersteps", 0)
-	return 0
+
+func (p failing) Traits() pregel.Traits {
+	p.fail("Traits", 0)
+	return p.sums.Traits()
 }
 
-func (p failing) Aggregators() []pregel.Aggregate {
-	p.fail("Aggregators", 0)
-	return p.sums.Aggregators()
+func (p failing) Report() pregel.Report[string] {
+	p.fail("Report", 0)
+	return pregel.Report[string]{}
 }
 
 func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
@@ -88,12 +87,11 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 		{in: "Compute of 4", superstep: 3, vertex: 4, known: true},
 		{in: "Coordinate"},
 		{in: "Coordinate", superstep: 2},
-		{in: "Sources"},
-		{in: "Initial"},
+		{in: "Start"},
 		{in: "Combiner"},
-		{in: "MaxSupersteps"},
-		{in: "Aggregators"}, // before any superstep
-		{in: "combine"},     // when the first messages are delivered
+		{in: "Traits"},
+		{in: "Report"},
+		{in: "combine"}, // when the first messages are delivered
 	} {
 		p := failing{in: c.in, superstep: c.superstep}
 		for _, s := range aThird(i, inGrids()) {
@@ -109,7 +107,7 @@ func TestAPanicInUserCodeFailsTheJobAndSaysWhere(t *testing.T) {
 			switch c.in {
 			case "combine":
 				superstep = 1
-			case "Initial", "Combiner", "Aggregators", "MaxSupersteps":
+			case "Start", "Combiner", "Traits", "Report":
 				superstep = -1
 			}
 			if e.Program != "failing" || e.Superstep != superstep || e.Known != c.known || e.Vertex != c.vertex {
@@ -242,7 +240,8 @@ type (
 	pointerInit     struct{ script }
 	noCombiner      struct{}
 	nilCombiner     struct{ script }
-	halfSources     struct{ script }
+	twoGroups       struct{ script }
+	halfMutates     struct{ script }
 	asynchronous    struct{ script }
 	listCombiner    struct {
 		listener
@@ -265,24 +264,31 @@ func (wrongBlock) ComputeBlock(*pregel.Block[string, float64]) {}
 func (*pointerInit) Init(talker)                               {}
 func (noCombiner) Compute(*pregel.Vertex[int, bool], bool)     {}
 func (nilCombiner) Combiner() pregel.Combiner[int64]           { return nil }
-func (halfSources) Initial() string                            { return "" }
-func (asynchronous) Asynchronous()                             {}
-func (listCombiner) Combiner() pregel.Combiner[int64]          { return combiners.Sum[int64]() }
-func (listBlock) ComputeBlock(*pregel.Block[string, int64])    {}
-func (onlyInitBlock) InitBlock(*pregel.Block[string, int64])   {}
-func (wrongInitBlock) InitBlock(*pregel.Block[string, bool])   {}
-func (wrongList) Direction() string                            { return "out" }
+func (halfMutates) Traits() pregel.Traits                      { return pregel.Traits{CreateOnMessage: true} }
 
-func (misspelled) Nonnegative()               {}
-func (leftOut) Cordinate(*pregel.Coordinator) {}
-func (added) Initiial() string                { return "" }
-func (swapped) Driection() pregel.Direction   { return pregel.Both }
+func (twoGroups) Report() pregel.Report[string] {
+	return pregel.Report[string]{
+		Group: func(string) pregel.VertexID { return 0 }, Number: func(string) uint64 { return 0 },
+	}
+}
+
+func (asynchronous) Traits() pregel.Traits                   { return pregel.Traits{Asynchronous: true} }
+func (listCombiner) Combiner() pregel.Combiner[int64]        { return combiners.Sum[int64]() }
+func (listBlock) ComputeBlock(*pregel.Block[string, int64])  {}
+func (onlyInitBlock) InitBlock(*pregel.Block[string, int64]) {}
+func (wrongInitBlock) InitBlock(*pregel.Block[string, bool]) {}
+func (wrongList) Traits() string                             { return "out" }
+
+func (misspelled) Reprot() (r pregel.Report[string]) { return r }
+func (leftOut) Cordinate(*pregel.Coordinator)        {}
+func (added) Startt() (string, []pregel.VertexID)    { return "", nil }
+func (swapped) Trait() pregel.Traits                 { return pregel.Traits{Direction: pregel.Both} }
 
 // Methods whose names are further from those of optional ones, are short, or have another signature are the program's own.
 func (otherwise) Coordinator(*pregel.Coordinator)    {}
 func (otherwise) Inits(talker)                       {}
 func (otherwise) Cordinate(*pregel.Coordinator, int) {}
-func (otherwise) Monotones() bool                    { return true }
+func (otherwise) Traitss() bool                      { return true }
 
 func TestMethodsThatAreNotNearlyOptionalAreFine(t *testing.T) {
 	on(t, "0>1").expect(t, pregel.Program[string, int64](otherwise{script{func(v talker, _ int64) {
@@ -301,17 +307,18 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 		"wrongBlock: method ComputeBlock is func(*pregel.Block[string,float64]), want func(*pregel.Block[string,int64])": wrongBlock{},
 		"pointerInit: method Init has a pointer receiver: pass &pointerInit{...}, or give it a value receiver":           pointerInit{},
 		"nilCombiner: method Combiner returns nil, want a combiner":                                                      nilCombiner{},
-		"halfSources: Initial and Sources go together":                                                                   halfSources{},
+		"twoGroups: Group and Number of Report do the same: a program has one of them":                                   twoGroups{},
+		"halfMutates: CreateOnMessage is for programs that change the graph: the trait Mutates is missing":               halfMutates{},
 		"asynchronous: Asynchronous is for programs that are Monotone":                                                   asynchronous{},
 		"listCombiner: a list program gets every message: it has no Combiner":                                            pregel.List(listCombiner{}),
 		"listBlock: a list program has no ComputeBlock":                                                                  pregel.List(listBlock{}),
 		"onlyInitBlock: InitBlock does the work of Init, which is missing":                                               onlyInitBlock{},
 		"wrongInitBlock: method InitBlock is func(*pregel.Block[string,bool]), want func(*pregel.Block[string,int64])":   wrongInitBlock{},
-		"wrongList: method Direction is func() string, want func() pregel.Direction":                                     pregel.List(wrongList{}),
-		"misspelled: method Nonnegative has the signature of NonNegative and nearly its name: it would be ignored":       misspelled{},
+		"wrongList: method Traits is func() string, want func() pregel.Traits":                                           pregel.List(wrongList{}),
+		"misspelled: method Reprot has the signature of Report and nearly its name: it would be ignored":                 misspelled{},
 		"leftOut: method Cordinate has the signature of Coordinate and nearly its name: it would be ignored":             leftOut{},
-		"added: method Initiial has the signature of Initial and nearly its name: it would be ignored":                   added{},
-		"swapped: method Driection has the signature of Direction and nearly its name: it would be ignored":              pregel.List(swapped{}),
+		"added: method Startt has the signature of Start and nearly its name: it would be ignored":                       added{},
+		"swapped: method Trait has the signature of Traits and nearly its name: it would be ignored":                     pregel.List(swapped{}),
 		"the program is nil": nil,
 	} {
 		wantError(t, w, p, 1, text)
@@ -321,6 +328,32 @@ func TestWrongMethodsAreRefusedByName(t *testing.T) {
 	}
 	wantError(t, w, pregel.Program[int, bool](noCombiner{}), 1,
 		"noCombiner: the method Combiner() pregel.Combiner[bool] is missing; or wrap a program of all messages in pregel.List")
+}
+
+// Methods of earlier versions, with values and with pointers as receivers.
+type (
+	oldFacts    struct{ script }
+	oldStart    struct{ listener }
+	oldPointers struct{ script }
+)
+
+func (oldFacts) Direction() pregel.Direction              { return pregel.In }
+func (oldFacts) Score(string) float64                     { return 1 }
+func (oldStart) Initial() string                          { return "" }
+func (oldStart) Sources() []pregel.VertexID               { return nil }
+func (*oldPointers) ValidateGraph(pregel.GraphInfo) error { return nil }
+
+func TestOldMethodsAreRefusedWithTheNewNames(t *testing.T) {
+	for want, p := range map[string]pregel.Program[string, int64]{
+		"oldFacts: the method Direction is now the field Direction of Traits\n" +
+			"oldFacts: the method Score is now the field Score of Report": oldFacts{},
+		"oldStart: the method Initial is now Start\noldStart: the method Sources is now Start": pregel.List(oldStart{}),
+		"oldPointers: the method ValidateGraph is now Validate":                                oldPointers{},
+	} {
+		if _, err := engine.NewProgram(pregel.Erase(p)); err == nil || err.Error() != want {
+			t.Errorf("the error is %v, want %q", err, want)
+		}
+	}
 }
 
 func TestPointersToProgramsAreFine(t *testing.T) {

@@ -135,7 +135,7 @@ type levelsOfOne struct{ algorithms.BFSLevels }
 type votes struct{ combiner pregel.Combiner[float64] }
 
 func (p votes) Combiner() pregel.Combiner[float64] { return p.combiner }
-func (votes) Direction() pregel.Direction          { return pregel.Both }
+func (votes) Traits() pregel.Traits                { return pregel.Traits{Direction: pregel.Both} }
 func (votes) Compute(v *pregel.Vertex[float64, float64], m float64) {
 	v.Set(v.Value()/3 + m)
 	if v.Superstep() == 4 {
@@ -163,7 +163,7 @@ func (p listVotes) Compute(v *pregel.Vertex[float64, float64], list []float64) {
 // noted is listVotes without a combiner.
 type noted struct{ p listVotes }
 
-func (noted) Direction() pregel.Direction                                  { return pregel.Both }
+func (noted) Traits() pregel.Traits                                        { return pregel.Traits{Direction: pregel.Both} }
 func (n noted) Compute(v *pregel.Vertex[float64, float64], list []float64) { n.p.Compute(v, list) }
 
 func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
@@ -199,7 +199,7 @@ func TestFloatSumsOfMessagesAreBitIdenticalInDeterministicRuns(t *testing.T) {
 type rankVotes struct{ combiner pregel.Combiner[rank] }
 
 func (p rankVotes) Combiner() pregel.Combiner[rank] { return p.combiner }
-func (rankVotes) Direction() pregel.Direction       { return pregel.Both }
+func (rankVotes) Traits() pregel.Traits             { return pregel.Traits{Direction: pregel.Both} }
 func (rankVotes) Compute(v *pregel.Vertex[rank, rank], m rank) {
 	v.Set(v.Value()/3 + m)
 	if v.Superstep() == 4 {

@@ -139,14 +139,12 @@ type (
 	}
 )
 
-func (script) Combiner() pregel.Combiner[int64]   { return combiners.Sum[int64]() }
-func (p script) Compute(v talker, m int64)        { p.compute(v, m) }
-func (p play) Init(v talker)                      { p.init(v) }
-func (start) Initial() string                     { return "asleep" }
-func (p start) Sources() []pregel.VertexID        { return p.sources }
-func (startInit) Initial() string                 { return "asleep" }
-func (p startInit) Sources() []pregel.VertexID    { return p.sources }
-func (p listener) Compute(v talker, list []int64) { p.compute(v, list) }
+func (script) Combiner() pregel.Combiner[int64]        { return combiners.Sum[int64]() }
+func (p script) Compute(v talker, m int64)             { p.compute(v, m) }
+func (p play) Init(v talker)                           { p.init(v) }
+func (p start) Start() (string, []pregel.VertexID)     { return "asleep", p.sources }
+func (p startInit) Start() (string, []pregel.VertexID) { return "asleep", p.sources }
+func (p listener) Compute(v talker, list []int64)      { p.compute(v, list) }
 
 func TestSuperstepsCountFromZero(t *testing.T) {
 	w := on(t, "0>1 2")

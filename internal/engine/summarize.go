@@ -16,7 +16,7 @@ import (
 // summarizes reports whether reports say more of the job's values than its aggregators.
 func (j *Job) summarizes() bool {
 	m := j.methods
-	return j.options.Summary && (m.Has("Score") || m.Has("Reached") || m.Has("Group"))
+	return j.options.Summary && (m.Score || m.Reached || m.Group || m.Number)
 }
 
 // summarizer says what reports tell of the values when a run has ended.
@@ -53,10 +53,8 @@ func (r *summarizer) summarize(ctx context.Context) (err error) {
 // summarizeValues adds up what the program says of the values.
 func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err error) {
 	m := r.job.methods
-	if m.Has("Score") {
-		if m.scoreName != nil {
-			s.TopBy = m.scoreName.ScoreName()
-		}
+	if m.Score {
+		s.TopBy = m.ScoreName
 		if err := r.each("Score", func(v uint32) {
 			if score := r.instance.Score(v); s.Wants(score) {
 				s.AddScore(trace.Scored{Vertex: r.label(r.part.Global(v)), Score: score})
@@ -65,7 +63,7 @@ func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err
 			return err
 		}
 	}
-	if m.Has("Reached") {
+	if m.Reached {
 		s.Reached = new(int)
 		if err := r.each("Reached", func(v uint32) {
 			if r.instance.Reached(v) {
@@ -75,7 +73,7 @@ func (r *summarizer) summarizeValues(ctx context.Context, s *trace.Summary) (err
 			return err
 		}
 	}
-	if m.Has("Group") {
+	if m.Group || m.Number {
 		s.Groups, err = r.groups(ctx)
 	}
 	return err
@@ -118,7 +116,7 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 		switch {
 		case !ok:
 			return
-		case !m.ByNumber && key >= r.ids():
+		case m.Group && key >= r.ids():
 			panic(fmt.Sprintf("the group of a vertex is vertex %v: the graph has vertices 0..%d", pregel.VertexID(key), int64(r.ids())-1))
 		}
 		list := &keys[key%of]
@@ -157,7 +155,7 @@ func (r *summarizer) groups(ctx context.Context) (*trace.Groups, error) {
 		}
 		own = own[n:]
 		one := trace.Group{Group: key, Size: int(count)}
-		if !m.ByNumber {
+		if m.Group {
 			one.Group = r.label(pregel.VertexID(key))
 		}
 		g.Add(one)

@@ -22,17 +22,22 @@ type told struct{}
 
 func (told) Combiner() pregel.Combiner[bool]             { return combiners.Or() }
 func (told) Compute(v *pregel.Vertex[int, bool], _ bool) { v.Set(int(v.Label()) * 7); v.VoteToHalt() }
-func (told) Group(value int) uint64                      { return uint64(value%5) << 60 }
-func (told) Score(value int) float64 {
-	switch value % 11 {
-	case 0:
-		return math.NaN()
-	case 1:
-		return math.Inf(1)
+
+func (told) Report() pregel.Report[int] {
+	return pregel.Report[int]{
+		Score: func(value int) float64 {
+			switch value % 11 {
+			case 0:
+				return math.NaN()
+			case 1:
+				return math.Inf(1)
+			}
+			return float64(-(value % 13))
+		},
+		Reached: func(value int) bool { return value%2 == 0 },
+		Number:  func(value int) uint64 { return uint64(value%5) << 60 },
 	}
-	return float64(-(value % 13))
 }
-func (told) Reached(value int) bool { return value%2 == 0 }
 
 // summaryOf runs a program and returns what reports say of its values.
 func summaryOf[V, M any](t *testing.T, g *graph.Graph, p pregel.Program[V, M], s setting) (summary trace.Summary, values []V, label func(pregel.VertexID) uint64) {
@@ -94,8 +99,8 @@ func TestReportsSumUpTheValues(t *testing.T) {
 			found, values, label := summaryOf(t, g, pregel.Program[int, bool](told{}), way)
 			at := func(v int) uint64 { return label(pregel.VertexID(v)) }
 			want := plainSummary(len(values),
-				func(v int) (uint64, bool) { return told{}.Group(values[v]), true },
-				func(v int) (float64, bool) { x := told{}.Score(values[v]); return x, values[v]%11 > 1 }, at)
+				func(v int) (uint64, bool) { return told{}.Report().Number(values[v]), true },
+				func(v int) (float64, bool) { x := told{}.Report().Score(values[v]); return x, values[v]%11 > 1 }, at)
 			even := 0
 			for _, value := range values {
 				even += 1 - value&1
@@ -119,7 +124,11 @@ type astray struct {
 	group func(value string) pregel.VertexID
 }
 
-func (p astray) Group(value string) pregel.VertexID { return p.group(value) }
+func (p astray) Report() pregel.Report[string] {
+	return pregel.Report[string]{
+		Group: func(value string) pregel.VertexID { return p.group(value) },
+	}
+}
 
 func TestAWrongGroupFailsTheJobByVertex(t *testing.T) {
 	w := on(t, "0>1 1>2 2>3 3>4")

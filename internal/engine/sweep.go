@@ -19,7 +19,7 @@ type sweep struct {
 // alone.
 func (r *sweep) start() error {
 	defer r.timed(&r.report.Times.Compute).end()
-	if r.job.methods.Has("Initial") {
+	if r.job.methods.Has("Start") {
 		return r.startSources()
 	}
 	r.writeAll()
@@ -51,7 +51,7 @@ func (r *sweep) startWord(t *thread, w int, run uint64) {
 func (r *sweep) startSources() error {
 	t := r.threads[0]
 	words := map[int]uint64{}
-	for _, id := range r.job.methods.sources.Sources() {
+	for _, id := range r.instance.Sources() {
 		if uint64(id) >= r.changing.ids {
 			return r.job.noSource(id)
 		}

@@ -143,7 +143,7 @@ func (j *Job) text(dst []byte, id pregel.VertexID, label Label, name AppendName)
 		})
 	}
 	value := r.instance.Values().Any(int(local))
-	if id, ok := value.(uint64); ok && j.methods.inputIDs && name != nil {
+	if id, ok := value.(uint64); ok && j.methods.traits.InputIDs && name != nil {
 		return name(dst, id)
 	}
 	return appender{j.IDs(), label, name}.value(dst, value)

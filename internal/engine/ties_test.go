@@ -16,7 +16,7 @@ type nearest struct{}
 // nearestMonotone is nearest that says that worse messages change nothing.
 type nearestMonotone struct{ nearest }
 
-func (nearestMonotone) Monotone() {}
+func (nearestMonotone) Traits() pregel.Traits { return pregel.Traits{Monotone: true} }
 
 func (nearest) Combiner() pregel.Combiner[arrival] { return combiners.MinPlusSender[float64]() }
 

@@ -112,7 +112,7 @@ func (s *tiling) forgetTiles() {
 // manyPulls reports whether tiledPulls more full pulls may come: as many as the program has
 // supersteps left, or, if it does not say so, as there were.
 func (s *tiling) manyPulls() bool {
-	if most := s.job.methods.maxSupersteps; most > 0 {
+	if most := s.job.methods.traits.MaxSupersteps; most > 0 {
 		return most-s.command.Superstep >= tiledPulls
 	}
 	return s.fulls > tiledPulls

@@ -32,13 +32,13 @@ type toy[V, M any] struct {
 	totals      []kernel.Cell
 	coordinator *pregel.Coordinator
 	label       func(pregel.VertexID) uint64
-	instance    pregel.Instance
-	lane        pregel.Lane
+	instance    engine.Instance
+	lane        engine.Lane
 	state       *kernel.State // the lane's
 	messages    []M           // of the vertex that runs
 	one         M             // these, combined
 	all         [2]M          // what it sent to all neighbours: along the program's direction, and to in-neighbours apart
-	engine      pregel.Engine
+	traits      pregel.Traits
 	out, in     []uint32               // whole words
 	lists       *kernel.EdgeLists      // of arcs
 	ways        [2][]*kernel.EdgeLists // out-edges and in-edges
@@ -64,8 +64,11 @@ type arc struct {
 // newToy makes a toy of a shape whose vertex i has the handle ids[i].
 func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] {
 	t := &toy[V, M]{n: s.n, state: new(kernel.State), program: p, inner: pregel.Erase(p).Program, cross: func(m M, _ float64) M { return m }, lift: func(m M) M { return m }}
-	if d, ok := t.inner.(engine.Directed); ok && s.directed {
-		t.direction = d.Direction()
+	if p, ok := t.inner.(engine.Stating); ok {
+		t.traits = p.Traits()
+	}
+	if s.directed {
+		t.direction = t.traits.Direction
 	}
 	for i, e := range s.tuples {
 		w := 1.0
@@ -90,7 +93,7 @@ func newToy[V, M any](s shape, ids []uint32, p pregel.Program[V, M]) *toy[V, M] 
 		}
 		return uint64(id) // of a vertex that was added: the largest id is the number of vertices less one
 	}
-	t.coordinator = t.engine.Coordinator(uint64(s.n), t.stored, t.totals, nil)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(s.n), t.stored, t.totals, nil).(*pregel.Coordinator)
 	return t
 }
 
@@ -240,17 +243,17 @@ func (t *toy[V, M]) run() {
 	t.lane = t.instance.NewLane(w, t.label, s, t.beginChanges())
 	t.state = t.lane.State()
 	t.growColumns(len(t.shared))
-	start, _ := t.inner.(interface{ Initial() V })
+	start, _ := t.inner.(interface{ Start() (V, []pregel.VertexID) })
 	for v := range t.n {
 		t.active[v] = start == nil && !t.changes.absent[uint64(v)]
 		if start != nil {
-			t.values[v] = start.Initial()
+			t.values[v], _ = start.Start()
 		}
 	}
 	for s := 0; ; s++ {
 		t.lane.Worker().Superstep = s
 		t.coordinate(s)
-		if t.coordinator.Halted {
+		if kernel.Pregel.End(t.coordinator).Converged {
 			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return
@@ -268,7 +271,7 @@ func (t *toy[V, M]) run() {
 		}
 		if ran == 0 {
 			t.outcome.Ended = trace.Halted
-			if _, ok := t.inner.(engine.Converging); ok {
+			if t.traits.Converges {
 				t.outcome.Ended = trace.Converged
 			}
 			return
@@ -294,9 +297,9 @@ func (t *toy[V, M]) awaits() bool {
 }
 
 func (t *toy[V, M]) runs(v, superstep int, messages []M) bool {
-	sources, ok := t.inner.(engine.Sourced)
-	if superstep == 0 && ok {
-		return slices.Contains(sources.Sources(), pregel.VertexID(v))
+	if p, ok := t.inner.(interface{ Start() (V, []pregel.VertexID) }); ok && superstep == 0 {
+		_, sources := p.Start()
+		return slices.Contains(sources, pregel.VertexID(v))
 	}
 	return t.exists(v, messages) && !t.done[v] && (t.active[v] || len(messages) > 0)
 }
@@ -309,10 +312,8 @@ func (t *toy[V, M]) coordinate(superstep int) {
 }
 
 func (t *toy[V, M]) aggregators() (all []kernel.Aggregate) {
-	if p, ok := t.inner.(engine.Aggregating); ok {
-		for _, a := range p.Aggregators() {
-			all = append(all, t.engine.Aggregate(a))
-		}
+	for _, a := range t.traits.Aggregators {
+		all = append(all, kernel.Pregel.Aggregate(a))
 	}
 	return all
 }

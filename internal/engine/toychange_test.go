@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -32,11 +31,10 @@ func (t *toy[V, M]) beginChanges() *kernel.Requests {
 	if c.absent == nil {
 		c.absent = map[uint64]bool{}
 	}
-	m, ok := t.inner.(engine.Mutating)
-	if !ok {
+	if !t.traits.Mutates {
 		return nil
 	}
-	c.on, c.create = true, m.Mutations().CreateOnMessage
+	c.on, c.create = true, t.traits.CreateOnMessage
 	c.requests = kernel.Requests{Loops: true, Weigh: t.weigh}
 	t.allow()
 	return &c.requests
@@ -53,7 +51,7 @@ func (t *toy[V, M]) after(before *toy[V, M]) {
 	t.link()
 	t.values, t.inbox = make([]V, t.n), make([][]M, t.n)
 	t.active, t.done = make([]bool, t.n), make([]bool, t.n)
-	t.coordinator = t.engine.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil)
+	t.coordinator = kernel.Pregel.Coordinator(uint64(t.n-len(t.changes.absent)), t.stored, t.totals, nil).(*pregel.Coordinator)
 	t.shared, t.carried = before.state.Properties, before.columns()
 }
 
@@ -265,11 +263,9 @@ func (t *toy[V, M]) clearColumns(id uint64) {
 // columns are the program's and those of the phases before it.
 func (t *toy[V, M]) columns() []kernel.Property {
 	all := slices.Clone(t.carried)
-	if p, ok := t.inner.(engine.Columnar); ok {
-		for _, c := range p.Columns() {
-			own := t.engine.Property(c)
-			all = append(slices.DeleteFunc(all, func(c kernel.Property) bool { return c.Number == own.Number }), own)
-		}
+	for _, c := range t.traits.Columns {
+		own := kernel.Pregel.Property(c)
+		all = append(slices.DeleteFunc(all, func(c kernel.Property) bool { return c.Number == own.Number }), own)
 	}
 	return all
 }

@@ -123,7 +123,7 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	}
 	var wrong []string
 	if n := g.Vertices(); n > graph.MaxVertices {
-		wrong = append(wrong, tooManyVertices(n))
+		wrong = append(wrong, fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n, uint64(graph.MaxVertices)))
 	}
 	if need > available {
 		wrong = append(wrong, fmt.Sprintf("%d tuples need %s of memory, %s are available", g.Edges(), mem.Text(need), mem.RoomText(available)))
@@ -134,20 +134,8 @@ func fits(g Generator, weights edges.Weights, beside, available int64) error {
 	return fmt.Errorf("generator %s: %s", g.Name(), strings.Join(wrong, "; "))
 }
 
-func tooManyVertices(n uint64) string {
-	return fmt.Sprintf("%d vertices are too many, at most %d can be loaded", n, uint64(graph.MaxVertices))
-}
-
 // Loadable refuses graphs that are too large for any machine.
 func Loadable(g Generator) error { return fits(g, edges.Unweighted, 0, 0) }
-
-// vertexLimit refuses graphs of more vertices than can be loaded.
-func vertexLimit(g Generator) error {
-	if n := g.Vertices(); n > graph.MaxVertices {
-		return fmt.Errorf("generator %s: %s", g.Name(), tooManyVertices(n))
-	}
-	return nil
-}
 
 // Lazy returns the tuples of g as a list that computes them at each Read and holds none.
 func Lazy(g Generator, weighted bool) edges.List { return lazy{g, weighted} }

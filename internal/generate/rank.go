@@ -22,7 +22,7 @@ func RankInput(ctx context.Context, g Generator, rank, ranks int, lazily bool, o
 		}
 		return &edges.RankInput{Input: *in}, nil
 	}
-	if err := vertexLimit(g); err != nil {
+	if err := Loadable(g); err != nil {
 		return nil, err
 	}
 	return &edges.RankInput{Input: edges.Input{

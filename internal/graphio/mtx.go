@@ -29,11 +29,13 @@ type mtxKind struct {
 var (
 	mtxGraph = mtxKind{
 		[4][]string{{"matrix"}, {"coordinate"}, {"pattern", "real", "integer", "unsigned-integer"}, {"general", "symmetric"}},
-		"rows, columns and entries", 3, [2]string{"entry", "entries"},
+		"rows, columns and entries", 3,
+		[2]string{"entry", "entries"},
 	}
 	mtxColumn = mtxKind{
 		[4][]string{{"matrix"}, {"array"}, {"real", "integer", "unsigned-integer"}, {"general"}},
-		"rows and columns", 2, [2]string{"value", "values"},
+		"rows and columns", 2,
+		[2]string{"value", "values"},
 	}
 )
 

@@ -13,21 +13,21 @@ import (
 func TestBounds(t *testing.T) {
 	s := NewStore()
 	for i := range maxJobs + 10 {
-		must(t, s.Begin(&trace.Job{Job: fmt.Sprint(i)}))
+		must(t, s.Record(&trace.Job{Job: fmt.Sprint(i)}))
 		must(t, s.Record(active(fmt.Sprint(i), 0, 1)))
-		must(t, s.End(&trace.End{Job: fmt.Sprint(i), State: trace.Done, Ended: trace.Converged}))
+		must(t, s.Record(&trace.End{Job: fmt.Sprint(i), State: trace.Done, Ended: trace.Converged}))
 	}
 	if jobs := s.Jobs(); len(jobs) != maxJobs || jobs[0].ID != "11" || s.rows != maxJobs || len(s.last) != maxJobs {
 		t.Errorf("%d jobs from %s, %d rows, %d names", len(jobs), jobs[0].ID, s.rows, len(s.last))
 	}
 	for range maxLog + 1 {
-		must(t, s.Log(&trace.Log{Text: strings.Repeat("x", maxText+1)}))
+		must(t, s.Record(&trace.Log{Text: strings.Repeat("x", maxText+1)}))
 	}
 	if lines := s.Lines(); len(lines) > maxLog || len(lines[0].Text) > maxText+3 {
 		t.Errorf("%d lines of %d bytes", len(lines), len(lines[0].Text))
 	}
 	long := NewStore()
-	must(t, long.Begin(&trace.Job{Job: "j", Partitions: 1}))
+	must(t, long.Record(&trace.Job{Job: "j", Partitions: 1}))
 	for i := range MaxSteps + 1 {
 		must(t, long.Record(active("j", i, 1)))
 	}
@@ -47,9 +47,9 @@ func TestOldRunsAreLetGo(t *testing.T) {
 	s.most = 1 << 20
 	for i := range 60 {
 		name := strconv.Itoa(i)
-		must(t, s.Begin(&trace.Job{Job: name, Partitions: 500}))
+		must(t, s.Record(&trace.Job{Job: name, Partitions: 500}))
 		must(t, s.Record(active(name, 0, 500)))
-		must(t, s.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged}))
+		must(t, s.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged}))
 	}
 	bytes := 0
 	for _, j := range s.jobs {
@@ -66,7 +66,7 @@ func TestOldRunsAreLetGo(t *testing.T) {
 func TestDetailsAreLetGo(t *testing.T) {
 	s := NewStore()
 	s.mostRows = 1000
-	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 30}))
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 30}))
 	for superstep := range 50 {
 		must(t, s.Record(active("j", superstep, 30)))
 	}
@@ -76,7 +76,7 @@ func TestDetailsAreLetGo(t *testing.T) {
 	if old, _ := s.Detail("1", 0); old != nil {
 		t.Error("superstep 0 is still kept")
 	}
-	if newest, _ := s.Detail("1", 49); newest == nil || len(newest.Rows) != 30 {
+	if newest, _ := s.Detail("1", 49); newest == nil || len(newest.Partitions) != 30 {
 		t.Error("superstep 49 is not kept")
 	}
 }
@@ -84,8 +84,8 @@ func TestDetailsAreLetGo(t *testing.T) {
 // TestPairsAreLetGoFirst keeps what partitions did of supersteps whose pairs are too many to keep.
 func TestPairsAreLetGoFirst(t *testing.T) {
 	s := NewStore()
-	s.mostRows, s.mostPairs = 2*40, 2*30
-	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
+	s.mostRows, s.mostPeers = 2*40, 2*30
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 2}))
 	for superstep := range 50 {
 		step := active("j", superstep, 2)
 		for p := range 2 {
@@ -99,9 +99,9 @@ func TestPairsAreLetGoFirst(t *testing.T) {
 		found := "nothing"
 		switch {
 		case d == nil:
-		case len(d.Rows) == 2 && d.Pairs == nil && d.PairsGone:
+		case len(d.Partitions) == 2 && d.peers() == 0 && d.PeersGone:
 			found = "rows"
-		case len(d.Rows) == 2 && len(d.Pairs) == 2 && !d.PairsGone:
+		case len(d.Partitions) == 2 && d.peers() == 2 && !d.PeersGone:
 			found = "rows and pairs"
 		}
 		if found != want {
@@ -115,7 +115,7 @@ func TestPairsAreLetGoFirst(t *testing.T) {
 	}
 	whole, err := s.Whole("1")
 	must(t, err)
-	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.pairs != 60 || s.rows != 80 {
-		t.Errorf("%d bytes in all, %d pairs, %d rows", sum, s.pairs, s.rows)
+	if sum := whole.Matrix.Bytes[1] + whole.Matrix.Bytes[2]; sum != 2*50*7 || s.peers != 60 || s.rows != 80 {
+		t.Errorf("%d bytes in all, %d pairs, %d rows", sum, s.peers, s.rows)
 	}
 }

@@ -50,7 +50,7 @@ func must(t *testing.T, err error) {
 func filled(t *testing.T, supersteps int) *Store {
 	t.Helper()
 	s := NewStore()
-	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 2}))
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 2}))
 	for i := range supersteps {
 		must(t, s.Record(superstep(i, 1.5, .5)))
 	}
@@ -112,7 +112,7 @@ func TestJobGoesFromBeginToEnd(t *testing.T) {
 	idle := superstep(3, .1)
 	idle.Partitions[0].Computed, idle.Partitions[0].Messages = 0, 0 // it delivers to nobody: only its bytes count
 	must(t, s.Record(idle))
-	must(t, s.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
+	must(t, s.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Limit, Seconds: 9, Supersteps: 3, Aggregators: trace.Aggregates{
 		"most": []byte("9223372036854775807"), "long": []byte(`"` + strings.Repeat("é", 100) + `"`),
 	}}))
 	j, err := s.Job("1")
@@ -140,7 +140,7 @@ func TestARunWithoutBeginOrEnd(t *testing.T) {
 	s := NewStore()
 	must(t, s.Record(superstep(0, 1)))
 	must(t, s.Record(superstep(1, 1)))
-	must(t, s.Begin(&trace.Job{Job: "j"}))
+	must(t, s.Record(&trace.Job{Job: "j"}))
 	jobs := s.Jobs()
 	if len(jobs) != 2 || jobs[0].State != trace.Failed || jobs[0].Supersteps != 2 || jobs[1].State != trace.Running {
 		t.Errorf("found %+v", jobs)
@@ -158,7 +158,7 @@ func TestASuperstepThatRunsAgainReplacesWhatCameAfter(t *testing.T) {
 	if d, err := s.Detail("1", 4); d != nil || err != nil {
 		t.Errorf("superstep 4 is kept: %+v, %v", d, err)
 	}
-	if d, err := s.Detail("1", 2); d == nil || err != nil || d.Rows[0].Expand != .5 {
+	if d, err := s.Detail("1", 2); d == nil || err != nil || d.Partitions[0].Times.Expand != .5 {
 		t.Errorf("superstep 2: %+v, %v", d, err)
 	}
 }
@@ -173,12 +173,12 @@ func TestWholeAndDetail(t *testing.T) {
 	if !slices.Equal(w.Matrix.Bytes, []int{0, 28, 28, 0}) || w.Matrix.Side != 2 || w.Matrix.Per != 1 {
 		t.Errorf("matrix %+v", w.Matrix)
 	}
-	if len(w.Encoded) != 1 || w.Encoded[0] != (Encoded{"expand", "sparse", 8, 48, 56}) {
+	if len(w.Encoded) != 1 || w.Encoded[0] != (record.Sum{Exchange: "expand", Encoding: "sparse", Columns: 8, Messages: 48, Bytes: 56}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
 	d, err := s.Detail("1", 1)
 	must(t, err)
-	if len(d.Rows) != 2 || d.Rows[1].Partition != 1 || len(d.Pairs) != 2 || d.Pairs[1].From != 1 || d.Pairs[1].Partition != 0 {
+	if len(d.Partitions) != 2 || d.Partitions[1].Partition != 1 || d.peers() != 2 || d.Partitions[1].Peers[0].Partition != 0 {
 		t.Errorf("detail %+v", d)
 	}
 	l, err := s.Lanes("1", 2)
@@ -191,7 +191,7 @@ func TestWholeAndDetail(t *testing.T) {
 // TestSums takes records in that do not tell of pairs.
 func TestSums(t *testing.T) {
 	s := NewStore()
-	must(t, s.Begin(&trace.Job{Job: "big", Partitions: 2}))
+	must(t, s.Record(&trace.Job{Job: "big", Partitions: 2}))
 	big := active("big", 0, 2)
 	for p := range big.Partitions {
 		big.Partitions[p].Bytes, big.Partitions[p].Sums = 8, []record.Sum{
@@ -204,10 +204,10 @@ func TestSums(t *testing.T) {
 	if !w.Matrix.Summed || !slices.Equal(w.Matrix.Bytes, make([]int, 4)) || w.Totals[1].Bytes != 8 {
 		t.Errorf("found %+v", w)
 	}
-	if len(w.Encoded) != 2 || w.Encoded[0] != (Encoded{"fold", "sparse", 6, 8, 10}) {
+	if len(w.Encoded) != 2 || w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
-	if d, err := s.Detail("1", 0); err != nil || len(d.Pairs) != 0 || d.Rows[0].Bytes != 8 || d.Step.Bytes != 16 {
+	if d, err := s.Detail("1", 0); err != nil || d.peers() != 0 || d.Partitions[0].Bytes != 8 || d.Step.Bytes != 16 {
 		t.Errorf("found %+v, %v", d, err)
 	}
 	if w, err := filled(t, 1).Whole("1"); err != nil || w.Matrix.Summed {
@@ -241,14 +241,14 @@ func TestMatrixGrows(t *testing.T) {
 func TestEventsResume(t *testing.T) {
 	s := NewStore()
 	_, start, changed, _ := s.Events("")
-	must(t, s.Begin(&trace.Job{Job: "j", Partitions: 1}))
+	must(t, s.Record(&trace.Job{Job: "j", Partitions: 1}))
 	select {
 	case <-changed:
 	default:
 		t.Error("nobody was told")
 	}
 	must(t, s.Record(&record.Superstep{Job: "j", Partitions: make([]record.Partition, 1)}))
-	must(t, s.Log(&trace.Log{Text: "x"}))
+	must(t, s.Record(&trace.Log{Text: "x"}))
 	kinds := func(events []Event) string {
 		var all []string
 		for _, e := range events {
@@ -267,7 +267,7 @@ func TestEventsResume(t *testing.T) {
 		t.Errorf("at the end: %s, lost %t", kinds(none), lost)
 	}
 	for range maxEvents {
-		must(t, s.Log(&trace.Log{}))
+		must(t, s.Record(&trace.Log{}))
 	}
 	for _, c := range []Cursor{start, "x", "-", "x-1", Cursor(NewStore().epoch + "-1"), s.cursor(math.MaxUint64)} {
 		if events, _, _, lost := s.Events(c); !lost || len(events) != 0 {
@@ -287,14 +287,14 @@ func TestReadersAndWriters(t *testing.T) {
 	for w := range 2 {
 		writers.Go(func() {
 			name := fmt.Sprint("j", w)
-			_ = s.Begin(&trace.Job{Job: name, Partitions: 2})
+			_ = s.Record(&trace.Job{Job: name, Partitions: 2})
 			for i := range 300 {
 				r := superstep(i, 1, 1)
 				r.Job = name
 				_ = s.Record(r)
-				_ = s.Stage(&trace.Stage{Stage: "work", Done: int64(i)})
+				_ = s.Record(&trace.Stage{Stage: "work", Done: int64(i)})
 			}
-			_ = s.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged})
+			_ = s.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged})
 		})
 	}
 	readers.Go(func() {
@@ -425,7 +425,7 @@ func TestMeterMakesNoGarbage(t *testing.T) {
 
 func BenchmarkStore(b *testing.B) {
 	s := NewStore()
-	_ = s.Begin(&trace.Job{Job: "j", Partitions: 2})
+	_ = s.Record(&trace.Job{Job: "j", Partitions: 2})
 	r := superstep(0, 1, 1)
 	for i := 0; b.Loop(); i++ {
 		r.Superstep = i
@@ -461,8 +461,8 @@ func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 		return s
 	}
 	whole, first := NewStore(), &Meter{}
-	must(t, whole.Begin(&trace.Job{Job: "j", Began: began}))
-	must(t, first.Begin(&trace.Job{Job: "j", Began: began}))
+	must(t, whole.Record(&trace.Job{Job: "j", Began: began}))
+	must(t, first.Record(&trace.Job{Job: "j", Began: began}))
 	for i := range 6 {
 		must(t, whole.Record(step(i)))
 		if i < 4 {
@@ -474,13 +474,14 @@ func TestARunThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	for _, late := range []bool{false, true} {
 		s, b := NewNamedStore(), &trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}
 		if late {
-			must(t, s.Begin(&trace.Job{Job: "j", Began: time.Now()}))
-			must(t, s.Describe(b))
+			must(t, s.Record(&trace.Job{Job: "j", Began: time.Now()}))
+			b.More = true
+			must(t, s.Record(b))
 		} else {
-			must(t, s.Begin(b))
+			must(t, s.Record(b))
 		}
 		must(t, s.Record(step(4)))
-		must(t, s.Describe(&trace.Job{Job: "j", Began: time.Now(), Before: first.Account(began)}))
+		must(t, s.Record(&trace.Job{More: true, Job: "j", Began: time.Now(), Before: first.Account(began)}))
 		must(t, s.Record(step(5)))
 		got, err := s.Job("j")
 		must(t, err)

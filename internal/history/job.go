@@ -35,89 +35,31 @@ type Job struct {
 	Said []string `json:"said"`
 }
 
-// Row is what a partition did in a superstep, in the least space.
-type Row struct {
-	Partition int     `json:"partition"`
-	Expand    float32 `json:"expand"`
-	Traverse  float32 `json:"traverse"`
-	Fold      float32 `json:"fold"`
-	Compute   float32 `json:"compute"`
-	Wait      float32 `json:"wait"`
-	Active    int     `json:"active"`
-	Senders   int     `json:"senders"`
-	Edges     int     `json:"edges"`
-	Messages  int     `json:"messages"`
-	Sent      int     `json:"messages_sent"`
-	Bytes     int     `json:"bytes"`
-	Requests  int     `json:"requests,omitempty"`
-}
-
-func newRow(p *record.Partition) Row {
-	t := &p.Times
-	return Row{
-		Partition: p.Partition, Expand: float32(t.Expand), Traverse: float32(t.Traverse), Fold: float32(t.Fold),
-		Compute: float32(t.Compute), Wait: float32(t.Wait), Active: p.Computed, Senders: p.Delivered, Edges: p.Walked, Messages: p.Messages,
-		Sent: p.Sent, Bytes: p.Bytes, Requests: p.Requests,
-	}
-}
-
-// Pair is a column that one partition sent another.
-type Pair struct {
-	From int `json:"from"`
-	record.Peer
-}
-
-// Detail is a superstep, partition by partition. Rows are missing of supersteps so old that they were let go.
+// Detail is a superstep, partition by partition, as its record has it. It is missing of supersteps so old that it was let go.
 type Detail struct {
-	Step  *trace.Step `json:"step"`
-	Rows  []Row       `json:"rows"`
-	Pairs []Pair      `json:"pairs"`
-	// PairsGone says that there were pairs, which are not kept any more.
-	PairsGone bool `json:"pairs_gone,omitempty"`
+	Step       *trace.Step        `json:"step"`
+	Partitions []record.Partition `json:"partitions"`
+	// PeersGone says that what partitions sent to each other is not kept any more.
+	PeersGone bool `json:"peers_gone,omitempty"`
 }
 
-// Total is what a partition did in the whole run.
-type Total struct {
-	Partition int            `json:"partition"`
-	Worker    string         `json:"worker,omitempty"`
-	Times     record.Seconds `json:"seconds"`
-	Active    int            `json:"active"`
-	Edges     int            `json:"edges"`
-	Messages  int            `json:"messages"`
-	Sent      int            `json:"messages_sent"`
-	Bytes     int            `json:"bytes"`
-	Memory    int64          `json:"memory,omitempty"` // of its process, at last
-}
-
-func (t *Total) add(p *record.Partition) {
-	t.Worker = p.Worker
-	t.Times.Add(&p.Times)
-	t.Active += p.Computed
-	t.Edges += p.Walked
-	t.Messages += p.Messages
-	t.Sent += p.Sent
-	t.Bytes += p.Bytes
-	t.Memory = p.Memory
-}
-
-// Encoded is what columns of an exchange and an encoding carried.
-type Encoded struct {
-	Exchange string `json:"exchange"`
-	Encoding string `json:"encoding"`
-	Columns  int    `json:"columns"`
-	Messages int    `json:"messages"`
-	Bytes    int    `json:"bytes"`
+// peers counts what partitions sent to each other.
+func (d *Detail) peers() (n int) {
+	for i := range d.Partitions {
+		n += len(d.Partitions[i].Peers)
+	}
+	return n
 }
 
 // job is all that is kept of a run.
 type job struct {
 	Job
 	timeLeft TimeLeft
-	steps    []*trace.Step   // in order, the newest MaxSteps
-	details  map[int]*Detail // by superstep, of some
-	totals   []Total         // by partition
+	steps    []*trace.Step      // in order, the newest MaxSteps
+	details  map[int]*Detail    // by superstep, of some
+	totals   []record.Partition // of the whole run, by partition
 	matrix   matrix
-	encoded  []Encoded
+	encoded  []record.Sum
 	counted  int // bytes, when it ended
 	detailed int // supersteps in the Store's details
 }
@@ -127,7 +69,7 @@ const MaxSteps = 50_000
 
 // bytes estimates what is kept of the run but for details: of a superstep the Step, its reason and its predictions.
 func (j *job) bytes() int {
-	const aStep, aTotal = 1 << 10, 120
+	const aStep, aTotal = 1 << 10, 220
 	bytes := cap(j.steps)*8 + len(j.steps)*aStep + cap(j.totals)*aTotal + cap(j.matrix.Bytes)*8 + 4<<10
 	for name, text := range j.Aggregators {
 		bytes += len(name) + len(text)
@@ -173,42 +115,31 @@ func (j *job) record(s *record.Superstep) *Detail {
 	j.Sent += step.Sent
 	j.Bytes += step.Bytes
 	j.Summary.Add("", step)
-	d := &Detail{Step: j.steps[len(j.steps)-1], Rows: make([]Row, 0, len(s.Partitions)), Pairs: []Pair{}}
 	for i := range s.Partitions {
-		p := &s.Partitions[i]
-		d.Rows = append(d.Rows, newRow(p))
-		j.partition(p, d)
+		j.partition(&s.Partitions[i])
 	}
-	return d
+	return &Detail{Step: j.steps[len(j.steps)-1], Partitions: s.Clone().Partitions}
 }
 
-// partition adds what a partition did to what is kept of the whole run, and its pairs to the superstep's.
-func (j *job) partition(p *record.Partition, d *Detail) {
+// maxEncoded bounds the exchanges and encodings: a trace from outside may have words of its own.
+const maxEncoded = 64
+
+// partition adds what a partition did to what is kept of the whole run.
+func (j *job) partition(p *record.Partition) {
 	for i := len(j.totals); i <= p.Partition; i++ {
-		j.totals = append(j.totals, Total{Partition: i})
+		j.totals = append(j.totals, record.Partition{Partition: i})
 	}
-	j.totals[p.Partition].add(p)
-	for _, q := range p.Peers {
-		d.Pairs = append(d.Pairs, Pair{p.Partition, q})
+	j.totals[p.Partition].Add(p)
+	for i := range p.Peers {
+		q := &p.Peers[i]
 		j.matrix.add(p.Partition, q.Partition, q.Bytes)
-		j.encode(&record.Sum{Exchange: q.Exchange, Encoding: q.Encoding, Columns: 1, Messages: q.Messages, Bytes: q.Bytes})
+		j.encoded = record.AddSum(j.encoded, q.Sum())
 	}
-	for i := range p.Sums {
+	for _, s := range p.Sums {
 		j.matrix.Summed = true
-		j.encode(&p.Sums[i])
+		j.encoded = record.AddSum(j.encoded, s)
 	}
-}
-
-func (j *job) encode(s *record.Sum) {
-	i := slices.IndexFunc(j.encoded, func(e Encoded) bool { return e.Exchange == s.Exchange && e.Encoding == s.Encoding })
-	if i < 0 {
-		if len(j.encoded) == 64 {
-			return // of a trace from outside, with words of its own
-		}
-		i, j.encoded = len(j.encoded), append(j.encoded, Encoded{Exchange: s.Exchange, Encoding: s.Encoding})
-	}
-	e := &j.encoded[i]
-	e.Columns, e.Messages, e.Bytes = e.Columns+s.Columns, e.Messages+s.Messages, e.Bytes+s.Bytes
+	j.encoded = j.encoded[:min(len(j.encoded), maxEncoded)]
 }
 
 // worded has the summary in words.

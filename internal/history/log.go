@@ -59,7 +59,7 @@ func (h *LogHandler) Handle(_ context.Context, r slog.Record) error {
 		return add(a)
 	})
 	line.Text = text.String()
-	return h.store.Log(line)
+	return h.store.Record(line)
 }
 
 // WithAttrs adds attributes to every line.

@@ -61,7 +61,7 @@ type Lanes struct {
 	Busy       []int8 `json:"busy"`
 }
 
-// lanes sums the rows that are kept up to at most so many columns.
+// lanes sums the details that are kept up to at most so many columns.
 func (j *job) lanes(columns int) Lanes {
 	l := Lanes{Partitions: len(j.totals), Every: 1, Busy: []int8{}}
 	if len(j.steps) == 0 || columns < 1 {
@@ -78,10 +78,10 @@ func (j *job) lanes(columns int) Lanes {
 			continue
 		}
 		column := (step.Superstep - l.From) / l.Every
-		for i := range d.Rows {
-			r := &d.Rows[i]
-			cell := r.Partition*l.Columns + column
-			busy[cell] += r.Expand + r.Traverse + r.Fold + r.Compute
+		for i := range d.Partitions {
+			p := &d.Partitions[i]
+			cell := p.Partition*l.Columns + column
+			busy[cell] += float32(p.Times.Busy())
 			total[cell] += float32(step.Times.Total)
 		}
 	}

@@ -21,24 +21,24 @@ func TestNamedStore(t *testing.T) {
 		}
 	}
 	is(trace.Queued, "waits for a worker", 0)
-	must(t, s.Begin(&trace.Job{Job: "a 1", Partitions: 1}))
+	must(t, s.Record(&trace.Job{Job: "a 1", Partitions: 1}))
 	is(trace.Running, "", 0)
-	must(t, s.Describe(&trace.Job{Job: "a 1", Partitions: 1, Vertices: 7}))
-	must(t, s.Describe(&trace.Job{Job: "b", Vertices: 8})) // of nobody
+	must(t, s.Record(&trace.Job{More: true, Job: "a 1", Partitions: 1, Vertices: 7}))
+	must(t, s.Record(&trace.Job{More: true, Job: "b", Vertices: 8})) // of nobody
 	is(trace.Running, "", 7)
 	must(t, s.Record(active("a 1", 0, 1)))
-	must(t, s.Stage(&trace.Stage{Job: "a 1", Stage: "loading", Done: 1, Total: 2}))
-	must(t, s.Stage(&trace.Stage{Job: "b", Stage: "loading", Seconds: 3}))
-	must(t, s.Stage(&trace.Stage{Job: "a 1", Stage: "loading", Seconds: 2}))
+	must(t, s.Record(&trace.Stage{Job: "a 1", Stage: "loading", Done: 1, Total: 2}))
+	must(t, s.Record(&trace.Stage{Job: "b", Stage: "loading", Seconds: 3}))
+	must(t, s.Record(&trace.Stage{Job: "a 1", Stage: "loading", Seconds: 2}))
 	if g := s.Stages(); len(g) != 2 || g[0].Job != "a 1" || g[0].Seconds != 2 || g[1].Job != "b" {
 		t.Errorf("stages %+v", g)
 	}
-	must(t, s.End(&trace.End{Job: "a 1", State: trace.Done, Ended: trace.Converged}))
+	must(t, s.Record(&trace.End{Job: "a 1", State: trace.Done, Ended: trace.Converged}))
 	is(trace.Done, "", 7)
 	s.Queue(&trace.Job{Job: "a 1"}, "a worker was lost") // the job begins again, in place of what was
 	is(trace.Queued, "a worker was lost", 0)
 	for range maxLog + 5 {
-		must(t, s.Stage(&trace.Stage{Stage: "x", Seconds: 1}))
+		must(t, s.Record(&trace.Stage{Stage: "x", Seconds: 1}))
 	}
 	if n := len(s.Stages()); n > maxLog {
 		t.Errorf("%d stages are kept", n)

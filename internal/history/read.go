@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // NoJob is the error of a run that is not kept.
@@ -19,13 +20,13 @@ func (s *Store) Jobs() []Job {
 	defer s.mu.Unlock()
 	all := make([]Job, 0, len(s.jobs))
 	for _, j := range s.jobs {
-		all = append(all, s.describe(j))
+		all = append(all, s.shown(j))
 	}
 	return all
 }
 
-// describe returns the job as lists show it.
-func (s *Store) describe(j *job) Job {
+// shown returns the job as lists show it.
+func (s *Store) shown(j *job) Job {
 	d := j.Job.worded()
 	if j.State == trace.Running && !s.past {
 		d.Left = j.timeLeft.Seconds(j.MaxSupersteps, time.Now())
@@ -48,7 +49,7 @@ func (s *Store) see(id string, f func(j *job)) error {
 
 // Job returns a run.
 func (s *Store) Job(id string) (d Job, err error) {
-	err = s.see(id, func(j *job) { d = s.describe(j) })
+	err = s.see(id, func(j *job) { d = s.shown(j) })
 	return d, err
 }
 
@@ -69,15 +70,15 @@ func (s *Store) Detail(id string, superstep int) (d *Detail, err error) {
 
 // Whole is what the partitions did in a whole run.
 type Whole struct {
-	Totals  []Total   `json:"totals"`
-	Matrix  Matrix    `json:"matrix"`
-	Encoded []Encoded `json:"encoded"`
+	Totals  []record.Partition `json:"totals"`
+	Matrix  Matrix             `json:"matrix"`
+	Encoded []record.Sum       `json:"encoded"`
 }
 
 // Whole returns what the partitions did in a whole run.
 func (s *Store) Whole(id string) (w Whole, err error) {
 	err = s.see(id, func(j *job) {
-		w = Whole{append([]Total{}, j.totals...), j.matrix.copied(), append([]Encoded{}, j.encoded...)}
+		w = Whole{append([]record.Partition{}, j.totals...), j.matrix.copied(), append([]record.Sum{}, j.encoded...)}
 	})
 	return w, err
 }

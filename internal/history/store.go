@@ -20,8 +20,8 @@ const (
 	maxJobs  = 1000
 	maxLog   = 1000
 	maxText  = 4 << 10  // bytes of a line of the log
-	maxRows  = 3 << 19  // of all jobs' details: 120 MB
-	maxPairs = 1 << 20  // 64 MB
+	maxRows  = 1 << 19  // partitions of all jobs' details: 120 MB
+	maxPeers = 1 << 20  // of these: 64 MB
 	maxBytes = 96 << 20 // of jobs without their details
 	// progressEvery is how often readers are told how far a stage is.
 	progressEvery = 100 * time.Millisecond
@@ -43,13 +43,13 @@ type Store struct {
 	ring      ring
 
 	mostRows  int        // maxRows
-	mostPairs int        // maxPairs
+	mostPeers int        // maxPeers
 	most      int        // maxBytes
 	bytes     int        // of the runs that have ended
 	details   []detailed // oldest first
-	rows      int        // in details
-	pairs     int
-	bare      int // so many of details, the oldest, have no pairs left
+	rows      int        // partitions in details
+	peers     int
+	bare      int // so many of details, the oldest, have no peers left
 }
 
 // detailed is a superstep whose details are there.
@@ -63,7 +63,7 @@ type detailed struct {
 func NewStore() *Store {
 	var b [6]byte
 	_, _ = rand.Read(b[:])
-	return &Store{mostRows: maxRows, mostPairs: maxPairs, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
+	return &Store{mostRows: maxRows, mostPeers: maxPeers, most: maxBytes, epoch: hex.EncodeToString(b[:]), last: map[string]*job{}, ring: ring{changed: make(chan struct{})}}
 }
 
 // NewNamedStore makes an empty Store whose jobs keep their names as ids, blanks as -. No two have the same.
@@ -101,12 +101,36 @@ func (s *Store) Queue(b *trace.Job, reason string) {
 	s.ring.put("job", j.ID, j.Job)
 }
 
-// Begin begins a run.
-func (s *Store) Begin(b *trace.Job) error {
+// Record takes an event in.
+func (s *Store) Record(e trace.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.begin(b)
+	switch e := e.(type) {
+	case *trace.Job:
+		if e.More {
+			s.describe(e)
+		} else {
+			s.begin(e)
+		}
+	case *record.Superstep:
+		j := s.running(e.Job)
+		s.addDetail(j, j.record(e))
+	case *trace.End:
+		s.end(s.running(e.Job), e)
+	case *trace.Stage:
+		s.stage(*e)
+	case *trace.Log:
+		s.note(*e)
+	}
 	return nil
+}
+
+// running is the newest run of a name. A run that nobody began begins now.
+func (s *Store) running(name string) *job {
+	if j := s.last[name]; j != nil && j.State == trace.Running {
+		return j
+	}
+	return s.begin(&trace.Job{Job: name})
 }
 
 func (s *Store) begin(b *trace.Job) *job {
@@ -127,16 +151,13 @@ func (s *Store) begin(b *trace.Job) *job {
 	return j
 }
 
-// Describe says more of a run that is under way.
-func (s *Store) Describe(b *trace.Job) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+// describe says more of a run that is under way.
+func (s *Store) describe(b *trace.Job) {
 	if j := s.last[b.Job]; j != nil && j.State == trace.Running {
-		j.Job.Job = *b
+		j.Job.Job, j.More = *b, false
 		j.goesOn()
 		s.ring.put("job", j.ID, j.Job)
 	}
-	return nil
 }
 
 // add lists a run.
@@ -206,18 +227,6 @@ func (s *Store) drop(j *job) {
 	})
 }
 
-// Record takes a superstep in. A run that nobody began begins with its first one.
-func (s *Store) Record(step *record.Superstep) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j := s.last[step.Job]
-	if j == nil || j.State != trace.Running {
-		j = s.begin(&trace.Job{Job: step.Job})
-	}
-	s.addDetail(j, j.record(step))
-	return nil
-}
-
 // addDetail takes a superstep's details, and lets old ones go where they are too many.
 func (s *Store) addDetail(j *job, d *Detail) {
 	j.details[d.Step.Superstep] = d
@@ -234,44 +243,36 @@ func (s *Store) addDetail(j *job, d *Detail) {
 	}
 	s.details = slices.Delete(s.details, 0, drop)
 	s.bare = max(0, s.bare-drop)
-	for ; s.pairs > s.mostPairs; s.bare++ {
+	for ; s.peers > s.mostPeers; s.bare++ {
 		s.strip(&s.details[s.bare])
 	}
 	s.ring.put("step", j.ID, d.Step)
 }
 
-// strip lets the pairs of a superstep go, of which there are far more than rows. Readers may have the Detail, so it is replaced.
+// strip lets the peers of a superstep go, of which there are far more than partitions. Readers may have the Detail, so it is replaced.
 func (s *Store) strip(k *detailed) {
-	n := len(k.detail.Pairs)
+	n := k.detail.peers()
 	if n == 0 {
 		return
 	}
-	bare := &Detail{Step: k.detail.Step, Rows: k.detail.Rows, PairsGone: true}
+	bare := &Detail{Step: k.detail.Step, Partitions: slices.Clone(k.detail.Partitions), PeersGone: true}
+	for i := range bare.Partitions {
+		bare.Partitions[i].Peers = nil
+	}
 	if k.job.details[k.superstep] == k.detail {
 		k.job.details[k.superstep] = bare
 	}
 	k.detail = bare
-	s.pairs -= n
+	s.peers -= n
 }
 
 func (s *Store) count(k detailed, sign int) {
 	k.job.detailed += sign
-	s.rows += sign * len(k.detail.Rows)
-	s.pairs += sign * len(k.detail.Pairs)
+	s.rows += sign * len(k.detail.Partitions)
+	s.peers += sign * k.detail.peers()
 }
 
-// End ends a run.
-func (s *Store) End(e *trace.End) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	j := s.last[e.Job]
-	if j == nil || j.State != trace.Running {
-		j = s.begin(&trace.Job{Job: e.Job})
-	}
-	s.end(j, e)
-	return nil
-}
-
+// end ends a run.
 func (s *Store) end(j *job, e *trace.End) {
 	j.State, j.Ended, j.Error = e.State, e.Ended, e.Error
 	if e.Seconds > 0 {
@@ -287,12 +288,9 @@ func (s *Store) end(j *job, e *trace.End) {
 	s.trim()
 }
 
-// Stage notes how far work around the runs is.
-func (s *Store) Stage(g *trace.Stage) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	stage := *g
-	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == g.Stage && o.Job == g.Job && o.Seconds == 0 })
+// stage notes how far work around the runs is.
+func (s *Store) stage(stage trace.Stage) {
+	i := slices.IndexFunc(s.stages, func(o trace.Stage) bool { return o.Stage == stage.Stage && o.Job == stage.Job && o.Seconds == 0 })
 	if i >= 0 {
 		s.stages[i] = stage
 	} else {
@@ -303,16 +301,12 @@ func (s *Store) Stage(g *trace.Stage) error {
 	}
 	if now := time.Now(); i < 0 || stage.Seconds > 0 || now.Sub(s.announced) >= progressEvery {
 		s.announced = now
-		s.ring.put("stage", s.id(g.Job), stage)
+		s.ring.put("stage", s.id(stage.Job), stage)
 	}
-	return nil
 }
 
-// Log keeps a line for people.
-func (s *Store) Log(l *trace.Log) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	line := *l
+// note keeps a line for people.
+func (s *Store) note(line trace.Log) {
 	if len(line.Text) > maxText {
 		line.Text = line.Text[:maxText] + "..."
 	}
@@ -320,8 +314,7 @@ func (s *Store) Log(l *trace.Log) error {
 		s.log = slices.Delete(s.log, 0, maxLog/10)
 	}
 	s.log = append(s.log, line)
-	s.ring.put("log", s.id(l.Job), line)
-	return nil
+	s.ring.put("log", s.id(line.Job), line)
 }
 
 // id is the id of the newest run of a name, or none.

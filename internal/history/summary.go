@@ -251,24 +251,18 @@ type Meter struct {
 	step trace.Step
 }
 
-// Record takes a superstep in, but not one of a run that only warms up.
-func (m *Meter) Record(s *record.Superstep) error {
-	if strings.HasSuffix(s.Job, trace.WarmUp) {
-		return nil
-	}
-	m.step.Sum(s)
-	m.Add(s.Job, &m.step)
-	return nil
-}
-
-// Begin has a run that goes on from a checkpoint count from its beginning.
-func (m *Meter) Begin(j *trace.Job) error {
-	if len(j.Before) > 0 {
-		m.Summary, _ = Before(j.Before)
+// Record sums up supersteps, but not those of a run that only warms up. A run that goes on from a checkpoint counts from its beginning.
+func (m *Meter) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		if len(e.Before) > 0 {
+			m.Summary, _ = Before(e.Before)
+		}
+	case *record.Superstep:
+		if !strings.HasSuffix(e.Job, trace.WarmUp) {
+			m.step.Sum(e)
+			m.Add(e.Job, &m.step)
+		}
 	}
 	return nil
 }
-
-func (m *Meter) End(*trace.End) error     { return nil }
-func (m *Meter) Stage(*trace.Stage) error { return nil }
-func (m *Meter) Log(*trace.Log) error     { return nil }

@@ -51,7 +51,7 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 	s := NewStore()
 	run := func(name string, limit int) {
 		t.Helper()
-		must(t, s.Begin(&trace.Job{Job: name, Partitions: 1, MaxSupersteps: limit}))
+		must(t, s.Record(&trace.Job{Job: name, Partitions: 1, MaxSupersteps: limit}))
 		for i := range 4 {
 			step := &record.Superstep{Job: name, Superstep: i, Partitions: []record.Partition{{Computed: 1}}, Ended: time.Now().Add(time.Hour)}
 			step.End(2)
@@ -78,6 +78,6 @@ func TestARunSaysHowLongItTakes(t *testing.T) {
 	s.Past()
 	expect("1", trace.Running, 0) // its trace was cut short
 	s.past = false
-	must(t, s.End(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged}))
+	must(t, s.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged}))
 	expect("1", trace.Done, 0)
 }

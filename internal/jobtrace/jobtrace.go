@@ -64,21 +64,21 @@ func (t *Observer) Event(id string, e *control.JobEvent) {
 		}
 	case *control.JobEvent_Log:
 		if j != nil {
-			_ = j.to.Log(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text, Job: id, Worker: body.Log.Worker})
+			_ = j.to.Record(&trace.Log{Time: body.Log.Time.AsTime(), Level: "info", Text: body.Log.Text, Job: id, Worker: body.Log.Worker})
 		}
 	case *control.JobEvent_Stage:
 		if j != nil {
 			j.enter(id, body.Stage.Stage)
-			_ = j.to.Stage(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
+			_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Done: int64(body.Stage.Done), Total: int64(body.Stage.Total)})
 		}
 	case *control.JobEvent_Progress:
 		p := body.Progress
 		switch {
 		case j == nil:
 		case j.state == control.JobState_JOB_STATE_LOADING:
-			_ = j.to.Stage(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
+			_ = j.to.Record(&trace.Stage{Job: id, Stage: cmp.Or(j.stage, loading), Part: p.Stage, Done: int64(p.Done), Total: int64(p.Total)})
 		case j.state == control.JobState_JOB_STATE_WRITING:
-			_ = j.to.Stage(&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
+			_ = j.to.Record(&trace.Stage{Job: id, Stage: writing, Done: int64(p.Done), Total: int64(p.Total)})
 		}
 	}
 }
@@ -96,7 +96,7 @@ func (j *job) enter(id, stage string) {
 	}
 	now := time.Now()
 	if j.stage != "" {
-		_ = j.to.Stage(&trace.Stage{Job: id, Stage: j.stage, Seconds: max(now.Sub(j.since), time.Nanosecond).Seconds()})
+		_ = j.to.Record(&trace.Stage{Job: id, Stage: j.stage, Seconds: max(now.Sub(j.since), time.Nanosecond).Seconds()})
 	}
 	j.stage, j.since = stage, now
 }
@@ -106,23 +106,25 @@ func (j *job) update(now *control.Job) {
 	before := j.state
 	j.state = now.State
 	if before < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
-		_ = j.to.Begin(begin(now))
+		_ = j.to.Record(begin(now))
 	}
-	if d, ok := j.to.(trace.Describer); ok && now.State == control.JobState_JOB_STATE_RUNNING { // its graph is known now
-		_ = d.Describe(begin(now))
+	if now.State == control.JobState_JOB_STATE_RUNNING { // its graph is known now
+		more := begin(now)
+		more.More = true
+		_ = j.to.Record(more)
 	}
 	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec().Graph500 == nil {
-		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
+		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	switch {
 	case before < control.JobState_JOB_STATE_WRITING && now.State == control.JobState_JOB_STATE_WRITING:
-		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: writing})
+		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing})
 	case before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0:
-		_ = j.to.Stage(&trace.Stage{Job: now.Id, Stage: writing, Seconds: now.WriteSeconds})
+		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing, Seconds: now.WriteSeconds})
 	}
 	if now.State.Ended() {
 		j.enter(now.Id, "")
-		_ = j.to.End(end(now))
+		_ = j.to.Record(end(now))
 	}
 }
 
@@ -131,7 +133,7 @@ func (j *job) lost(now *control.Job) {
 	j.enter(now.Id, "")
 	e := end(now)
 	e.State, e.Again = trace.Failed, true
-	_ = j.to.End(e)
+	_ = j.to.Record(e)
 }
 
 func begin(now *control.Job) *trace.Job {
@@ -178,10 +180,11 @@ func end(now *control.Job) *trace.End {
 }
 
 // superstep passes a superstep on.
-func (j *job) superstep(id string, r *control.SuperstepRecord) {
-	s := r.Trace()
-	if s.Job == "" {
-		s.Job = id
+func (j *job) superstep(id string, data []byte) {
+	s, err := control.DecodeRecord(data)
+	if err != nil {
+		return // of a master with other ideas
 	}
+	s.Job = cmp.Or(s.Job, id)
 	_ = j.to.Record(s)
 }

@@ -24,38 +24,37 @@ func (t transcript) add(format string, args ...any) error {
 	return nil
 }
 
-func (t transcript) Begin(j *trace.Job) error {
-	return t.add("begin %s %s on %s, %s, at %d", j.Job, j.Program, j.Graph, j.Grid, j.Began.Unix())
-}
-
-func (t transcript) Record(s *record.Superstep) error {
-	for _, p := range s.Partitions {
-		_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", s.Job, s.Superstep, p.Partition, s.Scheme,
-			s.Delivery, p.Computed, p.Messages, p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, s.Reason, s.Predicted[s.Scheme], s.Actual)
+func (t transcript) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		if e.More {
+			return t.add("on %d vertices", e.Vertices)
+		}
+		return t.add("begin %s %s on %s, %s, at %d", e.Job, e.Program, e.Graph, e.Grid, e.Began.Unix())
+	case *record.Superstep:
+		for _, p := range e.Partitions {
+			_ = t.add("%s %d/%d %s %s active %d messages %d sent %d bytes %d total %g wait %g %s %g in %g", e.Job, e.Superstep, p.Partition, e.Scheme,
+				e.Delivery, p.Computed, p.Messages, p.Sent, p.Bytes, p.Times.Total, p.Times.Wait, e.Reason, e.Predicted[e.Scheme], e.Actual)
+		}
+	case *trace.End:
+		text := ""
+		for name, value := range e.Aggregators {
+			text += fmt.Sprintf(", %s %s", name, value)
+		}
+		return t.add("end %s %s after %d in %g: %s%s", e.Job, cmp.Or(string(e.Ended), e.State), e.Supersteps, e.Seconds, e.Error, text)
+	case *trace.Stage:
+		switch {
+		case e.Job != "j1":
+			return t.add("stage of %q", e.Job)
+		case e.Seconds == 0:
+			return t.add("%s %s %d of %d", e.Stage, e.Part, e.Done, e.Total)
+		}
+		return t.add("stage %s %g", e.Stage, e.Seconds)
+	case *trace.Log:
+		return t.add("log %s", e.Text)
 	}
 	return nil
 }
-
-func (t transcript) End(e *trace.End) error {
-	text := ""
-	for name, value := range e.Aggregators {
-		text += fmt.Sprintf(", %s %s", name, value)
-	}
-	return t.add("end %s %s after %d in %g: %s%s", e.Job, cmp.Or(string(e.Ended), e.State), e.Supersteps, e.Seconds, e.Error, text)
-}
-
-func (t transcript) Stage(s *trace.Stage) error {
-	if s.Job != "j1" {
-		return t.add("stage of %q", s.Job)
-	}
-	if s.Seconds == 0 {
-		return t.add("%s %s %d of %d", s.Stage, s.Part, s.Done, s.Total)
-	}
-	return t.add("stage %s %g", s.Stage, s.Seconds)
-}
-
-func (t transcript) Describe(j *trace.Job) error { return t.add("on %d vertices", j.Vertices) }
-func (t transcript) Log(l *trace.Log) error      { return t.add("log %s", l.Text) }
 
 var spec = &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "star:vertices=3"}}
 
@@ -71,14 +70,23 @@ func changed(state control.JobState, about *control.Job) *control.JobEvent {
 	return &control.JobEvent{Body: &control.JobEvent_Job{Job: about}}
 }
 
+// recorded is the event of a superstep.
+func recorded(t *testing.T, s *record.Superstep) *control.JobEvent {
+	data, err := control.EncodeRecord(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &control.JobEvent{Body: &control.JobEvent_Record{Record: data}}
+}
+
 func TestObserver(t *testing.T) {
-	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{
+	record := recorded(t, &record.Superstep{
 		Superstep: 4, Scheme: "pull", Delivery: "pull", Seconds: 3, Reason: "few", Predicted: map[string]float64{"pull": 2}, Actual: 1.5,
-		Partitions: []*control.PartitionReport{
-			{Computed: 1, SenderEdges: 2, Sends: 3, Sent: 4, Bytes: 9, Times: &control.Times{Traverse: 1, Wait: 1.5, Total: 3}},
-			{Partition: 1, Times: &control.Times{Compute: 3, Total: 3}},
+		Partitions: []record.Partition{
+			{Computed: 1, Messages: 5, Sent: 4, Bytes: 9, Times: record.Seconds{Traverse: 1, Wait: 1.5, Total: 3}},
+			{Partition: 1, Times: record.Seconds{Compute: 3, Total: 3}},
 		},
-	}}}
+	})
 	progress := &control.JobEvent{Body: &control.JobEvent_Progress{Progress: &control.Progress{Stage: "reading", Done: 1, Total: 2}}}
 	log := &control.JobEvent{Body: &control.JobEvent_Log{Log: &control.LogLine{Text: "hello"}}}
 	begun := "begin j1 bfs on star:vertices=3, 2x1, at 100"
@@ -166,8 +174,8 @@ func TestSearches(t *testing.T) {
 	var lines []string
 	s := &Searches{To: transcript{&lines}}
 	b := &trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "1x1", Began: time.Unix(1, 0)}
-	_ = s.Begin(b)
-	_ = s.Describe(&trace.Job{Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
+	_ = s.Record(b)
+	_ = s.Record(&trace.Job{More: true, Job: "j1", Program: "graph500", Graph: "g", Grid: "2x2", Vertices: 7, Began: time.Unix(1, 0)})
 	for _, search := range []string{"bfs root 1", "bfs root 1", "sssp root 2"} {
 		r := &record.Superstep{Job: search, Partitions: []record.Partition{{}}}
 		_ = s.Record(r)
@@ -175,7 +183,7 @@ func TestSearches(t *testing.T) {
 			t.Errorf("the record was changed to one of %s", r.Job)
 		}
 	}
-	_ = s.End(&trace.End{Job: "j1", State: trace.Cancelled, Error: "enough"})
+	_ = s.Record(&trace.End{Job: "j1", State: trace.Cancelled, Error: "enough"})
 	var got []string
 	for _, l := range lines {
 		l, _, _ = strings.Cut(l, ", at ")

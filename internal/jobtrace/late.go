@@ -13,50 +13,32 @@ type Late struct {
 	begun *trace.Job // not told yet
 }
 
-var (
-	_ trace.Journal   = (*Late)(nil)
-	_ trace.Describer = (*Late)(nil)
-)
-
-// Begin keeps what is known of the job.
-func (l *Late) Begin(b *trace.Job) error {
-	l.begun = b
-	return nil
-}
-
-// Describe begins the job with what is known of it now. Of a job that was begun it says nothing.
-func (l *Late) Describe(b *trace.Job) error {
-	if l.begun != nil {
-		l.begun = b
+// Record passes an event on, after what begins its job.
+func (l *Late) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		if !e.More {
+			l.begun = e
+			return nil
+		}
+		if l.begun != nil {
+			l.begun = e
+		}
+		return l.begin()
+	case *record.Superstep, *trace.End:
+		if err := l.begin(); err != nil {
+			return err
+		}
 	}
-	return l.flush()
+	return l.To.Record(e)
 }
 
-func (l *Late) flush() error {
+// begin begins the job, if it has not begun.
+func (l *Late) begin() error {
 	b := l.begun
 	if b == nil {
 		return nil
 	}
-	l.begun = nil
-	return l.To.Begin(b)
+	l.begun, b.More = nil, false
+	return l.To.Record(b)
 }
-
-// Record begins the job, if it has not begun, and passes the superstep on.
-func (l *Late) Record(s *record.Superstep) error {
-	if err := l.flush(); err != nil {
-		return err
-	}
-	return l.To.Record(s)
-}
-
-// End begins the job, if it has not begun, and ends it.
-func (l *Late) End(e *trace.End) error {
-	if err := l.flush(); err != nil {
-		return err
-	}
-	return l.To.End(e)
-}
-
-// Stage and Log pass on what they get.
-func (l *Late) Stage(s *trace.Stage) error { return l.To.Stage(s) }
-func (l *Late) Log(g *trace.Log) error     { return l.To.Log(g) }

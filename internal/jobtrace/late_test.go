@@ -7,19 +7,23 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
 )
 
 // begun writes down what a journal is told, and all of a job that begins.
 type begun struct{ transcript }
 
-func (b begun) Begin(j *trace.Job) error {
-	return b.add("begin %s: %d vertices, %d arcs", j.Job, j.Vertices, j.Arcs)
+func (b begun) Record(e trace.Event) error {
+	if j, ok := e.(*trace.Job); ok {
+		return b.add("begin %s: %d vertices, %d arcs", j.Job, j.Vertices, j.Arcs)
+	}
+	return b.transcript.Record(e)
 }
 
 // TestLate tells a file of jobs: the line that begins one has its graph.
 func TestLate(t *testing.T) {
 	loading := changed(control.JobState_JOB_STATE_LOADING, &control.Job{Rows: 2, Columns: 1})
-	record := &control.JobEvent{Body: &control.JobEvent_Record{Record: &control.SuperstepRecord{Scheme: "none", Delivery: "none", Partitions: []*control.PartitionReport{{}}}}}
+	record := recorded(t, &record.Superstep{Scheme: "none", Delivery: "none", Partitions: make([]record.Partition, 1)})
 	running := func(load float64) *control.JobEvent {
 		return changed(control.JobState_JOB_STATE_RUNNING, &control.Job{LoadSeconds: load, Vertices: 9, Edges: 8, Arcs: 15})
 	}

@@ -16,38 +16,34 @@ type Searches struct {
 	search string // that runs, as the records call it
 }
 
-var (
-	_ trace.Journal   = (*Searches)(nil)
-	_ trace.Describer = (*Searches)(nil)
-)
-
-// Begin begins the job.
-func (s *Searches) Begin(b *trace.Job) error {
-	s.job = *b
-	return s.To.Begin(b)
+// Record passes an event on: a superstep to the search that it is of.
+func (s *Searches) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		s.job = *e
+	case *record.Superstep:
+		if e.Job != s.job.Job {
+			return s.step(e)
+		}
+	case *trace.End:
+		last := &trace.End{State: e.State, Error: e.Error}
+		if e.State == trace.Done {
+			last.Ended = trace.Converged
+		}
+		s.over(last)
+	}
+	return s.To.Record(e)
 }
 
-// Describe passes on what is known of the job.
-func (s *Searches) Describe(b *trace.Job) error {
-	s.job = *b
-	if d, ok := s.To.(trace.Describer); ok {
-		return d.Describe(b)
-	}
-	return nil
-}
-
-// Record passes a superstep on, to the search it is of.
-func (s *Searches) Record(r *record.Superstep) error {
-	if r.Job == s.job.Job {
-		return s.To.Record(r)
-	}
+// step passes on a superstep of a search.
+func (s *Searches) step(r *record.Superstep) error {
 	search, name := r.Job, s.job.Job+" "+r.Job
 	if search != s.search {
 		s.over(&trace.End{State: trace.Done, Ended: trace.Converged})
 		b := s.job
-		b.Job, b.Began = name, time.Now()
+		b.Job, b.Began, b.More = name, time.Now(), false
 		b.Program, _, _ = strings.Cut(search, " ")
-		_ = s.To.Begin(&b)
+		_ = s.To.Record(&b)
 		s.search = search
 	}
 	r.Job = name
@@ -60,21 +56,7 @@ func (s *Searches) Record(r *record.Superstep) error {
 func (s *Searches) over(e *trace.End) {
 	if s.search != "" {
 		e.Job = s.job.Job + " " + s.search
-		_ = s.To.End(e)
+		_ = s.To.Record(e)
 		s.search = ""
 	}
 }
-
-// End ends the job, and a search that it cuts off with the job's state.
-func (s *Searches) End(e *trace.End) error {
-	last := &trace.End{State: e.State, Error: e.Error}
-	if e.State == trace.Done {
-		last.Ended = trace.Converged
-	}
-	s.over(last)
-	return s.To.End(e)
-}
-
-// Stage and Log pass on what they get.
-func (s *Searches) Stage(g *trace.Stage) error { return s.To.Stage(g) }
-func (s *Searches) Log(l *trace.Log) error     { return s.To.Log(l) }

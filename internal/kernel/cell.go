@@ -102,6 +102,9 @@ func (c *TypedCell[T]) Reset() {
 // Any returns the value.
 func (c *TypedCell[T]) Any() any { return c.Value }
 
+// End is how a program's Coordinate ends a run: it has converged, made its iterations, or given up.
+type End struct{ Converged, Iterations, Stopped bool }
+
 // State is the part of a pregel.Worker that programs reach only through methods.
 type State struct {
 	// Log writes one line, or is nil.

@@ -6,7 +6,7 @@ import (
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
-// Placement describes the partition that a pregel.Instance is made for.
+// Placement describes the partition that an Instance is made for.
 type Placement struct {
 	Binding
 	// Ways is how many columns of messages to all neighbours there are: 2 for Either.
@@ -27,7 +27,7 @@ type ColumnPull struct {
 	Way int
 }
 
-// Batch is up to 64 words of vertices that a pregel.Lane sweeps, and what came of each.
+// Batch is up to 64 words of vertices that a Lane sweeps, and what came of each.
 type Batch struct {
 	// Words are their numbers; Run the vertices to run, Received those with a message, and
 	// Active those awake.

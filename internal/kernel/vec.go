@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 	"reflect"
 
@@ -195,4 +196,20 @@ func (b *Receivers) Layout() (shift uint, to [][]uint32) { return b.Shift, b.To 
 func (b *Bins[M]) Messages(bin int) Column {
 	b.view.Data = b.Msg[bin]
 	return &b.view
+}
+
+// Limits returns the least and the greatest value of a type of numbers, infinities for floats.
+func Limits[T any]() (least, greatest T) {
+	lo, hi := reflect.ValueOf(&least).Elem(), reflect.ValueOf(&greatest).Elem()
+	switch unused := 64 - lo.Type().Bits(); {
+	case lo.CanFloat():
+		lo.SetFloat(math.Inf(-1))
+		hi.SetFloat(math.Inf(1))
+	case lo.CanInt():
+		lo.SetInt(math.MinInt64 >> unused)
+		hi.SetInt(math.MaxInt64 >> unused)
+	default:
+		hi.SetUint(math.MaxUint64 >> unused)
+	}
+	return least, greatest
 }

@@ -9,11 +9,11 @@ import (
 
 // apiLimits are how many identifiers a public package may export: types, functions and constants, methods not counted. What
 // a program's author needs should be found in one page of go doc.
-var apiLimits = map[string]int{"": 45, "pregel": 50, "combiners": 20, "plan": 10}
+var apiLimits = map[string]int{"": 38, "pregel": 44, "combiners": 19, "plan": 5}
 
 // doorways are the exported names that only the engine uses: they are not counted.
 var doorways = map[string]bool{
-	"pregel.Engine": true, "pregel.Erased": true, "pregel.Erase": true, "pregel.Instance": true, "pregel.Lane": true, "pregel.Methods": true,
+	"pregel.Erase": true,
 }
 
 func TestThePublicAPIIsSmall(t *testing.T) {

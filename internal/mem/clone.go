@@ -36,7 +36,8 @@ func cloneIn(v reflect.Value, depth int) {
 	case reflect.Struct:
 		for i := range v.NumField() {
 			f := v.Field(i)
-			cloneIn(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), depth) // also if it is not exported
+			// Also if it is not exported.
+			cloneIn(reflect.NewAt(f.Type(), unsafe.Pointer(f.UnsafeAddr())).Elem(), depth)
 		}
 	case reflect.Array:
 		for i := range v.Len() {

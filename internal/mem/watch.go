@@ -54,7 +54,9 @@ func (b *Budget) watch(done <-chan struct{}) {
 		}
 		if b.spilled.Load() > 0 && !b.waits {
 			b.waits = true
-			runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0)) // who waits for the disk in a page fault must not hold up the others: this goroutine, signs of life
+			// Who waits for the disk in a page fault must not hold up the others: this goroutine,
+			// signs of life.
+			runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 		}
 		left := time.Duration(float64(b.hard-b.look(time.Now())) / watchRate * float64(time.Second))
 		timer.Reset(min(max(left, watchLeast), watchMost))

@@ -55,7 +55,7 @@ func tell(j trace.Journal, name, program, state string) {
 	if state == trace.Done {
 		end.Ended = trace.Converged
 	}
-	_ = j.Begin(&trace.Job{Job: name, Program: program, Partitions: 2})
+	_ = j.Record(&trace.Job{Job: name, Program: program, Partitions: 2})
 	for step := range 3 {
 		s := &record.Superstep{
 			Job: name, Superstep: step, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1.2,
@@ -68,7 +68,7 @@ func tell(j trace.Journal, name, program, state string) {
 		}
 		_ = j.Record(s)
 	}
-	_ = j.End(end)
+	_ = j.Record(end)
 }
 
 func TestRuns(t *testing.T) {
@@ -79,9 +79,9 @@ func TestRuns(t *testing.T) {
 	tell(j, "one", "bfs", trace.Done)
 	tell(j, "one"+trace.WarmUp, "bfs", trace.Done) // does not count
 	tell(j, "two", "bfs", trace.Failed)
-	_ = j.Begin(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
-	_ = j.End(&trace.End{Job: "two", State: trace.Failed, Again: true})
-	_ = j.Begin(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
+	_ = j.Record(&trace.Job{Job: "two", Program: "bfs", Partitions: 1})
+	_ = j.Record(&trace.End{Job: "two", State: trace.Failed, Again: true})
+	_ = j.Record(&trace.Job{Job: "three", Program: "wcc", Partitions: 1})
 	_ = j.Record(&record.Superstep{
 		Job: "three", Superstep: 7, Scheme: "naive", Delivery: "push",
 		Partitions: []record.Partition{{Computed: 9, Delivered: 8, Times: record.Seconds{Total: .25}}},
@@ -137,7 +137,7 @@ func TestSeriesAreBounded(t *testing.T) {
 		tell(j, fmt.Sprint("job", i), fmt.Sprint("program", i), []string{trace.Done, trace.Failed, trace.Cancelled}[i%3])
 	}
 	for i := range 200 { // and some that do not end
-		_ = runs.Journal(nil).Begin(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
+		_ = runs.Journal(nil).Record(&trace.Job{Job: fmt.Sprint("running", i), Program: "bfs"})
 	}
 	all := scrape(t, s)
 	if len(all) > most {
@@ -213,9 +213,9 @@ func TestWorker(t *testing.T) {
 	w.Session(false)
 	w.Session(true)
 	w.Leaving()
-	w.Superstep(time.Second, []*bsp.Report{
-		{Partition: record.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: record.Seconds{Expand: .5, Compute: .25}}},
-		{Partition: record.Partition{Computed: 1, Times: record.Seconds{Fold: 1}}},
+	w.Superstep(1, []*bsp.Report{
+		{Partition: record.Partition{Computed: 3, Walked: 4, Sent: 5, Bytes: 6, Times: record.Seconds{Expand: .5, Compute: .25, Total: .75}}},
+		{Partition: record.Partition{Computed: 1, Times: record.Seconds{Fold: 1, Total: 1}}},
 	})
 	w.Command("drive", time.Second, &control.Report{}, nil)
 	w.Command("drive", time.Second, nil, errors.New("no"))
@@ -294,7 +294,7 @@ func TestManyAtOnce(t *testing.T) {
 func TestJournalAllocatesNothing(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(s.NewWork())
-	_ = j.Begin(&trace.Job{Job: "one", Partitions: 1})
+	_ = j.Record(&trace.Job{Job: "one", Partitions: 1})
 	r := &record.Superstep{
 		Job: "one", Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"pull": 1}, Actual: 1,
 		Partitions: []record.Partition{{Times: record.Seconds{Compute: 1}}},
@@ -308,8 +308,8 @@ func TestJournalAllocatesNothing(t *testing.T) {
 func TestARunThatGoesOnBeganBefore(t *testing.T) {
 	s := New("v1")
 	j := s.NewRuns().Journal(nil)
-	_ = j.Begin(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(7, 0)})
+	_ = j.Record(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(7, 0)})
 	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "7"})
-	_ = j.(trace.Describer).Describe(&trace.Job{Job: "one", Program: "bfs", Began: time.Unix(5, 0)})
+	_ = j.Record(&trace.Job{More: true, Job: "one", Program: "bfs", Began: time.Unix(5, 0)})
 	expect(t, scrape(t, s), map[string]string{`superstep_job_start_timestamp_seconds{job_id="one",program="bfs"}`: "5"})
 }

@@ -102,47 +102,51 @@ type journal struct {
 	seconds    map[string]prometheus.Observer
 }
 
-func (j *journal) Begin(b *trace.Job) error {
-	if j.skip = strings.HasSuffix(b.Job, trace.WarmUp); j.skip {
-		return nil
-	}
-	j.program = j.runs.programs.bounded(b.Program)
-	j.runs.begin(b.Job, j.program, b.Began)
-	return nil
-}
-
-// Describe corrects when a run began that goes on from a checkpoint.
-func (j *journal) Describe(b *trace.Job) error {
-	j.runs.mu.Lock()
-	defer j.runs.mu.Unlock()
-	if job := j.runs.jobs.find(b.Job); job != nil && !b.Began.IsZero() {
-		job.began = b.Began
-	}
-	return nil
-}
-
-func (j *journal) Record(s *record.Superstep) error {
-	if j.skip {
-		return nil
-	}
-	if j.work != nil {
-		for i := range s.Partitions {
-			j.work.record(&s.Partitions[i])
+// Record counts what has happened.
+func (j *journal) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		j.begin(e)
+	case *record.Superstep:
+		if j.skip {
+			break
 		}
+		if j.work != nil {
+			for i := range e.Partitions {
+				j.work.record(&e.Partitions[i])
+			}
+		}
+		j.step.Sum(e)
+		j.count(e.Job, &j.step)
+	case *trace.End:
+		if !j.skip {
+			j.end(e)
+		}
+		j.skip = false
 	}
-	j.step.Sum(s)
-	j.count(s.Job, &j.step)
 	return nil
+}
+
+// begin begins a run, or corrects when one began that goes on from a checkpoint.
+func (j *journal) begin(b *trace.Job) {
+	if b.More {
+		j.runs.mu.Lock()
+		defer j.runs.mu.Unlock()
+		if job := j.runs.jobs.find(b.Job); job != nil && !b.Began.IsZero() {
+			job.began = b.Began
+		}
+		return
+	}
+	if j.skip = strings.HasSuffix(b.Job, trace.WarmUp); !j.skip {
+		j.program = j.runs.programs.bounded(b.Program)
+		j.runs.begin(b.Job, j.program, b.Began)
+	}
 }
 
 // again is the state of an attempt of a job that goes on by another one.
 const again = "again"
 
-func (j *journal) End(e *trace.End) error {
-	if j.skip {
-		j.skip = false
-		return nil
-	}
+func (j *journal) end(e *trace.End) {
 	state := e.State
 	if e.Again {
 		state = again
@@ -150,11 +154,7 @@ func (j *journal) End(e *trace.End) error {
 	j.runs.runs.WithLabelValues(j.program, state, string(e.Ended)).Inc()
 	j.runs.runSeconds.Observe(e.Seconds)
 	j.runs.end(e.Job)
-	return nil
 }
-
-func (j *journal) Stage(*trace.Stage) error { return nil }
-func (j *journal) Log(*trace.Log) error     { return nil }
 
 // count counts a superstep of a job.
 func (j *journal) count(name string, s *trace.Step) {

@@ -86,10 +86,10 @@ func (w *Worker) Command(name string, took time.Duration, r *control.Report, err
 }
 
 // Superstep counts what the worker's partitions did in a superstep.
-func (w *Worker) Superstep(took time.Duration, reports []*bsp.Report) {
+func (w *Worker) Superstep(seconds float64, reports []*bsp.Report) {
 	for _, r := range reports {
 		p := r.Partition
-		p.Times.Wait = max(p.Times.Wait, took.Seconds()-p.Times.Busy())
+		p.Times.End(seconds)
 		w.work.record(&p)
 	}
 }

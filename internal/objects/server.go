@@ -26,7 +26,9 @@ const (
 	mostListed = 4096        // objects in a message
 	most       = 256         // uploads under way
 	idle       = time.Minute // between two pieces of an upload
-	reserve    = 1 << 30     // bytes of the disk that stay free, or a tenth of a smaller one: the master's state is there too
+	// Bytes of the disk that stay free, or a tenth of a smaller one: the master's state is there
+	// too.
+	reserve = 1 << 30
 )
 
 // Server answers the calls for the objects of a directory. The zero value has none, and refuses all of them.

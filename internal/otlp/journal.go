@@ -31,49 +31,53 @@ type journal struct {
 	count int // supersteps so far
 }
 
-func (j *journal) Begin(b *trace.Job) error {
-	if strings.HasSuffix(b.Job, trace.WarmUp) {
-		return nil
+// Record makes spans of what has ended.
+func (j *journal) Record(e trace.Event) error {
+	switch e := e.(type) {
+	case *trace.Job:
+		if !e.More && !strings.HasSuffix(e.Job, trace.WarmUp) {
+			j.begin(e)
+		}
+	case *record.Superstep:
+		if j.job != nil {
+			j.step.Sum(e)
+			j.superstep(&j.step)
+		}
+	case *trace.Stage:
+		j.stage(e)
+	case *trace.End:
+		if j.job != nil {
+			j.end(e)
+		}
 	}
+	return nil
+}
+
+func (j *journal) begin(b *trace.Job) {
 	j.count = 0
 	j.job, j.span = j.tracer.Start(j.parent, "job "+b.Program, oteltrace.WithTimestamp(b.Began), oteltrace.WithAttributes(
 		attribute.String("superstep.job", b.Job), attribute.String("superstep.program", b.Program), attribute.String("superstep.graph", text(b.Graph)),
 		attribute.Int64("superstep.vertices", integer(b.Vertices)), attribute.Int64("superstep.arcs", integer(b.Arcs)),
 		attribute.Int("superstep.partitions", b.Partitions), attribute.Int("superstep.threads", b.Threads),
 		attribute.String("superstep.grid", b.Grid), attribute.String("superstep.delivery", b.Delivery)))
-	return nil
 }
 
 func integer(n uint64) int64 { return int64(min(n, math.MaxInt64)) }
 
-func (j *journal) Record(s *record.Superstep) error {
-	if j.job != nil {
-		j.step.Sum(s)
-		j.superstep(&j.step)
-	}
-	return nil
-}
-
-func (j *journal) Stage(s *trace.Stage) error {
+func (j *journal) stage(s *trace.Stage) {
 	in := j.job
 	if in == nil {
 		in = j.parent
 	}
 	if s.Seconds == 0 || in == context.Background() {
-		return nil // it is under way, or in no span
+		return // it is under way, or in no span
 	}
 	end := j.now()
 	_, span := j.tracer.Start(in, s.Stage, oteltrace.WithTimestamp(before(end, s.Seconds)))
 	span.End(oteltrace.WithTimestamp(end))
-	return nil
 }
 
-func (j *journal) Log(*trace.Log) error { return nil }
-
-func (j *journal) End(e *trace.End) error {
-	if j.job == nil {
-		return nil
-	}
+func (j *journal) end(e *trace.End) {
 	j.span.SetAttributes(attribute.String("superstep.state", e.State), attribute.String("superstep.ended", string(e.Ended)), attribute.Int("superstep.supersteps", e.Supersteps),
 		attribute.Int("superstep.supersteps_without_span", max(0, j.count-maxSupersteps)))
 	if e.State == trace.Failed {
@@ -81,7 +85,6 @@ func (j *journal) End(e *trace.End) error {
 	}
 	j.span.End(oteltrace.WithTimestamp(j.now()))
 	j.job, j.span = nil, nil
-	return nil
 }
 
 func before(t time.Time, seconds float64) time.Time {

@@ -94,8 +94,8 @@ func newExporter(t *testing.T, o trace.ExportOptions) *Exporter {
 
 // tell tells a journal of a run of two partitions.
 func tell(j trace.Journal, name string, supersteps int, state string) {
-	_ = j.Stage(&trace.Stage{Stage: "reading", Seconds: .5})
-	_ = j.Begin(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
+	_ = j.Record(&trace.Stage{Stage: "reading", Seconds: .5})
+	_ = j.Record(&trace.Job{Job: name, Program: "bfs", Graph: "star", Partitions: 2, Vertices: 10, Began: time.Now()})
 	for s := range supersteps {
 		step := &record.Superstep{Job: name, Superstep: s, Scheme: "pull", Delivery: "pull", Reason: "few"}
 		for p := range 2 {
@@ -105,7 +105,7 @@ func tell(j trace.Journal, name string, supersteps int, state string) {
 		}
 		_ = j.Record(step)
 	}
-	_ = j.End(&trace.End{Job: name, State: state, Error: "why", Supersteps: supersteps})
+	_ = j.Record(&trace.End{Job: name, State: state, Error: "why", Supersteps: supersteps})
 }
 
 // tree writes spans as a tree, children by start.
@@ -338,8 +338,8 @@ func TestSpansOfWhatIsNoText(t *testing.T) {
 	c := newCollector(t)
 	e := newExporter(t, trace.ExportOptions{})
 	j := e.Journal()
-	_ = j.Begin(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
-	_ = j.End(&trace.End{Job: "bfs", State: trace.Failed, Error: "no \xff"})
+	_ = j.Record(&trace.Job{Job: "bfs", Program: "bfs", Graph: "\xff.el", Partitions: 1, Vertices: 10, Began: time.Now()})
+	_ = j.Record(&trace.End{Job: "bfs", State: trace.Failed, Error: "no \xff"})
 	e.Close()
 	if len(c.spans) != 1 || c.spans[0].Status.Message != "no \ufffd" || !strings.Contains(valueOf(c.spans[0], "superstep.graph"), "\ufffd.el") {
 		t.Errorf("found %v", c.spans)

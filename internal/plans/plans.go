@@ -1,7 +1,10 @@
 // Package plans is the form in which package plan gives a plan of phases to the engine.
 package plans
 
-import "github.com/superstep-go/superstep/pregel"
+import (
+	"github.com/superstep-go/superstep/internal/kernel"
+	"github.com/superstep-go/superstep/pregel"
+)
 
 // Kind is what a step does with its plans.
 type Kind uint8
@@ -16,7 +19,7 @@ const (
 // Step is a plan.
 type Step struct {
 	Kind  Kind
-	Phase pregel.Erased // of a Phase
+	Phase kernel.Erased[pregel.VertexID, pregel.Worker] // of a Phase
 	Test  func(*Round) bool
 	Plans []Step
 	Err   error // what is wrong with it
@@ -26,7 +29,7 @@ type Step struct {
 type Round struct {
 	Number     int
 	Supersteps int
-	pregel.Totals
+	Totals     pregel.Context
 }
 
 // Count returns the number of phases.

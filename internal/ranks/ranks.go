@@ -139,7 +139,9 @@ func (r Rank) serve(ctx context.Context, lines <-chan Setup, to *json.Encoder) e
 			return err
 		}
 	}
-	<-ctx.Done() // a connection that goes away would fail the others, and what they say of it is not what happened
+	// A connection that goes away would fail the others, and what they say of it is not what
+	// happened.
+	<-ctx.Done()
 	return nil
 }
 

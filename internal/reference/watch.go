@@ -44,7 +44,7 @@ func metricsPage(to *text, _ string) error {
 			work = set.NewWork()
 		}
 		j := set.NewRuns("p").Journal(work)
-		if err := j.Begin(&trace.Job{Job: "j", Program: "p"}); err != nil {
+		if err := j.Record(&trace.Job{Job: "j", Program: "p"}); err != nil {
 			return err
 		}
 	}

@@ -31,16 +31,18 @@ func name(prefix string, number uint64) string { return fmt.Sprintf("%s%020d", p
 
 // Options say where a log is, and who follows or writes it.
 type Options struct {
-	Store   store.Store
+	Store store.Store
+	// Alone says that no other process may use the store. Then this process leads at once and for good, and what cannot be written is an error,
+	// after which it may write on. Lease bounds how long the store may take.
+	Alone   bool
 	Lease   time.Duration // of what this process writes
 	Writer  string        // another one for each Log, of all processes: random
 	Address string        // told to those who follow
 	// SnapshotEvery is how many records there are from one snapshot to the next; default 256.
 	SnapshotEvery uint64
 	Now           func() time.Time
-	// Warn is told when the store fails, once, and with nil when it works again; Long when the log could not be shortened, which is tried again
-	// after as many records. Both may be nil.
-	Warn, Long func(err error)
+	// Warn, if not nil, is told when the store fails, once, and with nil when it works again.
+	Warn func(err error)
 }
 
 // Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
@@ -51,9 +53,10 @@ type Log struct {
 	state   map[string][]byte
 	seen    time.Time // when it was
 	warned  bool
+	found   bool   // records, by the one who writes alone
 	last    uint64 // snapshot
 	pruning sync.WaitGroup
-	busy    chan struct{} // has one while a snapshot is written
+	busy    sync.Mutex // of who writes a snapshot
 
 	mu     sync.Mutex
 	writes bool
@@ -68,7 +71,7 @@ func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 256
 	}
-	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now(), busy: make(chan struct{}, 1)}
+	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now()}
 }
 
 // State is what the records come to, by key. It is the log's own.
@@ -81,7 +84,7 @@ func (l *Log) Term() uint64 { return l.head.term }
 func (l *Log) Held() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.writes && l.Now().Before(l.until)
+	return l.writes && (l.Alone || l.Now().Before(l.until))
 }
 
 // held is how long what is written holds, from before it was: others wait for the whole lease, from when they see it.
@@ -114,10 +117,15 @@ func (l *Log) Leader() string {
 }
 
 // Found reports whether anyone had written before this process did.
-func (l *Log) Found() bool { return l.head.term > 1 }
+func (l *Log) Found() bool { return l.found || l.head.term > 1 }
 
 // Lead follows until nobody else writes, and takes over. It tells who writes whenever that changes.
 func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
+	if l.Alone {
+		err := l.Poll(ctx)
+		l.found, l.writes = l.number > 0, err == nil
+		return err
+	}
 	leader := ""
 	for {
 		err := l.Poll(ctx)
@@ -178,7 +186,27 @@ func (l *Log) write(ctx context.Context, e entry) error {
 		return ErrLost
 	}
 	e.term = l.head.term
+	if l.Alone {
+		return l.record(ctx, e)
+	}
 	return l.append(ctx, e, until)
+}
+
+// record writes an entry, in place of one of the same number that could not be written to the end.
+func (l *Log) record(ctx context.Context, e entry) error {
+	e.number, e.lease, e.writer, e.address = l.number+1, l.Lease, l.Writer, l.Address
+	data := e.encode()
+	if len(data) > maxEntry { // which nobody would read
+		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
+	}
+	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data), int64(len(data))); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	l.take(&e)
+	l.mu.Unlock()
+	l.shorten()
+	return nil
 }
 
 // append writes an entry, as the one who writes from then on; the store may fail until then. The lease counts from before the first try: that
@@ -188,7 +216,7 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	data := e.encode()
 	if len(data) > maxEntry { // which nobody would read
 		l.over()
-		return fmt.Errorf("%w: a record has %d bytes, expected at most %d", ErrLost, len(data), maxEntry)
+		return fmt.Errorf("%w: a record has %d bytes, of at most %d", ErrLost, len(data), maxEntry)
 	}
 	began := l.Now()
 	late := fmt.Errorf("%w: nothing could be written to %s for %v", ErrLost, l.Store, l.held())
@@ -198,7 +226,8 @@ func (l *Log) append(ctx context.Context, e entry, until time.Time) error {
 	for wait := l.Lease / 200; ; wait = min(2*wait, l.Lease/20) {
 		err := bounded(ctx, func() error { return l.commit(ctx, e.number, data) })
 		switch {
-		case ctx.Err() != nil, !l.Now().Before(until): // also if it was written: it is too late to say so. A process that was stopped may see it by its clock first.
+		// Also if it was written: it is too late to say so. A process that was stopped may see it by its clock first..
+		case ctx.Err() != nil, !l.Now().Before(until):
 			l.over()
 			cause := context.Cause(ctx)
 			if cause == nil {
@@ -265,8 +294,8 @@ func (l *Log) commit(ctx context.Context, number uint64, data []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(taken) > 0 && taken[len(taken)-1] >= number {
-		return fmt.Errorf("%w: another has written record %d of %s, and %d since", ErrLost, number, l.Store, taken[len(taken)-1])
+	if n := len(taken); n > 0 && taken[n-1] >= number {
+		return fmt.Errorf("%w: another has written record %d of %s", ErrLost, taken[n-1], l.Store)
 	}
 	return nil
 }

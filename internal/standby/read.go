@@ -34,8 +34,8 @@ func (l *Log) numbers(ctx context.Context, prefix string) ([]store.Object, []uin
 }
 
 // within does not wait for a store longer than that, also if it hangs.
-func (l *Log) within(ctx context.Context, most time.Duration, do func(ctx context.Context) error) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s does not answer within %v", l.Store, most))
+func (l *Log) within(ctx context.Context, d time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, d, fmt.Errorf("%s does not answer within %v", l.Store, d))
 	defer cancel()
 	return bounded(ctx, func() error { return do(ctx) })
 }
@@ -62,7 +62,8 @@ func (l *Log) read(ctx context.Context, o store.Object, number uint64) (*entry, 
 // Poll reads what is new. Records are listed before snapshots: if no snapshot is newer than what was read, then none of the listed records that
 // come after that had been removed before, and what is there by its number is what was there first.
 func (l *Log) Poll(ctx context.Context) (err error) {
-	for range 3 { // what was listed may be removed before it is read: then there is a newer snapshot
+	// What was listed may be removed before it is read: then there is a newer snapshot.
+	for range 3 {
 		if err = l.poll(ctx); !errors.Is(err, fs.ErrNotExist) {
 			break
 		}

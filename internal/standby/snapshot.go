@@ -5,29 +5,34 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 )
+
+// Snapshot returns what the records come to now, and as an object with which a log may begin. Any goroutine may ask, if this process writes alone.
+func (l *Log) Snapshot() (state map[string][]byte, object string, data []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.head
+	e.kind, e.changes = snapshot, changesOf(l.state)
+	return maps.Clone(l.state), name(snapshotPrefix, e.number), e.encode()
+}
 
 // shorten writes a snapshot beside what else is done, when it is time.
 func (l *Log) shorten() {
 	if l.number < l.last+l.SnapshotEvery {
 		return
 	}
-	select {
-	case l.busy <- struct{}{}:
-	default:
+	if !l.busy.TryLock() {
 		return
 	}
 	e := l.head
 	e.kind, e.changes = snapshot, changesOf(l.state)
 	l.last = l.number
 	l.pruning.Go(func() {
-		defer func() { <-l.busy }()
-		ctx, cancel := context.WithTimeout(context.Background(), 10*l.Lease)
-		defer cancel()
-		if err := bounded(ctx, func() error { return l.prune(ctx, &e) }); err != nil && l.Long != nil {
-			l.Long(fmt.Errorf("%s has more than the last %d records: %w", l.Store, l.SnapshotEvery, err))
-		}
+		defer l.busy.Unlock()
+		// If it fails the log is longer than it need be, and this is tried again after as many records.
+		_ = l.within(context.Background(), 10*l.Lease, func(ctx context.Context) error { return l.prune(ctx, &e) })
 	})
 }
 

@@ -107,6 +107,9 @@ func locked(path string, do func() error) error {
 	}
 }
 
+// Remove removes what Next or Key keeps at path, which nobody uses any more.
+func Remove(path string) error { return errors.Join(os.Remove(path), os.Remove(path+".lock")) }
+
 // maxSmall bounds files that hold a number, a key, a token or certificates.
 const maxSmall = 1 << 20
 

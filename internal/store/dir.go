@@ -110,7 +110,8 @@ func (d *Dir) Copy(ctx context.Context, name string, data io.Reader, size int64)
 func (d *Dir) PutIfAbsent(ctx context.Context, name string, data []byte) error {
 	return d.write(ctx, name, strings.NewReader(string(data)), int64(len(data)), func(temp, name string) error {
 		err := d.root.Link(temp, name)
-		_ = d.root.Remove(temp) // it is committed, or not, all the same; a name that is left is swept
+		// It is committed, or not, all the same; a name that is left is swept.
+		_ = d.root.Remove(temp)
 		return err
 	})
 }

@@ -20,18 +20,18 @@ type later struct {
 	opened Store // nil until then
 }
 
-func (l *later) store() (Store, error) {
+// store returns the opened store, or one that fails with why it cannot be opened.
+func (l *later) store() Store {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.opened != nil {
-		return l.opened, nil
+	if l.opened == nil {
+		s, err := l.open(l.place)
+		if err != nil {
+			return unopened{err: err}
+		}
+		l.opened = s
 	}
-	s, err := l.open(l.place)
-	if err != nil {
-		return nil, err
-	}
-	l.opened = s
-	return s, nil
+	return l.opened
 }
 
 // Close closes the store, if it was opened.
@@ -47,41 +47,33 @@ func (l *later) Close() error {
 func (l *later) String() string { return l.place }
 
 func (l *later) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
-	s, err := l.store()
-	if err != nil {
-		return err
-	}
-	return s.Put(ctx, name, data, size)
+	return l.store().Put(ctx, name, data, size)
 }
 
 func (l *later) PutIfAbsent(ctx context.Context, name string, data []byte) error {
-	s, err := l.store()
-	if err != nil {
-		return err
-	}
-	return s.PutIfAbsent(ctx, name, data)
+	return l.store().PutIfAbsent(ctx, name, data)
 }
 
 func (l *later) GetRange(ctx context.Context, o Object, off int64, p []byte) error {
-	s, err := l.store()
-	if err != nil {
-		return err
-	}
-	return s.GetRange(ctx, o, off, p)
+	return l.store().GetRange(ctx, o, off, p)
 }
 
 func (l *later) List(ctx context.Context, prefix string) iter.Seq2[Object, error] {
-	s, err := l.store()
-	if err != nil {
-		return func(yield func(Object, error) bool) { yield(Object{}, err) }
-	}
-	return s.List(ctx, prefix)
+	return l.store().List(ctx, prefix)
 }
 
-func (l *later) Delete(ctx context.Context, name string) error {
-	s, err := l.store()
-	if err != nil {
-		return err
-	}
-	return s.Delete(ctx, name)
+func (l *later) Delete(ctx context.Context, name string) error { return l.store().Delete(ctx, name) }
+
+// unopened is a store that could not be opened.
+type unopened struct {
+	Store
+	err error
+}
+
+func (u unopened) Put(context.Context, string, io.ReaderAt, int64) error { return u.err }
+func (u unopened) PutIfAbsent(context.Context, string, []byte) error     { return u.err }
+func (u unopened) GetRange(context.Context, Object, int64, []byte) error { return u.err }
+func (u unopened) Delete(context.Context, string) error                  { return u.err }
+func (u unopened) List(context.Context, string) iter.Seq2[Object, error] {
+	return func(yield func(Object, error) bool) { yield(Object{}, u.err) }
 }

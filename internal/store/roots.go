@@ -135,7 +135,8 @@ func (r *Roots) hides(full string, above bool) bool {
 			return true
 		}
 	}
-	for at := full; ; at = filepath.Dir(at) { // files have other names by hard links, and directories by mounts
+	// Files have other names by hard links, and directories by mounts.
+	for at := full; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err == nil && slices.ContainsFunc(infos, func(h fs.FileInfo) bool { return os.SameFile(info, h) }) {
 			return true
@@ -264,8 +265,8 @@ func (r *Roots) Check(path string) error {
 func (r *Roots) object(path string, above bool) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	within := func(path, place string) bool {
-		return strings.HasPrefix(strings.TrimRight(path, "/")+"/", strings.TrimRight(place, "/")+"/")
+	within := func(path, dir string) bool {
+		return strings.HasPrefix(strings.TrimRight(path, "/")+"/", strings.TrimRight(dir, "/")+"/")
 	}
 	begins := func(place string) bool { return within(path, place) }
 	hides := func(h string) bool { return IsS3(h) && (begins(h) || above && within(h, path)) }

@@ -38,9 +38,10 @@ type Store interface {
 
 // Object is what a store has under a name.
 type Object struct {
-	Name    string
-	Size    int64
-	Version string // another one when other data are put under the name, as far as the store can tell
+	Name string
+	Size int64
+	// Another one when other data are put under the name, as far as the store can tell.
+	Version string
 	// Modified is when it was put; zero where the store does not tell.
 	Modified time.Time
 }

@@ -26,8 +26,8 @@ func BenchmarkEmptySuperstep(b *testing.B) {
 					Options: job.Options{Delivery: program.delivery},
 				})
 				j, _ = c.watch(b, j.Id, func(e *control.JobEvent) {
-					if r := e.GetRecord(); r != nil {
-						seconds = append(seconds, r.Seconds)
+					if e.GetRecord() != nil {
+						seconds = append(seconds, stepOf(b, e).Seconds)
 					}
 				})
 				if j.State != control.JobState_JOB_STATE_DONE || len(seconds) < supersteps/2 {

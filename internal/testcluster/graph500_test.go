@@ -86,9 +86,9 @@ type wrongBFS struct {
 
 func (wrongBFS) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
 
-func (wrongBFS) Initial() pregel.VertexID { return pregel.None }
-
-func (p wrongBFS) Sources() []pregel.VertexID { return []pregel.VertexID{p.Source} }
+func (p wrongBFS) Start() (pregel.VertexID, []pregel.VertexID) {
+	return pregel.None, []pregel.VertexID{p.Source}
+}
 
 func (p wrongBFS) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
 

@@ -83,11 +83,11 @@ func (o observed) tell(text string) {
 	}
 }
 
-func (o observed) Session(attached bool)                { o.tell(fmt.Sprint("session: ", attached)) }
-func (observed) Leaving()                               {}
-func (o observed) Stuck(what string)                    { o.tell("stuck: " + what) }
-func (observed) Registered(string, uint64)              {}
-func (observed) Superstep(time.Duration, []*bsp.Report) {}
+func (o observed) Session(attached bool)          { o.tell(fmt.Sprint("session: ", attached)) }
+func (observed) Leaving()                         {}
+func (o observed) Stuck(what string)              { o.tell("stuck: " + what) }
+func (observed) Registered(string, uint64)        {}
+func (observed) Superstep(float64, []*bsp.Report) {}
 func (o observed) Command(name string, _ time.Duration, _ *control.Report, err error) {
 	o.tell(fmt.Sprint(name, ": ", err))
 }

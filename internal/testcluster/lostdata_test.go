@@ -48,7 +48,7 @@ func TestLostData(t *testing.T) {
 	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}
 	running := c.submitSpec(t, spec)
 	g.await(t)
-	for _, lost := range []string{"", "results", "state.db"} {
+	for _, lost := range []string{"", "results", "state"} {
 		moved := filepath.Join(filepath.Dir(data), "moved")
 		if err := os.Rename(filepath.Join(data, lost), moved); err != nil {
 			t.Fatal(err)
@@ -67,5 +67,9 @@ func TestLostData(t *testing.T) {
 	close(g.open)
 	if j, _ := c.watch(t, running.Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the job that ran is %v: %s", j.State, j.Reason)
+	}
+	c.StopMaster()
+	if _, err := os.Stat(data); err == nil {
+		t.Error("the master has made the directory anew, and nobody can bring back what was there")
 	}
 }

@@ -53,8 +53,12 @@ func (m meets) Compute(v *pregel.Vertex[pair, pregel.VertexID], from []pregel.Ve
 	v.VoteToHalt()
 }
 
-// Score is that of a summary.
-func (meets) Score(x pair) float64 { return float64(x.Messages) }
+func (meets) Report() pregel.Report[pair] {
+	return pregel.Report[pair]{
+		// Score is that of a summary.
+		Score: func(x pair) float64 { return float64(x.Messages) },
+	}
+}
 
 // table writes a random table of names and returns its path and some names.
 func table(t testing.TB, seed uint64, lines int) (path string, some []string) {

@@ -209,7 +209,7 @@ func (o *observer) Session(attached bool) {
 func (o *observer) Leaving()                { o.add("leaving") }
 func (*observer) Stuck(string)              {}
 func (*observer) Registered(string, uint64) {}
-func (o *observer) Superstep(_ time.Duration, reports []*bsp.Report) {
+func (o *observer) Superstep(_ float64, reports []*bsp.Report) {
 	if len(reports) > 0 {
 		o.add("superstep")
 	}

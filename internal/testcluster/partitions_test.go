@@ -19,14 +19,14 @@ func TestManyPartitions(t *testing.T) {
 	})
 	records, columns, messages := 0, 0, 0
 	j, words := c.watch(t, j.Id, func(e *control.JobEvent) {
-		for i, p := range e.GetRecord().GetPartitions() {
+		for i, p := range stepOf(t, e).Partitions {
 			records++
-			if len(p.Peers) != 0 || int(p.Partition) != i {
+			if len(p.Peers) != 0 || p.Partition != i {
 				t.Fatalf("partition %d: %d peers", p.Partition, len(p.Peers))
 			}
 			for _, s := range p.Sums {
-				columns += int(s.Columns)
-				messages += int(s.Messages)
+				columns += s.Columns
+				messages += s.Messages
 			}
 		}
 	})

@@ -30,7 +30,9 @@ func programs() engine.Registry {
 type reshaping struct{}
 
 func (reshaping) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (reshaping) Mutations() pregel.Mutations       { return pregel.Mutations{CreateOnMessage: true} }
+func (reshaping) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, CreateOnMessage: true}
+}
 
 func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	v.Set(v.Value()*31 + sum*7 + v.NumVertices()*3 + v.NumEdges() + uint64(v.OutDegree()))
@@ -40,23 +42,23 @@ func (reshaping) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	}
 	v.SendToAllNeighbors(v.Value() % 1000)
 	rng := v.Rand()
-	some := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.NextID()))) }
+	some := func() pregel.VertexID { return pregel.VertexID(rng.Uint64N(uint64(v.Change().NextID()))) }
 	switch rng.IntN(9) {
 	case 0:
-		v.AddEdge(some(), float64(rng.IntN(5)))
+		v.Change().AddEdge(v.ID(), some(), float64(rng.IntN(5)))
 	case 1:
-		v.RemoveEdge(some())
+		v.Change().RemoveEdge(v.ID(), some())
 	case 2:
-		v.AddEdgeBetween(some(), some(), 1)
-		v.RemoveEdgeBetween(some(), some())
+		v.Change().AddEdge(some(), some(), 1)
+		v.Change().RemoveEdge(some(), some())
 	case 3:
-		v.RemoveVertex(some())
-		v.AddVertex(v.NextID()+pregel.VertexID(rng.IntN(4)), v.Value())
+		v.Change().RemoveVertex(some())
+		v.Change().AddVertex(v.Change().NextID()+pregel.VertexID(rng.IntN(4)), v.Value())
 	case 4:
-		v.AddVertex(some(), 5)
+		v.Change().AddVertex(some(), 5)
 		v.Send(some(), 9)
 	case 5:
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 }
 
@@ -68,7 +70,9 @@ type (
 
 var passed = pregel.NewVertexColumn[uint64]("passed")
 
-func (recomposed) Columns() []pregel.Column { return []pregel.Column{passed} }
+func (recomposed) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Columns: []pregel.Column{passed}}
+}
 
 func (recomposed) Plan() pregel.Plan {
 	return plan.Sequence(
@@ -86,7 +90,7 @@ func (p recomposed) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 }
 
 func (counting) Combiner() pregel.Combiner[uint64] { return combiners.Sum[uint64]() }
-func (counting) Columns() []pregel.Column          { return []pregel.Column{passed} }
+func (counting) Traits() pregel.Traits             { return pregel.Traits{Columns: []pregel.Column{passed}} }
 
 func (counting) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 	passed.Set(v, passed.Of(v)*31+sum*7+v.NumVertices()*3+v.NumEdges()+uint64(v.OutDegree())+v.Label())
@@ -127,8 +131,8 @@ type census struct{}
 
 func (census) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-func (census) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{degrees, largest, shares, names}
+func (census) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{degrees, largest, shares, names}}
 }
 
 func (census) Coordinate(c *pregel.Coordinator) {
@@ -203,7 +207,7 @@ type broken struct {
 
 func (broken) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
 
-func (p broken) Validate() error {
+func (p broken) Validate(*pregel.GraphInfo) error {
 	if p.Method == "nothing" {
 		return fmt.Errorf("there is no method %s", p.Method)
 	}

@@ -39,7 +39,7 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 	none := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	c.watch(t, none, nil)
 	c.StopMaster()
-	if err := os.Remove(filepath.Join(data, "state.db")); err != nil { // with which it would know all jobs
+	if err := os.RemoveAll(filepath.Join(data, "state")); err != nil { // with which it would know all jobs
 		t.Fatal(err)
 	}
 	c.StartMaster(c.Address)

@@ -125,7 +125,7 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 		}
 	}
 	for name, input := range map[string]string{
-		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1", "state": "data/state.db",
+		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1", "state": "data/state/log/00000000000000000001",
 		"checkpoint": filepath.Join(checkpoints, "wcc-x/owner"), "pattern": "data/results/*/part-*", "second": "a.el,checkpoints/wcc-x/owner",
 	} {
 		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what may be read here") {

@@ -57,7 +57,7 @@ func (a *attached) Session(there bool) {
 func (*attached) Leaving()                                              {}
 func (*attached) Stuck(string)                                          {}
 func (*attached) Registered(string, uint64)                             {}
-func (*attached) Superstep(time.Duration, []*bsp.Report)                {}
+func (*attached) Superstep(float64, []*bsp.Report)                      {}
 func (*attached) Command(string, time.Duration, *control.Report, error) {}
 
 // remembered is how many jobs that have ended the master and its page remember.
@@ -123,7 +123,7 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 				if e.GetRecord() != nil {
 					supersteps++
 				}
-				if e.GetRecord().GetSuperstep() == 3 && spec.Program == "forever" {
+				if stepOf(t, e).Superstep == 3 && spec.Program == "forever" {
 					c.cancel(t, j.Id)
 				}
 			})

@@ -28,7 +28,10 @@ type laboring struct {
 	three *atomic.Bool // partitions
 }
 
-func (p laboring) ValidateGraph(g pregel.GraphInfo) error {
+func (p laboring) Validate(g *pregel.GraphInfo) error {
+	if g == nil {
+		return nil
+	}
 	p.three.Store(g.Partitions == 3)
 	return nil
 }

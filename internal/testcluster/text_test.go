@@ -64,14 +64,14 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 // naming adds a vertex, and has every other one name it.
 type naming struct{}
 
-func (naming) Mutations() pregel.Mutations { return pregel.Mutations{} }
+func (naming) Traits() pregel.Traits { return pregel.Traits{Mutates: true} }
 
 func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 	if v.VoteToHalt(); v.Superstep() > 0 {
 		return
 	}
-	if v.Set(v.NextID()); v.ID() == 0 {
-		v.AddVertex(v.NextID(), v.NextID())
+	if v.Set(v.Change().NextID()); v.ID() == 0 {
+		v.Change().AddVertex(v.Change().NextID(), v.Change().NextID())
 	}
 }
 

@@ -2,13 +2,13 @@ package testcluster
 
 import (
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -25,11 +25,13 @@ type waits struct {
 	seconds float64
 }
 
-func (w *waits) Superstep(took time.Duration, reports []*bsp.Report) {
+func (w *waits) Superstep(seconds float64, reports []*bsp.Report) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range reports {
-		w.seconds += took.Seconds() - r.Times.Busy()
+		times := r.Times
+		times.End(seconds)
+		w.seconds += times.Wait
 	}
 }
 
@@ -54,7 +56,7 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 	}
 	recorded := map[string]float64{}
 	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "slow", Source: &job.Source{Input: input, Directed: new(bool)}}).Id, func(e *control.JobEvent) {
-		for _, p := range e.GetRecord().GetPartitions() {
+		for _, p := range stepOf(t, e).Partitions {
 			recorded[p.Worker] += p.Times.Wait
 		}
 	})
@@ -64,7 +66,7 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 	for i, w := range all {
 		name := fmt.Sprint("w", i)
 		w.mu.Lock()
-		if want := recorded[name]; w.seconds < want*.8-.05 || w.seconds > want*1.2+.2 {
+		if want := recorded[name]; math.Abs(w.seconds-want) > 1e-6 {
 			t.Errorf("%s waited for %.2f s by its metrics, %.2f s by the records", name, w.seconds, want)
 		}
 		w.mu.Unlock()

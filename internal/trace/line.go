@@ -9,9 +9,15 @@ import (
 
 // check refuses a superstep that no run writes.
 func check(s *record.Superstep) error {
-	switch {
-	case s.Job == "":
+	if s.Job == "" {
 		return errors.New("found a superstep without a job")
+	}
+	return Check(s)
+}
+
+// Check refuses a superstep of any job, or of none, that no run records.
+func Check(s *record.Superstep) error {
+	switch {
 	case s.Superstep < 0 || s.Superstep > maxSuperstep:
 		return fmt.Errorf("found superstep %d, expected 0 or more", s.Superstep)
 	case s.Phase < 0:

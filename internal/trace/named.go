@@ -5,10 +5,9 @@ import "github.com/superstep-go/superstep/record"
 // WarmUp ends the name of a run that only warms up, and does not count.
 const WarmUp = " warm-up"
 
-// Named is a Journal that passes everything on under another name of the run. To may be a mere Sink, which gets the
-// records alone.
+// Named is a Journal that passes the supersteps, the beginning and the end of a run on under another name, and all else as it is.
 type Named struct {
-	To   Sink
+	To   Journal
 	Name string
 	// About, if not nil, is told what begins, and may add to it.
 	About func(j *Job)
@@ -16,35 +15,19 @@ type Named struct {
 	Before float64
 }
 
-func (n *Named) journal(f func(Journal) error) error {
-	if to, ok := n.To.(Journal); ok {
-		return f(to)
+// Record passes an event on.
+func (n *Named) Record(e Event) error {
+	switch e := e.(type) {
+	case *record.Superstep:
+		e.Job = n.Name
+	case *Job:
+		e.Job = n.Name
+		if n.About != nil {
+			n.About(e)
+		}
+	case *End:
+		e.Job = n.Name
+		e.Seconds += n.Before
 	}
-	return nil
+	return n.To.Record(e)
 }
-
-// Record passes a superstep on.
-func (n *Named) Record(s *record.Superstep) error {
-	s.Job = n.Name
-	return n.To.Record(s)
-}
-
-func (n *Named) Begin(j *Job) error {
-	j.Job = n.Name
-	if n.About != nil {
-		n.About(j)
-	}
-	return n.journal(func(to Journal) error { return to.Begin(j) })
-}
-
-func (n *Named) End(e *End) error {
-	e.Job = n.Name
-	e.Seconds += n.Before
-	return n.journal(func(to Journal) error { return to.End(e) })
-}
-
-func (n *Named) Stage(s *Stage) error {
-	return n.journal(func(to Journal) error { return to.Stage(s) })
-}
-
-func (n *Named) Log(l *Log) error { return n.journal(func(to Journal) error { return to.Log(l) }) }

@@ -51,6 +51,18 @@ func (r *Reader) Play(to Journal) error {
 	}
 }
 
+// Begins reads the first line, and fails if there is none, or it is of no trace.
+func (r *Reader) Begins() error {
+	line, err := r.next()
+	if err == io.EOF {
+		return fmt.Errorf("%s: there are no supersteps in it", r.name)
+	}
+	if err == nil {
+		_, err = r.kind(line)
+	}
+	return err
+}
+
 // next returns the next line that is not empty. It is valid until the next call.
 func (r *Reader) next() ([]byte, error) {
 	for {
@@ -97,15 +109,15 @@ func (r *Reader) pass(line []byte, to Journal) error {
 	}
 	switch kind {
 	case kindRecord:
-		return decode(r, line, check, to.Record)
+		return decode(r, line, check, to)
 	case kindJob:
-		return decode(r, line, (*Job).check, to.Begin)
+		return decode(r, line, (*Job).check, to)
 	case kindEnd:
-		return decode(r, line, (*End).check, to.End)
+		return decode(r, line, (*End).check, to)
 	case kindStage:
-		return decode(r, line, (*Stage).check, to.Stage)
+		return decode(r, line, (*Stage).check, to)
 	case kindLog:
-		return decode(r, line, func(*Log) error { return nil }, to.Log)
+		return decode(r, line, func(*Log) error { return nil }, to)
 	default:
 		return nil // of a later version's, which added it without harm
 	}
@@ -129,15 +141,14 @@ func (r *Reader) kind(line []byte) (string, error) {
 		return "", r.errorf("found %s, expected a trace, as superstep run --trace FILE writes, whose lines have v and kind", excerpt(line))
 	case h.Version == 0 || h.Kind == "":
 		return "", r.errorf("found %s, expected a line of a trace, with v and kind", excerpt(line))
-	case h.Version > Version:
-		return "", r.errorf("found version %d of the trace's form, expected %d: a later superstep wrote it", h.Version, Version)
-	case h.Version < Version:
-		return "", r.errorf("found version %d of the trace's form, expected %d: an earlier superstep wrote it", h.Version, Version)
+	case h.Version != Version:
+		return "", r.errorf("found version %d of the trace's form, expected %d: "+
+			"another version of superstep wrote it", h.Version, Version)
 	}
 	return h.Kind, nil
 }
 
-func decode[T any](r *Reader, line []byte, check func(*T) error, pass func(*T) error) error {
+func decode[T any](r *Reader, line []byte, check func(*T) error, to Journal) error {
 	x := new(T)
 	if err := json.Unmarshal(line, x); err != nil {
 		return r.errorf("found %s: %w", excerpt(line), err)
@@ -145,7 +156,7 @@ func decode[T any](r *Reader, line []byte, check func(*T) error, pass func(*T) e
 	if err := check(x); err != nil {
 		return r.errorf("%w", err)
 	}
-	return pass(x)
+	return to.Record(x)
 }
 
 // excerpt quotes the beginning of a line.
@@ -176,7 +187,7 @@ func (e *End) check() error {
 	default:
 		return fmt.Errorf("found state %s, expected %s, %s or %s", excerpt([]byte(e.State)), Done, Failed, Cancelled)
 	}
-	if !e.Ended.valid() {
+	if e.Ended != "" && !e.Ended.Complete() && e.Ended != Limit && e.Ended != Stopped {
 		return fmt.Errorf("found ended %s, expected %s, %s, %s, %s or %s", excerpt([]byte(e.Ended)), Converged, Iterations, Limit, Halted, Stopped)
 	}
 	if e.Supersteps < 0 || e.Seconds < 0 {

@@ -28,8 +28,9 @@ type Step struct {
 	Sent      int `json:"messages_sent"`
 	Bytes     int `json:"bytes"`
 
-	Requests int               `json:"requests,omitempty"` // for changes of the graph, which the next superstep makes
-	Graph    *record.GraphSize `json:"graph,omitempty"`    // as Superstep has it
+	// For changes of the graph, which the next superstep makes.
+	Requests int               `json:"requests,omitempty"`
+	Graph    *record.GraphSize `json:"graph,omitempty"` // as Superstep has it
 
 	// Times are the means over the partitions, so that they add up to Total.
 	Times      record.Seconds `json:"seconds"`

@@ -18,20 +18,24 @@ type Job struct {
 	Job        string            `json:"job"`               // the name that its records have
 	Program    string            `json:"program,omitempty"` // and what it runs with, on which graph
 	Parameters map[string]string `json:"parameters,omitempty"`
-	Owner      string            `json:"owner,omitempty"`    // who submitted it to a cluster, where users have certificates
-	Priority   string            `json:"priority,omitempty"` // that it was submitted with, if that is not normal
-	Graph      string            `json:"graph,omitempty"`
-	Vertices   uint64            `json:"vertices,omitempty"`
-	Arcs       uint64            `json:"arcs,omitempty"` // stored: an undirected edge is two
-	Partitions int               `json:"partitions,omitempty"`
-	Threads    int               `json:"threads,omitempty"`
-	Grid       string            `json:"grid,omitempty"`
-	Delivery   string            `json:"delivery,omitempty"` // the choice of the user
+	// who submitted it to a cluster, where users have certificates
+	Owner string `json:"owner,omitempty"`
+	// that it was submitted with, if that is not normal
+	Priority   string `json:"priority,omitempty"`
+	Graph      string `json:"graph,omitempty"`
+	Vertices   uint64 `json:"vertices,omitempty"`
+	Arcs       uint64 `json:"arcs,omitempty"` // stored: an undirected edge is two
+	Partitions int    `json:"partitions,omitempty"`
+	Threads    int    `json:"threads,omitempty"`
+	Grid       string `json:"grid,omitempty"`
+	Delivery   string `json:"delivery,omitempty"` // the choice of the user
 	// MaxSupersteps is how many it runs at most: the limit of the user or, if less, what the program says of itself.
 	MaxSupersteps int `json:"max_supersteps,omitempty"`
 	// Before is what the run had come to before the checkpoint that it goes on from, as package history reads it.
 	Before json.RawMessage `json:"before,omitempty"`
 	Began  time.Time       `json:"began"` // of the first attempt
+	// More says that the run has begun, and more is known of it now; it is not written.
+	More bool `json:"-"`
 }
 
 // States of a job. Loading its graph and writing its result are part of running.
@@ -51,21 +55,20 @@ const (
 	Converged  Ended = "converged"  // the program's own criterion held
 	Iterations Ended = "iterations" // the program made all iterations that it was asked for
 	Limit      Ended = "limit"      // the limit of supersteps
-	Halted     Ended = "halted"     // all vertices slept and no message was left, in a program without a criterion
-	Stopped    Ended = "stopped"    // the program gave up before its criterion held
+	// All vertices slept and no message was left, in a program without a criterion.
+	Halted  Ended = "halted"
+	Stopped Ended = "stopped" // the program gave up before its criterion held
 )
 
 // Complete reports whether the program came to an end of its own: what follows a phase that ended so may run.
 func (e Ended) Complete() bool { return e == Converged || e == Iterations || e == Halted }
 
-// valid reports whether e is one of these, or empty.
-func (e Ended) valid() bool { return e == "" || e.Complete() || e == Limit || e == Stopped }
-
 // End ends a run.
 type End struct {
-	Job        string  `json:"job"`
-	State      string  `json:"state"`           // done, failed or cancelled
-	Ended      Ended   `json:"ended,omitempty"` // of one that is done: converged, iterations, limit, halted or stopped
+	Job   string `json:"job"`
+	State string `json:"state"` // done, failed or cancelled
+	// of one that is done: converged, iterations, limit, halted or stopped
+	Ended      Ended   `json:"ended,omitempty"`
 	Error      string  `json:"error,omitempty"`
 	Supersteps int     `json:"supersteps"`
 	Seconds    float64 `json:"seconds"` // of the run, without loading and writing
@@ -73,8 +76,9 @@ type End struct {
 	Aggregators Aggregates `json:"aggregators,omitempty"`
 	// GraphLeft is the size of the graph as a program that changes it has left it, of a run that ended well.
 	GraphLeft *record.GraphSize `json:"graph_left,omitempty"`
-	Forked    string            `json:"forked,omitempty"` // from which other run's checkpoint it went on, and in what the two differ
-	// Again says that the job goes on by another attempt, of which another Begin tells; it is not written.
+	// Forked says from which other run's checkpoint it went on, and in what the two differ.
+	Forked string `json:"forked,omitempty"`
+	// Again says that the job goes on by another attempt, of which another Job tells; it is not written.
 	Again bool `json:"-"`
 }
 
@@ -98,23 +102,29 @@ type Log struct {
 	Text   string    `json:"text"`
 }
 
-// Sink takes the supersteps of runs, in order. Record may be called by one goroutine at a time; s is only valid during the
-// call, but for s.Predicted.
-type Sink interface {
-	Record(s *record.Superstep) error
+// Event is something that happens in runs: a *Job, a *record.Superstep, an *End, a *Stage, a *Log or a Pause.
+type Event any
+
+// Pause follows supersteps after which there may be none for a while: who gathers them may pass them on.
+type Pause struct{}
+
+// Journal takes what happens in runs, supersteps in order, and ignores what it has no use for. Record may be called by one
+// goroutine at a time, but for a *Log. What an event points to is only valid during the call, but for Superstep.Predicted.
+type Journal interface{ Record(e Event) error }
+
+// JobOf returns where an event names its run, nil of a Pause.
+func JobOf(e Event) *string {
+	switch e := e.(type) {
+	case *Job:
+		return &e.Job
+	case *record.Superstep:
+		return &e.Job
+	case *End:
+		return &e.Job
+	case *Stage:
+		return &e.Job
+	case *Log:
+		return &e.Job
+	}
+	return nil
 }
-
-// Flusher is a Sink that gathers records, and is told when some have come after which there may be none for a while.
-type Flusher interface{ Flush() error }
-
-// Journal takes all there is to know of runs. Its methods may be called by one goroutine at a time, but for Log.
-type Journal interface {
-	Sink
-	Begin(j *Job) error
-	End(e *End) error
-	Stage(s *Stage) error
-	Log(l *Log) error
-}
-
-// Describer is a Journal that can be told more of a run that has begun.
-type Describer interface{ Describe(j *Job) error }

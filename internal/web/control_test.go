@@ -256,8 +256,8 @@ func TestCancelAndResult(t *testing.T) {
 func TestAnswersOfAMaster(t *testing.T) {
 	m, s := led(t)
 	m.store.Queue(&trace.Job{Job: "m-1"}, "waits")
-	check(t, m.store.Stage(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
-	check(t, m.store.Log(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
+	check(t, m.store.Record(&trace.Stage{Job: "m-1", Stage: "loading", Part: "reading", Done: 1, Total: 2}))
+	check(t, m.store.Record(&trace.Log{Level: "info", Text: "x", Job: "m-1", Worker: "w0"}))
 	var doc map[string]any
 	check(t, json.Unmarshal(openapi, &doc))
 	for _, path := range []string{"/about", "/forms", "/graphs", "/workers", "/jobs", "/stages", "/log"} {

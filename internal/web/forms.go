@@ -39,10 +39,11 @@ type Program struct {
 
 // Parameter is one of a program's.
 type Parameter struct {
-	Name     string   `json:"name"`
-	Help     string   `json:"help"`
-	Default  string   `json:"default"`
-	Value    string   `json:"value"`           // in a word, as the command line has it: VERTEX, NUMBER, N, TEXT, true|false
+	Name    string `json:"name"`
+	Help    string `json:"help"`
+	Default string `json:"default"`
+	// In a word, as the command line has it: VERTEX, NUMBER, N, TEXT, true|false.
+	Value    string   `json:"value"`
 	Kind     string   `json:"kind"`            // vertex, number, integer, switch, time, word, text
 	List     bool     `json:"list"`            // several, with commas between
 	Words    []string `json:"words,omitempty"` // of kind word: what it may be

@@ -21,7 +21,7 @@ var ofOneField = resultlines.Form{Fields: []engine.Field{{Name: "rank"}}}
 func TestTheResultOfARun(t *testing.T) {
 	l := source(t)
 	s := New(l, Options{Gate: gate(t)})
-	check(t, l.End(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
+	check(t, l.Record(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
 	begin(t, l, "other")
 	expect := func(path string, status int, want string) {
 		t.Helper()

@@ -16,7 +16,7 @@ import (
 func recordedRun(t *testing.T, name string, supersteps int) *Local {
 	t.Helper()
 	l := NewLocal(About{Kind: KindReport, Name: name, Version: "test"}, 0)
-	check(t, l.Begin(&trace.Job{Job: name, Program: name, Graph: name, Partitions: 2}))
+	check(t, l.Record(&trace.Job{Job: name, Program: name, Graph: name, Partitions: 2}))
 	for i := range supersteps {
 		s := &record.Superstep{Job: name, Superstep: i, Scheme: "naive", Delivery: "push", Reason: name, Partitions: make([]record.Partition, 2)}
 		for p := range s.Partitions {
@@ -24,7 +24,7 @@ func recordedRun(t *testing.T, name string, supersteps int) *Local {
 		}
 		check(t, l.Record(s))
 	}
-	check(t, l.End(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged, Error: name}))
+	check(t, l.Record(&trace.End{Job: name, State: trace.Done, Ended: trace.Converged, Error: name}))
 	return l
 }
 

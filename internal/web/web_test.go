@@ -50,14 +50,14 @@ func source(t *testing.T) *Local {
 	for i := range 3 {
 		step(t, l, "bfs", i)
 	}
-	check(t, l.Stage(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
-	check(t, l.Log(&trace.Log{Level: "info", Text: "a line"}))
+	check(t, l.Record(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
+	check(t, l.Record(&trace.Log{Level: "info", Text: "a line"}))
 	return l
 }
 
 func begin(t *testing.T, l *Local, name string) {
 	t.Helper()
-	check(t, l.Begin(&trace.Job{
+	check(t, l.Record(&trace.Job{
 		Job: name, Program: "bfs", Parameters: map[string]string{"source": "1"}, Graph: "g", Vertices: 4, Arcs: 8, Partitions: 2, Threads: 2,
 		Grid: "2x1", Delivery: "auto", MaxSupersteps: 20, Began: time.Now(),
 	}))
@@ -124,7 +124,7 @@ func TestAnswersAreAsTheDocumentSays(t *testing.T) {
 	check(t, json.Unmarshal(openapi, &doc))
 	l := source(t)
 	begin(t, l, "prune")
-	check(t, l.End(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
+	check(t, l.Record(&trace.End{Job: "prune", State: trace.Done, Ended: trace.Converged, GraphLeft: &record.GraphSize{Vertices: 3}}))
 	l.SetResult("prune", true)
 	s := New(l, Options{Gate: gate(t)})
 	for path := range doc["paths"].(map[string]any) {
@@ -394,7 +394,7 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	}
 	first.cancel()
 	step(t, l, "bfs", 4)
-	check(t, l.Log(&trace.Log{Level: "warn", Text: "one\ntwo"}))
+	check(t, l.Record(&trace.Log{Level: "warn", Text: "one\ntwo"}))
 	again := read(t, s.URL, e.id)
 	if e := again.next(); e.kind != "step" || !strings.Contains(e.data, `"superstep":4`) {
 		t.Fatalf("after coming back %+v", e)
@@ -405,7 +405,7 @@ func TestEventsComeLiveAndResume(t *testing.T) {
 	if e := read(t, s.URL, "other-5").next(); e.kind != "reset" {
 		t.Errorf("of another process: %+v", e)
 	}
-	check(t, l.End(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
+	check(t, l.Record(&trace.End{Job: "bfs", State: trace.Done, Ended: trace.Converged}))
 	s.Close()
 	kinds := ""
 	for e := again.next(); ; e = again.next() {

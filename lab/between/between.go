@@ -140,10 +140,13 @@ func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	x.job, err = b.client.Run(ctx, spec, func(e *control.JobEvent) error {
 		mu.Lock()
 		defer mu.Unlock()
-		if r := e.GetRecord(); r != nil {
-			x.steps = append(x.steps, r.Trace())
+		data := e.GetRecord()
+		if data == nil {
+			return nil
 		}
-		return nil
+		s, err := control.DecodeRecord(data)
+		x.steps = append(x.steps, s)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", w.Name, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
 )
 
@@ -106,7 +107,11 @@ type traffic struct {
 }
 
 // Record takes a superstep in.
-func (t *traffic) Record(r *record.Superstep) error {
+func (t *traffic) Record(e trace.Event) error {
+	r, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	for len(t.steps) <= r.Superstep {
 		t.steps = append(t.steps, superstep{sent: map[string]volume{}})
 	}

@@ -47,7 +47,11 @@ func ratio(a, b float64) float64 {
 // counter adds up what partitions sent, by exchange.
 type counter map[string]Volume
 
-func (c counter) Record(s *record.Superstep) error {
+func (c counter) Record(e trace.Event) error {
+	s, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	for i := range s.Partitions {
 		for _, p := range s.Partitions[i].Peers {
 			v := c[p.Exchange]
@@ -105,7 +109,7 @@ func Check(ctx context.Context, scale, edgeFactor int, grid Grid, roots int, pro
 	return c, nil
 }
 
-func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Scheme, sink trace.Sink) error {
+func search(ctx context.Context, g *graph.Graph, root pregel.VertexID, scheme Scheme, sink trace.Journal) error {
 	o := engine.Options{Trace: sink, Delivery: delivery.ChoosePush}
 	switch flat := len(g.Parts) == 1 || g.Parts[0].Grid.Flat(); {
 	case scheme == Pull && flat:

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/record"
 )
@@ -16,7 +17,11 @@ import (
 // frontiers keeps how many vertices each level of a search had.
 type frontiers []float64
 
-func (f *frontiers) Record(s *record.Superstep) error {
+func (f *frontiers) Record(e trace.Event) error {
+	s, ok := e.(*record.Superstep)
+	if !ok {
+		return nil
+	}
 	for _, p := range s.Partitions {
 		if p.Delivered > 0 {
 			*f = append(*f, float64(p.Delivered))

@@ -54,7 +54,7 @@ var (
 )
 
 // Validate refuses what would not end.
-func (c CG) Validate() error {
+func (c CG) Validate(*pregel.GraphInfo) error {
 	if c.Iterations < 1 {
 		return errors.New("iterations must be 1 or more")
 	}
@@ -64,9 +64,11 @@ func (c CG) Validate() error {
 // Combiner multiplies messages with the weights of edges and adds them: a row times a vector.
 func (CG) Combiner() pregel.Combiner[float64] { return combiners.SumTimes[float64]() }
 
-// Aggregators are the dot products, the coordinator's scalars, and what comes out.
-func (CG) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{dotRR, dotPAP, dotXZ, dotZZ, residual, rho, alpha, beta, scale, Zeta, Norm}
+func (CG) Traits() pregel.Traits {
+	return pregel.Traits{
+		// The dot products, the coordinator's scalars, and what comes out.
+		Aggregators: []pregel.Aggregate{dotRR, dotPAP, dotXZ, dotZZ, residual, rho, alpha, beta, scale, Zeta, Norm},
+	}
 }
 
 // Coordinate makes scalars of the dot products.

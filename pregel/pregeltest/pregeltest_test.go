@@ -124,7 +124,10 @@ var parts int // one less than the run has
 
 func (parted) Combiner() pregel.Combiner[int] { return combiners.Sum[int]() }
 
-func (parted) ValidateGraph(g pregel.GraphInfo) error {
+func (parted) Validate(g *pregel.GraphInfo) error {
+	if g == nil {
+		return nil
+	}
 	parts = g.Partitions - 1
 	return nil
 }
@@ -295,7 +298,8 @@ var people = pregel.NewVertexColumn[int64]("people")
 type nearby struct{}
 
 func (nearby) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (nearby) Columns() []pregel.Column         { return []pregel.Column{people} }
+func (nearby) Traits() pregel.Traits { return pregel.Traits{Columns: []pregel.Column{people}} }
+
 func (nearby) Init(v *pregel.Vertex[[2]int64, int64]) {
 	v.Set([2]int64{0, v.Rand().Int64()})
 	v.SendToAllNeighbors(people.Of(v))

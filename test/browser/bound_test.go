@@ -16,7 +16,7 @@ import (
 func TestTheTimeLeft(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "a run", Version: "test"}, 2)
 	run := func(job string, most int) {
-		must(t, l.Begin(&trace.Job{Job: job, Program: job, Partitions: 1, MaxSupersteps: most, Began: time.Now()}))
+		must(t, l.Record(&trace.Job{Job: job, Program: job, Partitions: 1, MaxSupersteps: most, Began: time.Now()}))
 		for i := range 12 {
 			s := &record.Superstep{Job: job, Superstep: i, Partitions: []record.Partition{{Computed: 1}}, Ended: time.Now()}
 			s.End(100)
@@ -28,7 +28,7 @@ func TestTheTimeLeft(t *testing.T) {
 	chromium(t)
 	b := open(t, serve(t, l, control.Token{})+"#/job/1", 1280, 900)
 	b.until(t, "how far it is", `/^12 of at most 20 supersteps, at most about 1[123] min \d+ s left$/.test(document.querySelector(".bound")?.innerText)`)
-	must(t, l.End(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
+	must(t, l.Record(&trace.End{Job: "bounded", State: trace.Done, Ended: trace.Converged, Supersteps: 12}))
 	b.until(t, "the end", `document.querySelector(".state.done") && !document.querySelector(".bound")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/job/2"`, nil))
 	b.until(t, "no bound", `document.querySelector("h2")?.innerText.includes("endless") && document.querySelector(".state.running") && !document.querySelector(".bound")`)

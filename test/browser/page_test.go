@@ -264,21 +264,21 @@ func TestLive(t *testing.T) {
 	b.until(t, "five supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4"`)
 	steps(l, "long", 5, 30, 2)
 	b.until(t, "thirty", `document.querySelector("[role=slider]")?.ariaValueMax === "29"`)
-	must(t, l.Stage(&trace.Stage{Job: "long", Stage: "writing", Done: 1000, Total: 10_000}))
+	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 1000, Total: 10_000}))
 	b.until(t, "how far it is", `document.querySelector(".stages")?.innerText.includes("10 %: 1000 of 10 k")`)
 	time.Sleep(time.Second) // a rate is shown after it
-	must(t, l.Stage(&trace.Stage{Job: "long", Stage: "writing", Done: 5000, Total: 10_000}))
+	must(t, l.Record(&trace.Stage{Job: "long", Stage: "writing", Done: 5000, Total: 10_000}))
 	b.until(t, "the time left", `/50 %: 5000 of 10 k, [\d.]+( k)?.s, \d+ s left/.test(document.querySelector(".stages").innerText)`)
-	must(t, l.Log(&trace.Log{Time: time.Now(), Level: "warn", Text: "mind the gap"}))
-	must(t, l.Begin(&trace.Job{Job: "second", Began: time.Now()}))
-	must(t, l.End(&trace.End{Job: "long", State: trace.Failed, Error: "the disk is full"}))
+	must(t, l.Record(&trace.Log{Time: time.Now(), Level: "warn", Text: "mind the gap"}))
+	must(t, l.Record(&trace.Job{Job: "second", Began: time.Now()}))
+	must(t, l.Record(&trace.End{Job: "long", State: trace.Failed, Error: "the disk is full"}))
 	b.until(t, "the failure", `document.querySelector(".state.failed") && document.querySelector("main").innerText.includes("the disk is full")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/log"`, nil))
 	b.until(t, "the log", `document.querySelector("main").innerText.includes("mind the gap")`)
 	b.do(t, chromedp.Evaluate(`location.hash = "#/jobs"`, nil))
 	b.until(t, "both jobs", `document.querySelectorAll("tbody tr").length === 2`)
 	// The page asks for other events when it leaves a job. Only one that hears them hears that the run ends.
-	must(t, l.Stage(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
+	must(t, l.Record(&trace.Stage{Stage: "reading", Done: 1, Total: 2}))
 	b.until(t, "an event since", `document.querySelector(".stages")?.innerText.includes("reading")`)
 
 	address := strings.TrimSuffix(strings.TrimPrefix(s.URL, "http://"), "/")
@@ -305,7 +305,7 @@ func TestHostileNamesAreText(t *testing.T) {
 	const evil = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>"'}]]>` + "\u202e\x07"
 	l := web.NewLocal(web.About{Kind: "run", Name: evil, Version: evil}, 1)
 	l.AddGraph(web.Graph{Name: evil, State: evil, Reason: evil, Grid: evil})
-	must(t, l.Begin(&trace.Job{
+	must(t, l.Record(&trace.Job{
 		Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil},
 	}))
 	for superstep := range 3 {
@@ -321,9 +321,9 @@ func TestHostileNamesAreText(t *testing.T) {
 		}
 		must(t, l.Record(s))
 	}
-	must(t, l.Stage(&trace.Stage{Stage: evil, Seconds: 1}))
-	must(t, l.Log(&trace.Log{Level: evil, Text: evil}))
-	must(t, l.End(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
+	must(t, l.Record(&trace.Stage{Stage: evil, Seconds: 1}))
+	must(t, l.Record(&trace.Log{Level: evil, Text: evil}))
+	must(t, l.Record(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "the job", "document.querySelector('.decision')")
 	b.do(t, chromedp.Evaluate(`document.querySelectorAll("details").forEach(d => d.open = true)`, nil))

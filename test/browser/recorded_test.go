@@ -15,7 +15,7 @@ import (
 func recorded(t *testing.T, supersteps, partitions int) *web.Local {
 	t.Helper()
 	l := web.NewLocal(web.About{Kind: "run", Name: fmt.Sprintf("a run of %d supersteps in %d partitions", supersteps, partitions), Version: "test"}, 2)
-	must(t, l.Begin(&trace.Job{Job: "long", Program: "waves", Graph: "g", Vertices: 1 << 30, Arcs: 1 << 34, Partitions: partitions, Threads: 2, Delivery: "auto"}))
+	must(t, l.Record(&trace.Job{Job: "long", Program: "waves", Graph: "g", Vertices: 1 << 30, Arcs: 1 << 34, Partitions: partitions, Threads: 2, Delivery: "auto"}))
 	steps(l, "long", 0, supersteps, partitions)
 	return l
 }

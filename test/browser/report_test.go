@@ -87,7 +87,7 @@ func TestAReportOfHostileNames(t *testing.T) {
 	f, err := os.Create(filepath.Join(dir, "evil.jsonl"))
 	must(t, err)
 	w := trace.NewWriter(f)
-	must(t, w.Begin(&trace.Job{Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil}, Began: time.Unix(1, 0)}))
+	must(t, w.Record(&trace.Job{Job: evil, Program: evil, Graph: evil, Grid: evil, Delivery: evil, Partitions: 2, Parameters: map[string]string{evil: evil, "__proto__": evil}, Began: time.Unix(1, 0)}))
 	for superstep := range 2 {
 		s := &record.Superstep{Job: evil, Superstep: superstep, Scheme: "naive", Delivery: "push", Reason: evil, Actual: 1, Predicted: map[string]float64{"naive": 1, "pull": 2}, Seconds: 1}
 		for p := range 2 {
@@ -95,8 +95,8 @@ func TestAReportOfHostileNames(t *testing.T) {
 		}
 		must(t, w.Record(s))
 	}
-	must(t, w.Log(&trace.Log{Level: "info", Text: evil}))
-	must(t, w.End(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
+	must(t, w.Record(&trace.Log{Level: "info", Text: evil}))
+	must(t, w.Record(&trace.End{Job: evil, State: trace.Failed, Error: evil}))
 	must(t, f.Close())
 	url := report(t, dir, "evil.jsonl")
 	b := open(t, url, 1280, 900)

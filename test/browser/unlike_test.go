@@ -51,7 +51,7 @@ func TestUnlikeRuns(t *testing.T) {
 // TestOneAmongMany shows 5,000 pulls with one push among them, of which it says that a bar is cut off.
 func TestOneAmongMany(t *testing.T) {
 	l := web.NewLocal(web.About{Kind: "run", Name: "pulls", Version: "test"}, 2)
-	must(t, l.Begin(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
+	must(t, l.Record(&trace.Job{Job: "j", Program: "p", Graph: "g", Partitions: 1}))
 	for i := range 5000 {
 		r := record.Superstep{
 			Job: "j", Superstep: i, Scheme: "pull", Delivery: "pull", Predicted: map[string]float64{"naive": .5, "pull": 1e-3}, Actual: 1e-3,
@@ -62,7 +62,7 @@ func TestOneAmongMany(t *testing.T) {
 		}
 		must(t, l.Record(&r))
 	}
-	must(t, l.End(&trace.End{Job: "j", State: trace.Done, Ended: trace.Converged, Supersteps: 5000, Seconds: 5}))
+	must(t, l.Record(&trace.End{Job: "j", State: trace.Done, Ended: trace.Converged, Supersteps: 5000, Seconds: 5}))
 	b := open(t, serve(t, l, control.Token{}), 1280, 900)
 	b.until(t, "all supersteps", `document.querySelector("[role=slider]")?.ariaValueMax === "4999"`)
 	b.until(t, "the push", `(() => {

@@ -6,6 +6,7 @@ package chaos_test
 
 import (
 	crand "crypto/rand"
+	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -63,11 +64,14 @@ type cluster struct {
 	data    []*proxy // between the other workers and worker i
 	clients *proxy   // between clients and the master
 	store   *place   // of checkpoints
+	disk    *place   // of the master's data
 	faults  int      // so far
 	began   time.Time
 
-	mu    sync.Mutex
-	asked bool // for stacks
+	mu        sync.Mutex
+	asked     bool      // for stacks
+	differed  bool      // now
+	differing time.Time // when workers have seen different files last
 }
 
 // event writes what happens into the log.
@@ -148,9 +152,12 @@ func newCluster(t *testing.T, n int) *cluster {
 		t.Fatal(err)
 	}
 	at := "127.0.0.1:" + freePort(t, "127.0.0.1")
-	c.store = newPlace(t, filepath.Join(dir, "checkpoints"))
+	// The first can be filled by what a few jobs keep there, the second has their results for a while.
+	c.store = newPlace(t, filepath.Join(dir, "checkpoints"), 64<<20)
+	c.disk = newPlace(t, filepath.Join(dir, "disk"), 4<<30)
 	c.master = &process{cluster: c, name: "master", args: []string{
-		"master", "--listen", at, "--token-file", filepath.Join(dir, "token"), "--data", filepath.Join(dir, "data"), "--checkpoints", c.store.dir, "--checkpoint-every", "4",
+		"master", "--listen", at, "--token-file", filepath.Join(dir, "token"), "--data", c.masterData(), "--keep-results", "3m",
+		"--checkpoints", c.store.dir, "--checkpoint-every", "4",
 	}}
 	between := func(listen, to string) *proxy {
 		p, err := newProxy(listen, to)
@@ -168,8 +175,11 @@ func newCluster(t *testing.T, n int) *cluster {
 		c.data = append(c.data, between(net.JoinHostPort(shown, port), net.JoinHostPort(own, port)))
 		c.control = append(c.control, between("127.0.0.1:0", at))
 		name := fmt.Sprintf("w%d", i+1)
+		if err := errors.Join(os.MkdirAll(c.shared(), 0o777), os.Mkdir(c.root(name), 0o777)); err != nil {
+			t.Fatal(err)
+		}
 		c.workers = append(c.workers, &process{cluster: c, name: name, args: []string{
-			"worker", "--master", c.control[i].address(), "--name", name, "--threads", "1", "--listen", "off",
+			"worker", "--data-root", c.shared(), "--master", c.control[i].address(), "--name", name, "--threads", "1", "--listen", "off",
 			"--data-listen", net.JoinHostPort(own, port), "--advertise", shown,
 		}})
 	}
@@ -180,6 +190,7 @@ func newCluster(t *testing.T, n int) *cluster {
 			}
 		}
 		c.store.unmount()
+		c.disk.unmount()
 		if !t.Failed() {
 			_ = os.RemoveAll(dir)
 		}
@@ -190,6 +201,15 @@ func newCluster(t *testing.T, n int) *cluster {
 	c.whole()
 	return c
 }
+
+// masterData is where the master's data are.
+func (c *cluster) masterData() string { return filepath.Join(c.disk.dir, "data") }
+
+// shared is where workers see files: where the test may mount something each its own ones, which
+// are in root.
+func (c *cluster) shared() string { return filepath.Join(c.dir, "files") }
+
+func (c *cluster) root(worker string) string { return c.shared() + "-" + worker }
 
 func (c *cluster) all() []*process { return append([]*process{c.master}, c.workers...) }
 

@@ -3,6 +3,7 @@
 package chaos_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -57,7 +58,7 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 			return fault{"damage results", func() { go c.damage(stop) }, func() { close(stop) }, hold}
 		},
 		func() fault {
-			data := filepath.Join(c.dir, "data")
+			data := c.masterData()
 			move := func() { _ = os.Rename(data, data+"-gone") }
 			back := func() {
 				_ = os.Rename(data+"-gone", data)
@@ -75,8 +76,19 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 				return fault{"terminate " + w.name, func() { w.killed = true; w.signal(syscall.SIGTERM) }, func() {}, hold}
 			})
 	}
+	if c.disk.own {
+		full := func() {
+			c.disk.empty()
+			<-time.After(3 * time.Second) // the master looks every second
+		}
+		kinds = append(kinds, func() fault { return fault{"no room for the master's data", c.disk.fill, full, hold} })
+	}
 	if c.store.own {
 		kinds = append(kinds,
+			func() fault {
+				other, same := c.files(w.name, true), c.files(w.name, false)
+				return fault{"another file at " + w.name, other, same, max(hold, 2*time.Second)}
+			},
 			func() fault { return fault{"no room for checkpoints", c.store.fill, c.store.empty, hold} },
 			func() fault {
 				return fault{"checkpoints cannot be written", func() { c.store.protect(true) }, func() { c.store.protect(false) }, hold}
@@ -95,7 +107,7 @@ func (c *cluster) pick(random *rand.Rand, lethal bool) fault {
 func (c *cluster) damage(stop <-chan struct{}) {
 	done := map[string]bool{}
 	for {
-		parts, _ := filepath.Glob(filepath.Join(c.dir, "data", "results", "*", "part-*"))
+		parts, _ := filepath.Glob(filepath.Join(c.masterData(), "results", "*", "part-*"))
 		for _, name := range parts {
 			if done[name] {
 				continue
@@ -117,6 +129,36 @@ func (c *cluster) damage(stop <-chan struct{}) {
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
+}
+
+// files returns what puts a worker's file of a graph in its place, or another one.
+func (c *cluster) files(worker string, other bool) func() {
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.differed, c.differing = other, time.Now()
+		if err := putFile(c.root(worker), other); err != nil {
+			c.t.Error(err)
+		}
+	}
+}
+
+// putFile writes the file of a graph below a root, a cycle with chords, or another graph of as many
+// bytes.
+func putFile(root string, other bool) error {
+	var text bytes.Buffer
+	for i := range 5000 {
+		to := (i + 1) % 5000
+		if other && i%9 == 0 {
+			to ^= 1
+		}
+		fmt.Fprintf(&text, "%04d %04d\n%04d %04d\n", i, to, i, i*i%5000)
+	}
+	path := filepath.Join(root, fileName)
+	if err := os.WriteFile(path+".new", text.Bytes(), 0o600); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
 }
 
 // cut returns what cuts connections, and says how many there were.

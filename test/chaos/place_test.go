@@ -3,32 +3,31 @@
 package chaos_test
 
 import (
-	"errors"
+	"fmt"
 	"os"
-	"path/filepath"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"testing"
 )
 
-// place is where checkpoints are kept: a small file system of its own, where the test may mount one, that can be full or read-only.
+// place is a file system of its own, where the test may mount one, that can be full or read-only.
 type place struct {
 	t    *testing.T
 	dir  string
-	own  bool        // it is a file system
-	left atomic.Bool // what fills it could not be removed while it was read-only
+	size int64 // in bytes, unless it is full
+	own  bool  // it is a file system
+
+	mu         sync.Mutex
+	full, held bool // held: read-only
 }
 
-// placeSize is so small that it can be filled.
-const placeSize = "64m"
-
-func newPlace(t *testing.T, dir string) *place {
+func newPlace(t *testing.T, dir string, size int64) *place {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	p := &place{t: t, dir: dir}
-	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size="+placeSize); err != nil {
-		t.Logf("checkpoints have no file system of their own, which is not filled then: %v", err)
+	p := &place{t: t, dir: dir, size: size}
+	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%d", size)); err != nil {
+		t.Logf("%s is no file system of its own, which is not filled then: %v", dir, err)
 		return p
 	}
 	p.own = true
@@ -42,40 +41,39 @@ func (p *place) unmount() {
 	}
 }
 
-// fill leaves no room.
-func (p *place) fill() {
-	f, err := os.Create(filepath.Join(p.dir, "full"))
-	if errors.Is(err, syscall.EROFS) { // another fault: nothing is written as it is
-		return
-	}
-	if err != nil {
-		p.t.Error(err)
-		return
-	}
-	defer f.Close()
-	some := make([]byte, 1<<20)
-	for n := len(some); n > 0; {
-		if _, err := f.Write(some[:n]); err != nil {
-			n /= 2
-		}
-	}
-}
+// fill leaves no room, and empty makes room again.
+func (p *place) fill()  { p.remount(func() { p.full = true }) }
+func (p *place) empty() { p.remount(func() { p.full = false }) }
 
-func (p *place) empty() {
-	if err := os.Remove(filepath.Join(p.dir, "full")); errors.Is(err, syscall.EROFS) {
-		p.left.Store(true)
-	}
-}
+func (p *place) protect(on bool) { p.remount(func() { p.held = on }) }
 
-func (p *place) protect(on bool) {
+// remount changes what the file system is: one that is full is no larger than what is in it.
+func (p *place) remount(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
 	flags := uintptr(syscall.MS_REMOUNT)
-	if on {
+	if p.held {
 		flags |= syscall.MS_RDONLY
 	}
-	if err := syscall.Mount("tmpfs", p.dir, "tmpfs", flags, "size="+placeSize); err != nil && err != syscall.EBUSY { // a file is being written
-		p.t.Error(err)
+	for range 100 {
+		size := p.size
+		var now syscall.Statfs_t
+		if err := syscall.Statfs(p.dir, &now); err != nil {
+			p.t.Error(err)
+			return
+		}
+		if p.full {
+			size = max(int64(now.Blocks-now.Bfree), 1) * now.Bsize
+		}
+		err := syscall.Mount("tmpfs", p.dir, "tmpfs", flags, fmt.Sprintf("size=%d", size))
+		switch {
+		case err == nil, err == syscall.EBUSY && p.held: // a file is being written
+			return
+		case err != syscall.EINVAL || !p.full: // else it has grown meanwhile
+			p.t.Error(err)
+			return
+		}
 	}
-	if !on && p.left.Swap(false) {
-		p.empty()
-	}
+	p.t.Errorf("%s grows too fast to be full", p.dir)
 }

@@ -41,8 +41,10 @@ var (
 	long = pregel.NewAggregator("long", nil, func(a, b string) string { return max(a, b) })
 )
 
-func (tally) Aggregators() []pregel.Aggregate {
-	return []pregel.Aggregate{ran, everRan, quarters, nobody, highest, odd, labels, spans, said, long}
+func (tally) Traits() pregel.Traits {
+	return pregel.Traits{
+		Aggregators: []pregel.Aggregate{ran, everRan, quarters, nobody, highest, odd, labels, spans, said, long},
+	}
 }
 
 func (tally) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
@@ -201,7 +203,9 @@ type lengthy struct {
 	Size int `param:"size"`
 }
 
-func (lengthy) Aggregators() []pregel.Aggregate  { return []pregel.Aggregate{ran, long} }
+func (lengthy) Traits() pregel.Traits {
+	return pregel.Traits{Aggregators: []pregel.Aggregate{ran, long}}
+}
 func (lengthy) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 func (p lengthy) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	ran.Add(v, 1)

@@ -28,9 +28,14 @@ const (
 )
 
 func (strong) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Min[pregel.VertexID]() }
-func (strong) Direction() pregel.Direction                { return pregel.Either }
-func (strong) Columns() []pregel.Column                   { return []pregel.Column{strongColour} }
-func (strong) Aggregators() []pregel.Aggregate            { return []pregel.Aggregate{strongMoved} }
+
+func (strong) Traits() pregel.Traits {
+	return pregel.Traits{
+		Direction:   pregel.Either,
+		Aggregators: []pregel.Aggregate{strongMoved},
+		Columns:     []pregel.Column{strongColour},
+	}
+}
 
 func (strong) Coordinate(c *pregel.Coordinator) {
 	if c.Superstep > 0 && (c.Phase == paint || c.Phase == turn || !strongMoved.Value(c)) {

@@ -52,7 +52,7 @@ func TestResume(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	o := superstep.Options{Deterministic: true, Checkpoints: dir, CheckpointEvery: 3, Resume: true}
+	o := superstep.Options{Deterministic: true, Checkpoints: superstep.CheckpointOptions{Place: dir, Every: 3, Resume: true}}
 	o.Progress = func(p superstep.Progress) {
 		if p.Superstep == 11 {
 			cancel()
@@ -64,25 +64,26 @@ func TestResume(t *testing.T) {
 	if n := checkpointsIn(t, dir); n == 0 {
 		t.Fatal("it has left no checkpoint")
 	}
-	if _, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Checkpoints: dir}); err == nil || !strings.Contains(err.Error(), "set Resume to go on from that") {
+	if _, err := superstep.Run(t.Context(), load(1), p, superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: dir}}); err == nil || !strings.Contains(err.Error(), "set Resume to go on from that") {
 		t.Errorf("without Resume: %v", err)
 	}
-	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: dir, Resume: true}); err == nil {
+	if _, err := superstep.Run(t.Context(), load(1), algorithms.WCC{}, superstep.Options{Deterministic: true, Checkpoints: superstep.CheckpointOptions{Place: dir, Resume: true}}); err == nil {
 		t.Error("another program goes on from its checkpoints")
 	}
 	for want, other := range map[string]func(p *algorithms.PageRank, o *superstep.Options){
 		"seed is 7, and was 0":                   func(_ *algorithms.PageRank, o *superstep.Options) { o.Seed = 7 },
 		"parameter damping is 0.5, and was 0.85": func(p *algorithms.PageRank, _ *superstep.Options) { p.Damping = 0.5 },
 	} {
-		p, o, said := p, superstep.Options{Deterministic: true, Checkpoints: t.TempDir(), Resume: true}, ""
-		if err := os.CopyFS(o.Checkpoints, os.DirFS(dir)); err != nil {
+		p, said := p, ""
+		o := superstep.Options{Deterministic: true, Checkpoints: superstep.CheckpointOptions{Place: t.TempDir(), Resume: true}}
+		if err := os.CopyFS(o.Checkpoints.Place, os.DirFS(dir)); err != nil {
 			t.Fatal(err)
 		}
 		other(&p, &o)
 		if _, err := superstep.Run(t.Context(), load(1), p, o); err == nil || !strings.Contains(err.Error(), " is of another run: "+want+"; --fork") {
 			t.Errorf("error %v, expected %s", err, want)
 		}
-		o.Fork, o.Log = true, func(line string) { said += line }
+		o.Checkpoints.Fork, o.Log = true, func(line string) { said += line }
 		if r, err := superstep.Run(t.Context(), load(1), p, o); err != nil || r.Supersteps != 21 || !strings.Contains(said, "of another run: "+want) {
 			t.Errorf("forked, %s: %v, the log has %q", want, err, said)
 		}
@@ -112,7 +113,7 @@ func TestResume(t *testing.T) {
 	if n := checkpointsIn(t, dir); n != 0 {
 		t.Errorf("%d checkpoints of a run that is done stay", n)
 	}
-	o.KeepCheckpoints = true
+	o.Checkpoints.Keep = true
 	if _, err := superstep.Run(t.Context(), load(1), p, o); err != nil {
 		t.Fatal(err)
 	}
@@ -131,13 +132,13 @@ func TestCheckpointsAreRefused(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for want, o := range map[string]superstep.Options{
-		"the place is missing":     {CheckpointEvery: 3},
-		"found CheckpointEvery -1": {Checkpoints: file, CheckpointEvery: -1},
-		"are both given":           {Checkpoints: file, CheckpointEvery: 1, CheckpointInterval: 1},
-		"checkpoints: ":            {Checkpoints: file},
+	for want, checkpoints := range map[string]superstep.CheckpointOptions{
+		"Options.Checkpoints.Place is missing": {Every: 3},
+		"found Every -1":                       {Place: file, Every: -1},
+		"are both given":                       {Place: file, Every: 1, Interval: 1},
+		"checkpoints: ":                        {Place: file},
 	} {
-		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := superstep.Run(t.Context(), g, algorithms.WCC{}, superstep.Options{Checkpoints: checkpoints}); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v, expected %q", err, want)
 		}
 	}
@@ -154,7 +155,7 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 	defer conn.Close()
 	g, err := conn.Load(t.Context(), "path:vertices=9", superstep.LoadOptions{})
 	g = open(t, g, err)
-	for _, o := range []superstep.Options{{}, {CheckpointEvery: 7, CheckpointStrict: true}} { // the first takes them as often as pays: perhaps none
+	for _, o := range []superstep.Options{{}, {Checkpoints: superstep.CheckpointOptions{Every: 7, Strict: true}}} { // the first takes them as often as pays: perhaps none
 		o.MaxSupersteps = 400
 		if err := run(t, g, endless{}, o); err != nil {
 			t.Fatal(err)
@@ -167,8 +168,8 @@ func TestCheckpointsOfAConnection(t *testing.T) {
 		for _, j := range all.Msg.Jobs {
 			newest = max(newest, j.Checkpoint)
 		}
-		if o.CheckpointEvery != 0 && newest < 385 {
-			t.Errorf("every %d supersteps: the newest is of superstep %d", o.CheckpointEvery, newest)
+		if o.Checkpoints.Every != 0 && newest < 385 {
+			t.Errorf("every %d supersteps: the newest is of superstep %d", o.Checkpoints.Every, newest)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (p closing) Compute(v *pregel.Vertex[uint64, uint64], sum uint64) {
 func TestCloseDuringRun(t *testing.T) {
 	for _, partitions := range []int{1, 3} {
 		run := func(close bool) (superstep.Result[uint64], []uint64) {
-			g, err := superstep.Generate(t.Context(), "path:vertices=60000", superstep.LoadOptions{Partitions: partitions})
+			g, err := superstep.Load(t.Context(), "path:vertices=60000", superstep.LoadOptions{Partitions: partitions})
 			g = open(t, g, err)
 			p := closing{func() {}}
 			if close {

@@ -232,8 +232,8 @@ func TestClusterRefuses(t *testing.T) {
 	refused("parameter source: the graph has no vertex", run(t, g, algorithms.BFS{Source: pregel.None}))
 	refused("damping is 2, want a number from 0 to 1", run(t, g, algorithms.PageRank{Damping: 2}))
 	refused("Threads", run(t, g, nothing{}, superstep.Options{Threads: 2}))
-	refused("Options.Checkpoints, KeepCheckpoints and Resume are of a run in this process", run(t, g, nothing{}, superstep.Options{Checkpoints: t.TempDir()}))
-	refused("this master keeps none", run(t, g, nothing{}, superstep.Options{CheckpointEvery: 3}))
+	refused("Place, Keep and Resume of Options.Checkpoints are of a run in this process", run(t, g, nothing{}, superstep.Options{Checkpoints: superstep.CheckpointOptions{Place: t.TempDir()}}))
+	refused("this master keeps none", run(t, g, nothing{}, superstep.Options{Checkpoints: superstep.CheckpointOptions{Every: 3}}))
 	refused("a limit of -1 supersteps", run(t, g, nothing{}, superstep.Options{MaxSupersteps: -1}))
 	refused("a limit of -1s for a superstep", run(t, g, nothing{}, superstep.Options{SuperstepTimeout: -1e9}))
 	refused("on purpose", run(t, g, nothing{}, superstep.Options{Trace: full{}}))
@@ -340,7 +340,7 @@ func TestGraphOfTheCatalog(t *testing.T) {
 	}
 	g, err := conn.Graph(t.Context(), "web")
 	g = open(t, g, err)
-	here, err := superstep.Generate(t.Context(), "star:vertices=70000", superstep.LoadOptions{Partitions: 2})
+	here, err := superstep.Load(t.Context(), "star:vertices=70000", superstep.LoadOptions{Partitions: 2})
 	twins(t, open(t, here, err), g, algorithms.WCC{})
 	var lines int
 	r, err := superstep.Run(t.Context(), g, nothing{}, superstep.Options{Log: func(string) { lines++ }})

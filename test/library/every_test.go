@@ -41,7 +41,7 @@ func TestCheckpointEveryIsKept(t *testing.T) {
 		g, err := superstep.Load(t.Context(), "kronecker:scale=6", superstep.LoadOptions{Partitions: 2})
 		g = open(t, g, err)
 		r, err := superstep.Run(t.Context(), g, algorithms.PageRank{Iterations: 20}, superstep.Options{
-			Checkpoints: dir, CheckpointEvery: every, KeepCheckpoints: true,
+			Checkpoints: superstep.CheckpointOptions{Place: dir, Every: every, Keep: true},
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -64,7 +64,7 @@ func TestCancelLeavesACheckpoint(t *testing.T) {
 	defer cancel(nil)
 	reason := errors.New("the test cancels it")
 	_, err = superstep.Run(ctx, g, algorithms.PageRank{Iterations: 20}, superstep.Options{
-		Checkpoints: dir, CheckpointEvery: 1000,
+		Checkpoints: superstep.CheckpointOptions{Place: dir, Every: 1000},
 		Progress: func(p superstep.Progress) {
 			if p.Superstep == 11 {
 				cancel(reason)
@@ -91,7 +91,7 @@ func TestCancelledJobLeavesACheckpoint(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	_, err = superstep.Run(ctx, g, endless{}, superstep.Options{
-		CheckpointEvery: 1 << 30, Progress: func(superstep.Progress) { cancel() },
+		Checkpoints: superstep.CheckpointOptions{Every: 1 << 30}, Progress: func(superstep.Progress) { cancel() },
 	})
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("it ended with %v", err)

@@ -109,21 +109,21 @@ func TestLoadRefuses(t *testing.T) {
 	}
 }
 
-func TestGenerate(t *testing.T) {
-	g, err := superstep.Generate(t.Context(), "star:vertices=5")
+func TestLoadGenerates(t *testing.T) {
+	g, err := superstep.Load(t.Context(), "star:vertices=5")
 	g = open(t, g, err)
 	if hub, _ := g.Vertex(0); hub != 0 || g.NumEdges() != 8 || g.IsDirected() {
 		t.Errorf("hub %d, %d arcs", hub, g.NumEdges())
 	}
-	g, err = superstep.Generate(t.Context(), "star:vertices=5", superstep.LoadOptions{Kind: superstep.Directed})
+	g, err = superstep.Load(t.Context(), "star:vertices=5", superstep.LoadOptions{Kind: superstep.Directed})
 	if g = open(t, g, err); g.NumEdges() != 4 || !g.IsDirected() {
 		t.Errorf("%d arcs of a directed star", g.NumEdges())
 	}
-	_, err = superstep.Generate(t.Context(), "ring:vertices=5")
+	_, err = superstep.Load(t.Context(), "ring:vertices=5")
 	refused(t, err, `generator "ring" is unknown`)
-	_, err = superstep.Generate(t.Context(), "star:corners=5")
+	_, err = superstep.Load(t.Context(), "star:corners=5")
 	refused(t, err, `parameter "corners" is unknown`)
-	_, err = superstep.Generate(t.Context(), "kronecker:scale=40")
+	_, err = superstep.Load(t.Context(), "kronecker:scale=40")
 	refused(t, err, "TiB of memory")
 }
 
@@ -162,7 +162,7 @@ func TestFromEdges(t *testing.T) {
 
 func TestRepartition(t *testing.T) {
 	for _, kind := range []superstep.Kind{superstep.Directed, superstep.Undirected} {
-		g, err := superstep.Generate(t.Context(), "uniform:vertices=300,degree=3", superstep.LoadOptions{Kind: kind})
+		g, err := superstep.Load(t.Context(), "uniform:vertices=300,degree=3", superstep.LoadOptions{Kind: kind})
 		g = open(t, g, err)
 		want, err := superstep.Run(t.Context(), g, algorithms.WCC{})
 		if err != nil {
@@ -219,18 +219,18 @@ func TestClose(t *testing.T) {
 
 func TestOptionsThereAreNot(t *testing.T) {
 	ctx := context.Background()
-	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(), "Partitions: found -1") {
+	if _, err := superstep.Load(ctx, "path:vertices=3", superstep.LoadOptions{Partitions: -1}); err == nil || !strings.Contains(err.Error(), "Partitions: found -1") {
 		t.Errorf("-1 partitions: %v", err)
 	}
-	if _, err := superstep.Generate(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
+	if _, err := superstep.Load(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
 		t.Errorf("-1 threads: %v", err)
 	}
 	for _, o := range []superstep.LoadOptions{{Kind: 3}, {Weights: 4}, {Duplicates: 5}} {
-		if _, err := superstep.Generate(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there is no Kind") {
+		if _, err := superstep.Load(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there is no Kind") {
 			t.Errorf("Kind %d, Weights %d, Duplicates %d: %v", o.Kind, o.Weights, uint8(o.Duplicates), err)
 		}
 	}
-	g, err := superstep.Generate(ctx, "path:vertices=3")
+	g, err := superstep.Load(ctx, "path:vertices=3")
 	if err != nil {
 		t.Fatal(err)
 	}

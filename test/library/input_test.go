@@ -33,8 +33,8 @@ type reading struct {
 }
 
 func (reader) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (reader) Columns() []pregel.Column {
-	return []pregel.Column{rankBefore, wordsBefore, sumBefore, edgeSums}
+func (reader) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{rankBefore, wordsBefore, sumBefore, edgeSums}}
 }
 
 func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
@@ -50,7 +50,8 @@ func (reader) Compute(v *pregel.Vertex[reading, int64], _ int64) {
 type summing struct{}
 
 func (summing) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (summing) Columns() []pregel.Column         { return []pregel.Column{sumBefore} }
+func (summing) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{sumBefore}} }
+
 func (summing) Compute(v *pregel.Vertex[int64, int64], _ int64) {
 	v.Set(sumBefore.Of(v) + int64(v.Label()))
 	v.VoteToHalt()
@@ -62,7 +63,10 @@ type parents struct{}
 var parentBefore = pregel.NewVertexColumn[pregel.VertexID]("parent")
 
 func (parents) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (parents) Columns() []pregel.Column         { return []pregel.Column{parentBefore} }
+func (parents) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{parentBefore}}
+}
+
 func (parents) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ int64) {
 	v.Set(parentBefore.Of(v))
 	v.VoteToHalt()
@@ -138,7 +142,7 @@ func TestInputOfAnotherGraph(t *testing.T) {
 	remote, err := conn.Load(t.Context(), "star:vertices=50")
 	remote = open(t, remote, err)
 	for _, options := range []superstep.LoadOptions{{}, {Partitions: 4}} {
-		big, err := superstep.Generate(t.Context(), "path:vertices=50", options)
+		big, err := superstep.Load(t.Context(), "path:vertices=50", options)
 		big = open(t, big, err)
 		for label, sum := range must(t, big, summing{}, superstep.From(sumBefore, must(t, small, summing{}))).All() {
 			want := int64(label)
@@ -188,7 +192,7 @@ func TestInputRefuses(t *testing.T) {
 	for _, g := range []*superstep.Graph{here, there} {
 		sums := must(t, g, summing{})
 		refusedWith(t, run(t, g, summing{}, given(superstep.Input{})), "an Input that neither superstep.From nor superstep.FromFile has made")
-		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its method Columns lists no column "sum"`)
+		refusedWith(t, run(t, g, parents{}, given(superstep.From(sumBefore, sums))), `parents: its Traits lists no column "sum"`)
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(namesake, sums))), "column sum: the program lists another of that name")
 		refusedWith(t, run(t, g, summing{}, given(superstep.From(sumBefore, sums), superstep.From(sumBefore, sums))), "superstep: Options.Columns: column sum is given twice")
 		for _, none := range []*superstep.Result[int64]{nil, {}} {
@@ -226,7 +230,7 @@ func TestInputRefuses(t *testing.T) {
 	far, err := elsewhere.Load(t.Context(), "path:vertices=9")
 	far = open(t, far, err)
 	refusedWith(t, run(t, there, summing{}, given(superstep.From(sumBefore, must(t, far, summing{})))), "the result is not of a run on this connection's cluster")
-	closed, err := superstep.Generate(t.Context(), "path:vertices=9")
+	closed, err := superstep.Load(t.Context(), "path:vertices=9")
 	if err != nil {
 		t.Fatal(err)
 	}

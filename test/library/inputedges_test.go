@@ -25,9 +25,11 @@ var (
 )
 
 func (carrier) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (p carrier) Direction() pregel.Direction    { return pregel.Direction(p.Way) }
-func (carrier) Columns() []pregel.Column {
-	return []pregel.Column{edgeNumber, edgeWord, edgeVertex, edgeList}
+func (p carrier) Traits() pregel.Traits {
+	return pregel.Traits{
+		Direction: pregel.Direction(p.Way),
+		Columns:   []pregel.Column{edgeNumber, edgeWord, edgeVertex, edgeList},
+	}
 }
 
 // carried is an edge of a vertex, by the handle of the other end.

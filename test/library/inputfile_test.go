@@ -39,8 +39,10 @@ var (
 )
 
 func (typed) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (typed) Columns() []pregel.Column {
-	return []pregel.Column{typedFloat, typedWhole, typedCount, typedFlag, typedText, typedWait, typedVertex, typedPair}
+func (typed) Traits() pregel.Traits {
+	return pregel.Traits{
+		Columns: []pregel.Column{typedFloat, typedWhole, typedCount, typedFlag, typedText, typedWait, typedVertex, typedPair},
+	}
 }
 
 func (typed) Compute(v *pregel.Vertex[kinds, int64], _ int64) {

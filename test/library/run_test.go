@@ -41,7 +41,7 @@ func (levels) Compute(v *pregel.Vertex[int64, int64], level int64) {
 
 func grid(t *testing.T, options ...superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
-	g, err := superstep.Generate(t.Context(), "grid:rows=5,columns=6", options...)
+	g, err := superstep.Load(t.Context(), "grid:rows=5,columns=6", options...)
 	return open(t, g, err)
 }
 
@@ -158,7 +158,7 @@ type wrong struct {
 
 func (wrong) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
-func (p wrong) Validate() error {
+func (p wrong) Validate(*pregel.GraphInfo) error {
 	if p.how == "validate" {
 		return errors.New("it makes no sense")
 	}

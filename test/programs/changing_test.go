@@ -21,13 +21,13 @@ type Prune struct {
 }
 
 func (Prune) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Prune) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Prune) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.Set(int64(v.OutDegree()))
 	if v.Value() < p.K {
 		v.SendToAllNeighbors(true)
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }
@@ -37,7 +37,7 @@ func (p Prune) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 type Shadow struct{}
 
 func (Shadow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Shadow) Mutations() pregel.Mutations     { return pregel.Mutations{} }
+func (Shadow) Traits() pregel.Traits           { return pregel.Traits{Mutates: true} }
 
 func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	v.VoteToHalt()
@@ -46,12 +46,12 @@ func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 	}
 	v.Set("loaded")
 	if v.Label()%2 == 0 {
-		shadow := v.NextID() + v.ID()
-		v.AddVertex(shadow, strings.Repeat("s", int(v.Label()%50)))
-		v.AddEdgeBetween(shadow, v.ID(), 1)
+		shadow := v.Change().NextID() + v.ID()
+		v.Change().AddVertex(shadow, strings.Repeat("s", int(v.Label()%50)))
+		v.Change().AddEdge(shadow, v.ID(), 1)
 	}
 	if v.Label()%3 == 0 {
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 }
 
@@ -177,7 +177,8 @@ type Degrees struct{}
 var before = pregel.NewVertexColumn[int64]("before")
 
 func (Degrees) Combiner() pregel.Combiner[bool] { return combiners.Or() }
-func (Degrees) Columns() []pregel.Column        { return []pregel.Column{before} }
+func (Degrees) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{before}} }
+
 func (Degrees) Compute(v *pregel.Vertex[int64, bool], _ bool) {
 	v.Set(before.Of(v))
 	v.VoteToHalt()

@@ -50,8 +50,9 @@ func (a candidate) compare(b candidate) int {
 
 var jumped = pregel.AnyOf("jumped")
 
-func (Contract) Mutations() pregel.Mutations     { return pregel.Mutations{} }
-func (Contract) Aggregators() []pregel.Aggregate { return []pregel.Aggregate{jumped} }
+func (Contract) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Aggregators: []pregel.Aggregate{jumped}}
+}
 
 func (Contract) Coordinate(c *pregel.Coordinator) {
 	switch {
@@ -108,15 +109,15 @@ func (Contract) Compute(v *pregel.Vertex[piece, note], notes []note) {
 		edges := slices.Collect(v.Edges())
 		if x.Root == v.ID() {
 			for _, e := range edges {
-				v.RemoveEdge(e.To)
+				v.Change().RemoveEdge(v.ID(), e.To)
 			}
 		} else {
 			v.Send(x.Root, note{Tree: x.Tree})
-			v.RemoveVertex(v.ID())
+			v.Change().RemoveVertex(v.ID())
 		}
 		for _, e := range edges { // either end knows both roots
 			if v.ID() < e.To && roots[e.To] != x.Root {
-				v.AddEdgeBetween(x.Root, roots[e.To], e.Weight)
+				v.Change().AddEdge(x.Root, roots[e.To], e.Weight)
 			}
 		}
 	}

@@ -28,7 +28,9 @@ var (
 )
 
 func (Widest) Combiner() pregel.Combiner[float64] { return combiners.Max[float64]() }
-func (Widest) Columns() []pregel.Column           { return []pregel.Column{capacity, opens} }
+func (Widest) Traits() pregel.Traits {
+	return pregel.Traits{Columns: []pregel.Column{capacity, opens}}
+}
 
 func (p Widest) Compute(v *pregel.Vertex[float64, float64], width float64) {
 	switch {

@@ -24,8 +24,8 @@ func (Clusters) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64](
 
 func (Clusters) Compute(v *pregel.Vertex[[]cluster, int64], _ int64) {
 	next := ^pregel.VertexID(0) // none
-	for u := range v.Neighbors() {
-		next = u
+	for e := range v.Edges() {
+		next = e.To
 	}
 	v.Set([]cluster{{[]pregel.VertexID{v.ID(), next}, 0.5, "a b"}, {nil, math.Inf(1), `"`}})
 	v.VoteToHalt()
@@ -35,8 +35,8 @@ func (Paths) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
 
 func (Paths) Compute(v *pregel.Vertex[[]pregel.VertexID, int64], _ int64) {
 	path := []pregel.VertexID{v.ID()}
-	for u := range v.Neighbors() {
-		path = append(path, u)
+	for e := range v.Edges() {
+		path = append(path, e.To)
 	}
 	v.Set(path)
 	v.VoteToHalt()
@@ -61,9 +61,13 @@ type Leads struct{}
 
 var leader = pregel.NewVertexColumn[pregel.VertexID]("leader")
 
-func (Leads) Columns() []pregel.Column                { return []pregel.Column{leader} }
-func (Leads) Combiner() pregel.Combiner[bool]         { return combiners.Or() }
-func (Leads) Group(l pregel.VertexID) pregel.VertexID { return l }
+func (Leads) Traits() pregel.Traits           { return pregel.Traits{Columns: []pregel.Column{leader}} }
+func (Leads) Combiner() pregel.Combiner[bool] { return combiners.Or() }
+func (Leads) Report() pregel.Report[pregel.VertexID] {
+	return pregel.Report[pregel.VertexID]{
+		Group: func(l pregel.VertexID) pregel.VertexID { return l },
+	}
+}
 
 func (Leads) Compute(v *pregel.Vertex[pregel.VertexID, bool], _ bool) {
 	v.Set(leader.Of(v))

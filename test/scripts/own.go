@@ -40,7 +40,7 @@ type Hops struct {
 
 func (Hops) Combiner() pregel.Combiner[int64] { return combiners.Min[int64]() }
 
-func (p Hops) Validate() error {
+func (p Hops) Validate(*pregel.GraphInfo) error {
 	if p.Limit < 1 {
 		return errors.New("limit must be at least 1")
 	}
@@ -71,12 +71,12 @@ type Prune struct {
 }
 
 func (Prune) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Prune) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+func (Prune) Traits() pregel.Traits            { return pregel.Traits{Mutates: true} }
 
 func (p Prune) Compute(v *vertex, _ int64) {
 	if v.OutDegree() < p.K {
 		v.SendToAllNeighbors(1)
-		v.RemoveVertex(v.ID())
+		v.Change().RemoveVertex(v.ID())
 	}
 	v.VoteToHalt()
 }
@@ -98,7 +98,7 @@ func slow(v *vertex, file string) {
 }
 
 func (Churn) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Churn) Mutations() pregel.Mutations      { return pregel.Mutations{} }
+func (Churn) Traits() pregel.Traits            { return pregel.Traits{Mutates: true} }
 
 func (p Churn) Compute(v *vertex, sum int64) {
 	v.Set((v.Value()*31 + sum + int64(v.OutDegree()) + int64(v.NumEdges())) % 1_000_003)
@@ -107,15 +107,15 @@ func (p Churn) Compute(v *vertex, sum int64) {
 		return
 	}
 	slow(v, p.While)
-	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.NextID()))) }
+	id := func() pregel.VertexID { return pregel.VertexID(v.Rand().Uint64N(uint64(v.Change().NextID()))) }
 	switch v.Rand().IntN(200) {
 	case 0:
-		v.AddEdge(id(), 1)
+		v.Change().AddEdge(v.ID(), id(), 1)
 	case 1:
-		v.RemoveEdgeBetween(id(), id())
+		v.Change().RemoveEdge(id(), id())
 	case 2:
 		if v.ID() == 0 {
-			v.AddVertex(v.NextID(), 7)
+			v.Change().AddVertex(v.Change().NextID(), 7)
 		}
 	}
 	v.SendToAllNeighbors(v.Value())
@@ -149,9 +149,11 @@ func (p Ages) Plan() pregel.Plan {
 }
 
 func (Ages) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Ages) Mutations() pregel.Mutations      { return pregel.Mutations{} }
-func (Ages) Columns() []pregel.Column         { return []pregel.Column{aged} }
-func (ageOf) Columns() []pregel.Column        { return []pregel.Column{aged} }
+func (Ages) Traits() pregel.Traits {
+	return pregel.Traits{Mutates: true, Columns: []pregel.Column{aged}}
+}
+
+func (ageOf) Traits() pregel.Traits { return Ages{}.Traits() }
 
 func (p Ages) Compute(v *vertex, sum int64) { Churn(p).Compute(v, sum+aged.Of(v)) }
 
@@ -194,8 +196,9 @@ var (
 )
 
 func (Adds) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Adds) Help() string                     { return "adds up a and b" }
-func (Adds) Columns() []pregel.Column         { return []pregel.Column{addsA, addsB} }
+func (Adds) Traits() pregel.Traits {
+	return pregel.Traits{Help: "adds up a and b", Columns: []pregel.Column{addsA, addsB}}
+}
 
 func (Adds) Compute(v *vertex, _ int64) {
 	v.Set(int64(v.Label()) + addsA.Of(v) + addsB.Of(v))
@@ -208,7 +211,7 @@ type Tolls struct{}
 var toll = pregel.NewEdgeColumn[int64]("toll")
 
 func (Tolls) Combiner() pregel.Combiner[int64] { return combiners.Sum[int64]() }
-func (Tolls) Columns() []pregel.Column         { return []pregel.Column{toll} }
+func (Tolls) Traits() pregel.Traits            { return pregel.Traits{Columns: []pregel.Column{toll}} }
 
 func (Tolls) Compute(v *vertex, _ int64) {
 	for e := range v.Edges() {
@@ -383,9 +386,9 @@ type Misled struct {
 
 func (Misled) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
 
-func (Misled) Initial() pregel.VertexID { return pregel.None }
-
-func (p Misled) Sources() []pregel.VertexID { return []pregel.VertexID{p.Source} }
+func (p Misled) Start() (pregel.VertexID, []pregel.VertexID) {
+	return pregel.None, []pregel.VertexID{p.Source}
+}
 
 func (p Misled) Init(v *pregel.Vertex[pregel.VertexID, pregel.VertexID]) { p.Compute(v, v.ID()) }
 

@@ -3,6 +3,7 @@ package simulation
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -28,16 +30,20 @@ type cluster struct {
 	random  *rand.Rand
 	net     *network
 	objects *objects
+	disk    *disk
 	dir     string // of the master's data; another one after each kill
+	lost    bool   // the master began without what was there
 	starts  int    // of masters
 	master  *process
 	workers []*process
 	client  *client.Client
 	journal *journal
 	began   time.Time
-	options master.Options
+	setting setting
 	points  points
 	all     sync.WaitGroup // processes, also those that were killed
+
+	file, otherFile []byte // of the job's graph; another one that a fault puts in its place
 }
 
 // process is a goroutine that stands for a process.
@@ -90,13 +96,21 @@ func (c *cluster) stacks() {
 var secret = control.RandomToken()
 
 // newCluster starts a master and workers, and a client.
-func newCluster(t testing.TB, random *rand.Rand, dir string, workers int, delay time.Duration, o master.Options) *cluster {
+func newCluster(t testing.TB, random *rand.Rand, disk *disk, s setting) *cluster {
 	c := &cluster{
-		t: t, random: random, net: newNetwork(random, delay, delay), objects: &objects{}, dir: filepath.Join(dir, "data"),
-		journal: &journal{}, began: time.Now(), options: o,
+		t: t, random: random, net: newNetwork(random, s.delay, s.delay), objects: &objects{},
+		disk: disk, dir: filepath.Join(disk.dir, "data"), journal: &journal{}, began: time.Now(),
+		setting: s,
+	}
+	if s.job.ofFile() {
+		c.file, c.otherFile = s.job.text(t), s.job.other().text(t)
 	}
 	c.startMaster(0)
-	for i := range workers {
+	for i := range s.workers {
+		if s.job.ofFile() {
+			c.must(os.Mkdir(c.root(fmt.Sprint("w", i)), 0o700))
+			c.must(c.putFile(fmt.Sprint("w", i), c.file))
+		}
 		c.startWorker(i, 0)
 	}
 	h := c.net.host("client")
@@ -159,10 +173,22 @@ func (l *locked) Read(p []byte) (int, error) {
 func (c *cluster) startMaster(clock time.Duration) {
 	h := c.net.host("master")
 	c.starts++
-	config := master.Config{Options: c.options, Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock), Random: c.randomness()}
-	config.Registry, config.Token = registry, secret
-	config.Data, config.Checkpoints, config.Log = c.dir, "memory:checkpoints", c.logger("master")
+	config := master.Config{
+		Options: master.Options{
+			CheckpointEvery: c.setting.every, Running: 1 + len(c.setting.others()), Data: c.dir,
+			Checkpoints: "memory:checkpoints", Log: c.logger("master"),
+		},
+		Build: "simulation", Version: "simulation", Stores: c.objects.of(h), Now: now(clock),
+		Random: c.randomness(), Registry: registry, Token: secret, WrapPart: c.disk.wrap,
+	}
+	if c.setting.kept {
+		config.Checkpoints = ""
+	}
 	s, err := master.New(config)
+	if _, known := os.Stat(filepath.Join(c.dir, "state.db")); known != nil && errors.Is(err, syscall.ENOSPC) {
+		c.event("a master does not begin its data on a full disk: %v", err)
+		return
+	}
 	if err != nil {
 		c.t.Errorf("a master does not start: %v", err)
 		return
@@ -177,9 +203,7 @@ func (c *cluster) killMaster(loud bool) {
 		return
 	}
 	next := fmt.Sprintf("%s-%d", c.dir, c.starts)
-	if err := os.CopyFS(next, os.DirFS(c.dir)); err != nil {
-		c.t.Errorf("the master's data: %v", err)
-	}
+	c.must(c.disk.copy(next, c.dir))
 	c.dir = next
 	c.kill(c.master, loud)
 }
@@ -191,10 +215,14 @@ func (c *cluster) kill(p *process, loud bool) {
 
 func (c *cluster) startWorker(i int, clock time.Duration) {
 	h := c.net.host(fmt.Sprintf("w%d", i))
-	w, err := worker.New(worker.Config{
+	config := worker.Config{
 		Options: worker.Options{Name: h.name, Master: c.address(), Threads: 1, Log: c.logger(h.name)},
 		Token:   secret, Registry: registry, Build: "simulation", Version: "simulation", Listener: h.listen(0), Dial: h.dial, Stores: c.objects.of(h), Now: now(clock), Random: c.randomness(),
-	})
+	}
+	if c.file != nil {
+		config.DataRoots = []string{c.root(h.name)}
+	}
+	w, err := worker.New(config)
 	if err != nil {
 		c.t.Errorf("a worker does not start: %v", err)
 		return

@@ -11,6 +11,7 @@ import (
 type fault struct {
 	at, hold time.Duration
 	name     string
+	early    bool // it may be there from the beginning on
 	do, undo func()
 }
 
@@ -35,11 +36,20 @@ func (c *cluster) schedule(random *rand.Rand, within time.Duration) (all []*faul
 		if len(all) > 0 && random.IntN(3) == 0 { // while the job begins again
 			f.at += time.Duration(random.Int64N(int64(4 * time.Second)))
 		}
+		if f.early && random.IntN(2) == 0 {
+			f.at = 0
+		}
 		all = append(all, f)
 	}
 	slices.SortStableFunc(all, func(a, b *fault) int { return int(a.at - b.at) })
 	return all
 }
+
+// Numbers of kinds of faults: all, and those before disks had any.
+const (
+	allKinds   = 28
+	firstKinds = 21
+)
 
 // pick decides on a fault.
 func (c *cluster) pick(random *rand.Rand) *fault {
@@ -50,6 +60,10 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 	ofMaster := min(jump, time.Hour) // results are removed by their age
 	loud := random.IntN(3) > 0
 	how := map[bool]string{true: "kill ", false: "lose "}[loud]
+	ofFiles := 0
+	if c.file != nil {
+		ofFiles = 12
+	}
 	type of struct {
 		weight int
 		fault  func() *fault
@@ -99,7 +113,22 @@ func (c *cluster) pick(random *rand.Rand) *fault {
 		{1, func() *fault { return c.troubling("full store", hold, func(t *trouble, on bool) { t.full = on }) }},
 		{1, func() *fault { return c.troubling("store away", hold, func(t *trouble, on bool) { t.away = on }) }},
 		{1, func() *fault { return c.troubling("lost answers", hold, func(t *trouble, on bool) { t.loses = on }) }},
+		// Those of disks came when some seeds had been kept.
+		{2, func() *fault { return c.damagingResults(hold, 1+random.IntN(1<<16)) }},
+		{1, func() *fault { return c.damagingCheckpoints(hold, 1+random.IntN(1<<16)) }},
+		{2, func() *fault { return c.filling(hold) }},
+		{1, func() *fault {
+			return c.troubling("full disk of "+w, hold, func(t *trouble, on bool) {
+				if t.fullOf = ""; on {
+					t.fullOf = w
+				}
+			})
+		}},
+		{2, func() *fault { return c.removing(hold) }},
+		{1, func() *fault { return c.losing(hold, ofMaster) }},
+		{ofFiles, func() *fault { return c.differing(w, hold) }},
 	}
+	kinds = kinds[:c.setting.kinds]
 	sum := 0
 	for _, k := range kinds {
 		sum += k.weight

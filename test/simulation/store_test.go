@@ -29,12 +29,26 @@ type trouble struct {
 	full  bool          // nothing can be written
 	away  bool          // nothing can be read or written
 	loses bool          // what is written fails all the same
+
+	fullOf  string // a host that can write nothing
+	damages int    // the bit that is turned of what is written; 0: none
 }
 
 func (o *objects) set(change func(*trouble)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	change(&o.trouble)
+}
+
+// damage turns a bit of each object.
+func (o *objects) damage(bit int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, at := range o.places {
+		for name, data := range at {
+			at[name] = turned(data, bit)
+		}
+	}
 }
 
 // of returns what opens places for a host. What a host that was killed has under way is not done.
@@ -73,7 +87,7 @@ func (v *view) call(ctx context.Context, name string, writes bool, do func(all m
 		return fmt.Errorf("%s: %w", name, syscall.EHOSTDOWN)
 	case v.all.away:
 		return fmt.Errorf("%s: %w", name, syscall.EIO)
-	case writes && v.all.full:
+	case writes && (v.all.full || v.all.fullOf == v.host.name):
 		return fmt.Errorf("%s: %w", name, syscall.ENOSPC)
 	}
 	at := v.all.places[v.place]
@@ -93,13 +107,21 @@ func (v *view) call(ctx context.Context, name string, writes bool, do func(all m
 	return nil
 }
 
+// kept is what the store has of what is written. The lock is held.
+func (o *objects) kept(data []byte) []byte {
+	if o.damages == 0 {
+		return data
+	}
+	return turned(data, o.damages)
+}
+
 func (v *view) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
 	all, err := io.ReadAll(io.NewSectionReader(data, 0, size))
 	if err != nil {
 		return err
 	}
 	return v.call(ctx, name, true, func(at map[string][]byte) error {
-		at[name] = all
+		at[name] = v.all.kept(all)
 		return nil
 	})
 }
@@ -109,7 +131,7 @@ func (v *view) PutIfAbsent(ctx context.Context, name string, data []byte) error 
 		if at[name] != nil {
 			return fs.ErrExist
 		}
-		at[name] = bytes.Clone(data)
+		at[name] = v.all.kept(bytes.Clone(data))
 		return nil
 	})
 }

@@ -80,24 +80,8 @@ export interface Job {
   said: string[] | null;
 }
 
-export interface Row {
-  partition: number;
-  expand: number;
-  traverse: number;
-  fold: number;
-  compute: number;
-  wait: number;
-  active: number;
-  senders: number;
-  edges: number;
-  messages: number;
-  messages_sent: number;
-  bytes: number;
-  requests?: number;
-}
-
-export interface Pair {
-  from: number;
+/** what was sent to one other partition */
+export interface Peer {
   partition: number;
   exchange: string;
   encoding: string;
@@ -105,34 +89,39 @@ export interface Pair {
   bytes: number;
 }
 
-export interface Detail {
-  step: Step;
-  rows: Row[];
-  pairs: Pair[] | null;
-  pairs_gone?: boolean;
-}
-
-export interface Total {
+/** what a partition did in a superstep, as its record has it, or in the whole run */
+export interface Partition {
   partition: number;
   worker?: string;
   seconds: Seconds;
   active: number;
+  senders: number;
+  receivers: number;
   edges: number;
   messages: number;
   messages_sent: number;
   bytes: number;
+  requests?: number;
   memory?: number;
+  gc_pause: number;
+  peers?: Peer[];
+}
+
+export interface Detail {
+  step: Step;
+  partitions: Partition[];
+  peers_gone?: boolean;
 }
 
 export interface Matrix {
   side: number;
   per: number;
   bytes: number[];
-  summed?: boolean; // pairs are not told of
+  summed?: boolean; // what went to each other partition is not told of
 }
 
 export interface Whole {
-  totals: Total[];
+  totals: Partition[];
   matrix: Matrix;
   encoded: { exchange: string; encoding: string; columns: number; messages: number; bytes: number }[];
 }

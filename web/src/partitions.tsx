@@ -1,7 +1,7 @@
 // Who did how much: the partitions' bars, their lanes over time, and the bytes between them.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { api, type Detail, type Lanes, type Pair, type Step, type Whole } from "./api";
+import { api, type Detail, type Lanes, type Partition, type Step, type Whole } from "./api";
 import { Canvas, cells } from "./canvas";
 import * as format from "./format";
 import { left, right } from "./plot";
@@ -67,12 +67,12 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
   );
   const of = selected === undefined ? "the whole run" : `superstep ${selected}`;
   const bars = useMemo(
-    () => (selected === undefined ? whole && totals(whole) : detail && rows(detail)),
+    () => (selected === undefined ? whole?.totals.map(bar) : detail?.partitions.map(bar)),
     [whole, detail, selected],
   );
   if (!whole || whole.totals.length === 0) return null;
   const several = whole.totals.length > 1;
-  const paired = detail?.pairs_gone ? undefined : detail;
+  const paired = detail?.peers_gone ? undefined : detail;
   return (
     <>
       <section class="panel" aria-label="Partitions">
@@ -93,25 +93,29 @@ export function Partitions({ job, steps, running, selected, onSelect }: Props) {
       {several && (
         <section class="panel" aria-label="Bytes between partitions">
           <h2>
-            Bytes between partitions <small>{paired ? of : `the whole run${detail?.pairs_gone ? `: those of superstep ${selected} are not kept` : ""}`}</small>
+            Bytes between partitions <small>{paired ? of : `the whole run${detail?.peers_gone ? `: those of superstep ${selected} are not kept` : ""}`}</small>
           </h2>
-          <PairMap whole={whole} pairs={paired?.pairs ?? undefined} of={paired ? of : "the whole run"} />
+          <PairMap whole={whole} partitions={paired?.partitions} of={paired ? of : "the whole run"} />
         </section>
       )}
     </>
   );
 }
 
-function bar(partition: number, worker: string, t: Omit<Record<Phase, number>, "other">, total: number, rest: Pick<Bar, "edges" | "active" | "sent" | "bytes">): Bar {
+function bar(p: Partition): Bar {
+  const t = p.seconds;
   const busy = t.expand + t.traverse + t.fold + t.compute;
-  return { partition, worker, times: { ...t, other: Math.max(0, total - busy - t.wait) }, busy, ...rest };
+  return {
+    partition: p.partition,
+    worker: p.worker ?? "",
+    times: { ...t, other: Math.max(0, t.total - busy - t.wait) },
+    busy,
+    edges: p.edges,
+    active: p.active,
+    sent: p.messages_sent,
+    bytes: p.bytes,
+  };
 }
-
-const totals = (w: Whole): Bar[] =>
-  w.totals.map((t) => bar(t.partition, t.worker ?? "", t.seconds, t.seconds.total, { edges: t.edges, active: t.active, sent: t.messages_sent, bytes: t.bytes }));
-
-const rows = (d: Detail): Bar[] =>
-  d.rows.map((r) => bar(r.partition, "", r, d.step.seconds.total, { edges: r.edges, active: r.active, sent: r.messages_sent, bytes: r.bytes }));
 
 /** Bars shows what each partition's time went into, the slowest first if asked. */
 function Bars({ bars }: { bars: Bar[] }) {
@@ -264,18 +268,19 @@ function Scale({ from, to }: { from: string; to: string }) {
   );
 }
 
-function PairMap({ whole, pairs, of }: { whole: Whole; pairs: Pair[] | undefined; of: string }) {
+function PairMap({ whole, partitions, of }: { whole: Whole; partitions: Partition[] | undefined; of: string }) {
   const [at, setAt] = useState<[number, number]>();
   const { side, per, summed } = whole.matrix;
   const bytes = useMemo(() => {
-    if (!pairs) return whole.matrix.bytes;
+    if (!partitions) return whole.matrix.bytes;
     const sums = new Array<number>(side * side).fill(0);
-    for (const p of pairs) {
-      const cell = Math.floor(p.from / per) * side + Math.floor(p.partition / per);
-      sums[cell] = (sums[cell] ?? 0) + p.bytes;
-    }
+    for (const from of partitions)
+      for (const to of from.peers ?? []) {
+        const cell = Math.floor(from.partition / per) * side + Math.floor(to.partition / per);
+        sums[cell] = (sums[cell] ?? 0) + to.bytes;
+      }
     return sums;
-  }, [whole, pairs]);
+  }, [whole, partitions]);
   const most = useMemo(() => bytes.reduce((a, b) => Math.max(a, b), 0), [bytes]);
   const size = 360;
   const host = useRef<HTMLDivElement>(null);

@@ -30,7 +30,7 @@ type Resolver struct {
 	Own    kernel.Column        // the vertices' values
 	Of     func(id uint64) int  // where in Own a vertex's value is
 	Values kernel.Column        // those that requests bring, and those that are decided on
-	// Resolve is pregel.Instance.Resolve, or nil if the program has none.
+	// Resolve is kernel.Instance.Resolve, or nil if the program has none.
 	Resolve func(id pregel.VertexID, exists, remove bool, value int, add []int, of kernel.Column) bool
 
 	out Resolved

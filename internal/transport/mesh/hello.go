@@ -84,7 +84,8 @@ func checkName(name string) error {
 func prove(token, side string, hello, challenge, window []byte) []byte {
 	mac := hmac.New(sha256.New, []byte(token))
 	for _, part := range [][]byte{[]byte(side), {Version}, hello, challenge, window} {
-		mac.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(part)))) // no part runs into the next
+		// No part runs into the next.
+		mac.Write(binary.LittleEndian.AppendUint32(nil, uint32(len(part))))
 		mac.Write(part)
 	}
 	return mac.Sum(nil)
@@ -129,7 +130,8 @@ func readStatus(r io.Reader, peer string) (uint16, []byte, error) {
 	if _, err := io.ReadFull(r, body); err != nil {
 		return 0, nil, err
 	}
-	if version != Version { // found out only now: what is left unread would make the refusal be lost in a reset
+	// Found out only now: what is left unread would make the refusal be lost in a reset.
+	if version != Version {
 		return 0, nil, fmt.Errorf("%w: %s speaks version %d, this worker version %d", ErrVersion, peer, version, Version)
 	}
 	return status, body, nil

@@ -128,7 +128,8 @@ func (o *outbound) grant(k laneKey, bytes uint64) {
 	if l == nil {
 		return // its session has ended
 	}
-	l.credit = min(l.credit+int64(min(bytes, o.window+maxChunk)), int64(o.window)) // more is for one before it of the same name
+	// More is for one before it of the same name.
+	l.credit = min(l.credit+int64(min(bytes, o.window+maxChunk)), int64(o.window))
 	o.awake(l)
 	o.tidy(l)
 }

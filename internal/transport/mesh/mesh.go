@@ -234,6 +234,14 @@ func (m *Mesh) admit(g greeting) error {
 	return nil
 }
 
+// ForgetAbsent forgets which incarnations there have been of workers that have no connection to this
+// one: another master, whose data were lost, may count them from the beginning.
+func (m *Mesh) ForgetAbsent() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	maps.DeleteFunc(m.newest, func(name string, _ uint64) bool { return m.ins[name] == nil })
+}
+
 // Connect makes the connections to the workers that there are not yet. Open does it too.
 func (m *Mesh) Connect(ctx context.Context, peers []Peer) error {
 	_, err := m.connect(ctx, peers)

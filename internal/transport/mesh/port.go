@@ -181,7 +181,8 @@ func (p *Port) open(a *arrival) (*transport.Frame, error) {
 		}
 		bytes = len(a.packed)
 	}
-	p.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes) // this goroutine's alone
+	// This goroutine's alone.
+	p.ledger.Received[f.From].Add(f.Count, len(f.Presence)+len(f.Raw)+bytes)
 	return f, nil
 }
 

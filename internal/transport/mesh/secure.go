@@ -86,7 +86,8 @@ func (r *records) flush() error {
 
 func (r *records) put(p []byte) error {
 	for len(p) > 0 {
-		_ = r.Conn.SetWriteDeadline(time.Now().Add(r.patience)) // if it cannot be set, the write fails
+		// If it cannot be set, the write fails.
+		_ = r.Conn.SetWriteDeadline(time.Now().Add(r.patience))
 		n, err := r.Conn.Write(p)
 		p = p[n:]
 		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {

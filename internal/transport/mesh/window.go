@@ -65,7 +65,8 @@ type flow struct {
 func (in *inbound) expect(w way) {
 	in.delay.Store(int64(w.delay))
 	if w.delay >= leastDelay {
-		in.widen(1.5 * w.rate * w.delay.Seconds()) // half as much again: room is announced by quarters
+		// Half as much again: room is announced by quarters.
+		in.widen(1.5 * w.rate * w.delay.Seconds())
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"testing/synctest"
 
+	durable "github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 )
 
@@ -12,20 +13,22 @@ import (
 // newest checkpoint, and how much it has missed.
 func TestRunWithoutAMaster(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		u := &underway{stop: func(error) {}, done: make(chan struct{}), changed: make(chan struct{}), answer: &control.DriveReport{}}
+		r := newRun(task{})
+		defer r.stop(nil)
 		var heard []*control.DriveReport
-		hear := func(r *control.Report) error { heard = append(heard, r.GetDrive()); return nil }
+		hear := func(report *control.Report) error { heard = append(heard, report.GetDrive()); return nil }
 		tell := func(checkpoint uint32) {
-			d := &control.DriveReport{Records: []*control.SuperstepRecord{{}}, Checkpoint: checkpoint}
-			if err := u.tell(&control.Report{Body: &control.Report_Drive{Drive: d}}); err != nil {
-				t.Error(err)
+			r.record([]byte{1})
+			if checkpoint > 0 {
+				r.checkpointed(durable.Event{Superstep: int(checkpoint)})
 			}
+			r.Flush()
 		}
 		for round := range uint32(2) { // of masters that go
 			session, end := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() {
-				_, err := u.follow(t.Context(), session, hear)
+				_, err := r.follow(t.Context(), session, hear)
 				ended <- err
 			}()
 			synctest.Wait()
@@ -40,8 +43,8 @@ func TestRunWithoutAMaster(t *testing.T) {
 				tell([]uint32{0, 100*round + i}[(i+1)/2%2])
 			}
 		}
-		close(u.done)
-		if _, err := u.follow(t.Context(), t.Context(), hear); err != nil {
+		r.do(func() (*control.DriveReport, error) { return &control.DriveReport{}, nil })
+		if _, err := r.follow(t.Context(), t.Context(), hear); err != nil {
 			t.Error(err)
 		}
 		newest, records := uint32(0), 0

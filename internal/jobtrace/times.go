@@ -1,0 +1,29 @@
+package jobtrace
+
+import (
+	"github.com/superstep-go/superstep/internal/trace"
+	"github.com/superstep-go/superstep/record"
+)
+
+// Times is a Journal that keeps the seconds of a job's supersteps in which a vertex ran.
+type Times map[int]float64
+
+// Record takes a superstep. One that runs again, after a failure, takes the place of the one before.
+func (t Times) Record(e trace.Event) error {
+	if s, ok := e.(*record.Superstep); ok && s.Ran() {
+		t[s.Superstep] = s.Seconds
+	}
+	return nil
+}
+
+// Seconds returns those of so many supersteps, unknown of those that were not heard of.
+func (t Times) Seconds(supersteps int, unknown float64) []float64 {
+	all := make([]float64, supersteps)
+	for i := range all {
+		seconds, ok := t[i]
+		if all[i] = seconds; !ok {
+			all[i] = unknown
+		}
+	}
+	return all
+}

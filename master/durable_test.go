@@ -1,0 +1,257 @@
+package master
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/standby"
+	"github.com/superstep-go/superstep/internal/store"
+)
+
+// readState returns the records of a state, as lines.
+func readState(dir string) (string, error) {
+	l, err := openState(&Config{Options: Options{Data: dir}}, &saved{})
+	if err != nil {
+		return "", err
+	}
+	defer store.Close(l.Store)
+	return fmt.Sprint(l.State()), nil
+}
+
+// writeState makes a state of eight records, with a snapshot after so many, and returns its files.
+func writeState(t *testing.T, dir string, snapshots uint64) []string {
+	t.Helper()
+	at, err := store.OpenDir(filepath.Join(dir, stateName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots, Now: func() time.Time { return noon }})
+	if err := l.Lead(t.Context(), nil); err != nil {
+		t.Fatal(err)
+	}
+	s := &Server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Now: func() time.Time { return noon }}}
+	for i := range 7 {
+		j := &job{id: fmt.Sprint("00aa-", i), number: uint64(i), spec: &jobspec.Spec{Program: "wcc"}, state: control.JobState_JOB_STATE_QUEUED}
+		s.cluster.jobs[j.id] = j
+		if err := s.writeRecords(s.recordsOf([]change{{job: j.id}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	delete(s.cluster.jobs, "00aa-3")
+	if err := s.writeRecords(s.recordsOf([]change{{job: "00aa-3"}})); err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	store.Close(at)
+	files, err := filepath.Glob(filepath.Join(dir, stateName, "*", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// TestStateOnDisk: what was written is read, and what is damaged is an error, after which the files are what they were; but of two snapshots one
+// is enough.
+func TestStateOnDisk(t *testing.T) {
+	if found := damageState(t, 100); found != 150 {
+		t.Errorf("%d of 150 damages were found", found)
+	}
+	if found := damageState(t, 4); found != 0 {
+		t.Errorf("%d damages of a file that is there twice kept a state from being read", found)
+	}
+}
+
+// damageState damages files of a state, and returns how many times it was not read.
+func damageState(t *testing.T, snapshots uint64) (found int) {
+	good := t.TempDir()
+	files := writeState(t, good, snapshots)
+	want, err := readState(good)
+	if err != nil || strings.Count(want, "jobs/") != 6 || strings.Contains(want, "00aa-3") {
+		t.Fatalf("found %v and %s", err, want)
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range 150 {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(good)); err != nil {
+			t.Fatal(err)
+		}
+		rel, _ := filepath.Rel(good, files[rng.IntN(len(files))])
+		name := filepath.Join(dir, rel)
+		whole, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		damaged := bytes.Clone(whole)
+		switch {
+		case i%10 == 0:
+			damaged = damaged[:rng.IntN(len(damaged))]
+		default:
+			for range 1 + rng.IntN(8) {
+				damaged[rng.IntN(len(damaged))] ^= byte(1 + rng.IntN(255))
+			}
+		}
+		if err := os.WriteFile(name, damaged, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := readState(dir)
+		if err == nil {
+			if got != want { // what was damaged is not used
+				t.Errorf("damage %d of %s is not found", i, rel)
+			}
+			continue
+		}
+		found++
+		if !strings.Contains(err.Error(), filepath.Join(dir, stateName)+" cannot be used, and stays as it is: ") || strings.Contains(err.Error(), "\n") {
+			t.Errorf("found the error %q", err)
+		}
+		if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, damaged) {
+			t.Errorf("damage %d: the file was changed (%v)", i, err)
+		}
+	}
+	return found
+}
+
+// TestStateThatIsNone: a master does not take files that are empty, or something else, for a new state, and says where they are and what can be
+// done. The state of an earlier version is refused.
+func TestStateThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	newest := writeState(t, dir, 100)[0]
+	whole, err := os.ReadFile(newest)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begins := func() error {
+		s, err := New(Config{Options: Options{Data: dir}})
+		if err == nil {
+			s.results.close()
+			s.unlock()
+		}
+		return err
+	}
+	if whole[len("superstep-log")]--; os.WriteFile(newest, whole, 0o600) != nil {
+		t.Fatal("the format cannot be changed")
+	}
+	if err := begins(); err == nil || !strings.Contains(err.Error(), "found format 1, expected 2: another version of superstep") {
+		t.Errorf("the format before: %v", err)
+	}
+	whole[len("superstep-log")]++
+	for name, data := range map[string][]byte{
+		"empty": nil, "a byte": whole[:1], "the half": whole[:len(whole)/2], "random bytes": bytes.Repeat([]byte{0x5a, 0x17, 3}, 9999), "zeros": make([]byte, len(whole)),
+	} {
+		if err := os.WriteFile(newest, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		err := begins()
+		if err == nil {
+			t.Fatalf("%s: it was taken", name)
+		}
+		for _, want := range []string{filepath.Join(dir, stateName), "it is damaged, or of another version", "superstep restore", "moved away"} {
+			if text := err.Error(); !strings.Contains(text, want) || strings.Contains(text, "\n") {
+				t.Errorf("%s: found %q, expected %q", name, text, want)
+			}
+		}
+	}
+	if err := os.Rename(filepath.Join(dir, stateName), filepath.Join(dir, "old")); err != nil {
+		t.Fatal(err)
+	}
+	if err := begins(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "state.db"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := begins(); err == nil || !strings.Contains(err.Error(), "of an earlier version") {
+		t.Errorf("the state of an earlier version: %v", err)
+	}
+}
+
+// fullStore is a store on which nothing can be written while it is full.
+type fullStore struct {
+	store.Store
+	full *atomic.Bool
+}
+
+func (f fullStore) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
+	if f.full.Load() {
+		return errors.New("no space left on device")
+	}
+	return f.Store.Put(ctx, name, data, size)
+}
+
+// TestStateCannotBeWritten: a submission is refused with the cause, and leaves nothing; the master goes on, and writes again what it can.
+func TestStateCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	s, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ctx, l) }()
+	submit := func(key string) (*control.Job, error) {
+		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
+		if err != nil {
+			return nil, err
+		}
+		return r.Msg, nil
+	}
+	first, err := submit("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	full := fullStore{Store: s.state.Store, full: new(atomic.Bool)}
+	full.full.Store(true)
+	s.mu.Lock()
+	s.state.Store = full
+	s.mu.Unlock()
+	if _, err := submit("b"); connect.CodeOf(err) != connect.CodeInternal || !strings.Contains(err.Error(), "the job cannot be taken, for the master's state cannot be written: no space left on device") {
+		t.Errorf("found %v", err)
+	}
+	if again, err := submit("a"); err != nil || again.Id != first.Id {
+		t.Errorf("the job of before: found %v, %v", again, err)
+	}
+	if _, err := s.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: first.Id})); err != nil {
+		t.Errorf("to cancel: found %v", err)
+	}
+	s.mu.Lock()
+	if n := len(s.cluster.jobs); n != 1 {
+		t.Errorf("found %d jobs, expected 1", n)
+	}
+	s.mu.Unlock()
+	full.full.Store(false)
+	if _, err := submit("c"); err != nil {
+		t.Error(err)
+	}
+	end()
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+	next, err := New(Config{Options: Options{Data: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer next.unlock()
+	defer next.results.close()
+	if n := len(next.cluster.jobs); n != 2 || len(next.cluster.queued) != 1 {
+		t.Errorf("found %d jobs, %d of which wait; expected 2, and 1", n, len(next.cluster.queued))
+	}
+}
