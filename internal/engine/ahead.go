@@ -66,7 +66,7 @@ const worthDelay = 300e-6
 // pays reports whether columns should leave early when messages cross so many of the edges.
 func (r *runner) pays(edges int) bool {
 	delay := r.job.options.Beta // 0 if it is not known
-	return delay == 0 || delay >= worthDelay || edges*10 >= r.outEdges*9
+	return delay == 0 || delay >= worthDelay || edges*10 >= r.out.Edges*9
 }
 
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
@@ -77,7 +77,7 @@ func (r *runner) sendAhead(c *bsp.Command) error {
 		return nil
 	case r.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
-	case !byColumns(c.Scheme) && r.report.SenderEdges < r.outEdges/manyEdges:
+	case !byColumns(c.Scheme) && r.report.SenderEdges < r.out.Edges/manyEdges:
 		return nil
 	}
 	defer r.timed(&r.report.Times.Expand).end()

@@ -103,7 +103,7 @@ func (r *runner) expand(ctx context.Context, c *bsp.Command, from *column, b *gr
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}
-	return full && from.delivering.edges == from.outEdges, nil
+	return full && from.delivering.edges == from.out.Edges, nil
 }
 
 // ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.

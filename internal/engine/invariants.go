@@ -18,7 +18,7 @@ func (r *runner) check() {
 	for _, c := range r.columns {
 		for w, word := range c.write.Words[:words] {
 			senders += bits.OnesCount64(word)
-			edges += sumAt(c.outDegrees, w, word)
+			edges += sumAt(c.out.Of, w, word)
 			marked := c.write.Summary(w>>6)>>(w&63)&1 != 0
 			invariants.Check(word == 0 || marked, "partition %d, word %d: senders that the summary does not name", part.Index, w)
 		}
@@ -31,9 +31,9 @@ func (r *runner) check() {
 			beyond := ^bitmap.Low(rest)
 			invariants.Check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "partition %d: a bit beyond its %d vertices", part.Index, part.Owned)
 		}
-		open += sumAt(r.inDegrees, w, unfinished)
+		open += sumAt(r.in.Of, w, unfinished)
 		if r.back != nil {
-			open += sumAt(r.outDegrees, w, unfinished)
+			open += sumAt(r.out.Of, w, unfinished)
 		}
 	}
 	invariants.Check(senders == p.Senders, "partition %d: %d senders, counted %d", part.Index, senders, p.Senders)

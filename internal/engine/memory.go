@@ -29,7 +29,7 @@ func (j *Job) exhausted(err error) error {
 	for _, r := range j.runners {
 		if at := r.hub.Load(); at > 0 {
 			local := uint32(at - 1)
-			err = fmt.Errorf("vertex %d, of degree %d: %w", r.label(r.part.Global(local)), max(r.outDegrees[local], r.inDegrees[local]), err)
+			err = fmt.Errorf("vertex %d, of degree %d: %w", r.label(r.part.Global(local)), max(r.out.Of[local], r.in.Of[local]), err)
 			break
 		}
 	}
@@ -46,7 +46,7 @@ func (r *runner) crowded(at pregel.VertexID, exhausted *mem.Exhausted) error {
 		return fmt.Errorf("%s: %w", name, exhausted)
 	}
 	local := uint64(at) / uint64(r.part.Of)
-	return fmt.Errorf("%s: vertex %d, of degree %d: %w", name, r.label(at), max(r.outDegrees[local], r.inDegrees[local]), exhausted)
+	return fmt.Errorf("%s: vertex %d, of degree %d: %w", name, r.label(at), max(r.out.Of[local], r.in.Of[local]), exhausted)
 }
 
 // binned reports whether there is memory for the pairs of a list in the bins of a push: else one goroutine pushes right into the inbox.

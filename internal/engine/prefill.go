@@ -95,8 +95,8 @@ func (r *runner) edgeWays() []EdgeWay {
 func (r *runner) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {
-		if n = r.outEdges; r.back != nil {
-			n += r.back.outEdges
+		if n = r.out.Edges; r.back != nil {
+			n += r.back.out.Edges
 		}
 	}
 	return n

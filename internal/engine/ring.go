@@ -66,9 +66,9 @@ func (r *runner) makeParts() {
 	g.hasIn = mem.Make[uint64](r.arena, words)
 	edges := make([]int, words+1)
 	for w := range words {
-		for i, d := range r.inDegrees[w<<6 : w<<6+64] {
+		for i, d := range r.in.Of[w<<6 : w<<6+64] {
 			if r.back != nil {
-				d += r.outDegrees[w<<6+i]
+				d += r.out.Of[w<<6+i]
 			}
 			edges[w+1] += int(d)
 			if d > 0 {

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"math/bits"
 	"sync/atomic"
 	"time"
 
@@ -50,8 +49,7 @@ type runner struct {
 	light      lightest
 	weighed    *graph.Partition // whose greatest weight is greatest
 	greatest   float64
-	inDegrees  []uint32 // of the edges along which messages come to the first column's receivers
-	inEqual    []uint32 // see equalDegrees
+	in         *graph.Degrees // of the edges along which messages come to the first column's receivers
 	shared     *sharedPart
 	properties []kernel.Column       // the program's of shared, by their numbers
 	prefilled  map[int]kernel.Column // what these have when a run begins
@@ -319,37 +317,4 @@ func (r *runner) failed() error {
 		return errStopped
 	}
 	return nil
-}
-
-// unequal says that the vertices of a word differ in degree.
-const unequal = ^uint32(0)
-
-// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and the sum of the
-// degrees. In degree order nearly all words have one degree, so that sums need not read the vertices' degrees.
-func equalDegrees(column []uint32) (equal []uint32, sum int) {
-	equal = make([]uint32, len(column)/64)
-	for w := range equal {
-		d := (*[64]uint32)(column[w<<6:])
-		equal[w] = d[0]
-		for _, x := range d {
-			sum += int(x)
-			if x != d[0] {
-				equal[w] = unequal
-			}
-		}
-	}
-	return equal, sum
-}
-
-// degrees adds up a degree column at the ones of a word.
-func degrees(column, equal []uint32, w int, set uint64) int {
-	if d := equal[w]; d != unequal {
-		return int(d) * bits.OnesCount64(set)
-	}
-	d := (*[64]uint32)(column[w<<6:])
-	sum := 0
-	for ; set != 0; set &= set - 1 {
-		sum += int(d[bits.TrailingZeros64(set)&63])
-	}
-	return sum
 }
