@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -220,15 +221,21 @@ func (o *Options) run(
 
 func result[V any](g *Graph, job *engine.Job, o *bsp.Outcome, records []record.Superstep) *Result[V] {
 	r := &Result[V]{
-		graph: g, values: make([]V, job.IDs()), Supersteps: o.Supersteps, Ended: string(o.Ended),
+		graph: g, Supersteps: o.Supersteps, Ended: string(o.Ended),
 		Converged: o.Ended == trace.Converged, Messages: o.Messages,
 		MessagesSent: o.Sent, BytesSent: o.Bytes, Seconds: append([]float64(nil), job.Times()...), Trace: records,
 	}
 	r.aggregates(job.Aggregates(), job.Totals())
 	of := len(job.Graph().Parts)
-	for part := range of {
-		for i, v := range kernel.Elements[V](job.Values(part))[:job.Owned(part)] {
-			r.values[part+i*of] = v
+	owned := func(part int) []V { return kernel.Elements[V](job.Values(part))[:job.Owned(part)] }
+	if of == 1 {
+		r.values = slices.Clone(owned(0)) // which clears nothing first
+	} else {
+		r.values = make([]V, job.IDs())
+		for part := range of {
+			for i, v := range owned(part) {
+				r.values[part+i*of] = v
+			}
 		}
 	}
 	if changed := job.TakeGraph(); changed != nil {

@@ -32,10 +32,8 @@ func With(own []pregel.Registered) (all engine.Registry, problems []error) {
 			p.Help += ", in place of the built-in program"
 			all = slices.Delete(all, at, at+1)
 		}
-		if wrong, ok := p.Check().(interface{ Unwrap() []error }); ok {
-			for _, err := range wrong.Unwrap() {
-				refuse(err)
-			}
+		for _, err := range p.Check() {
+			refuse(err)
 		}
 		all = append(all, p)
 	}

@@ -2,6 +2,7 @@ package builtin_test
 
 import (
 	"cmp"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,7 @@ func TestTable(t *testing.T) {
 		t.Error("the programs are not in alphabetical order")
 	}
 	for _, p := range all {
-		if err := p.Check(); err != nil {
+		if err := errors.Join(p.Check()...); err != nil {
 			t.Errorf("%s: %v", p.Name, err)
 		}
 		if p.Help == "" || strings.Contains(p.Help, "\n") {

@@ -66,7 +66,7 @@ const worthDelay = 300e-6
 // pays reports whether columns should leave early when messages cross so many of the edges.
 func (e *early) pays(edges int) bool {
 	delay := e.job.options.Beta // 0 if it is not known
-	return delay == 0 || delay >= worthDelay || edges*10 >= e.outEdges*9
+	return delay == 0 || delay >= worthDelay || edges*10 >= e.out.Edges*9
 }
 
 // sendAhead sends what has not been sent of the columns of the next superstep, if it is expected to want them.
@@ -77,7 +77,7 @@ func (e *early) sendAhead() error {
 		return nil
 	case e.part.Grid.Flat() && !choice.Allows(delivery.Pull) && !choice.Allows(delivery.Mirrored):
 		return nil
-	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.outEdges/manyEdges:
+	case !byColumns(e.command.Scheme) && e.report.SenderEdges < e.out.Edges/manyEdges:
 		return nil
 	}
 	defer e.timed(&e.report.Times.Expand).end()

@@ -164,9 +164,9 @@ func (r *runner) recount() {
 	for w := range r.active {
 		finished := r.finished[w]
 		p.Unfinished -= bits.OnesCount64(finished)
-		p.UnfinishedEdges -= degrees(r.inDegrees, r.inEqual, w, finished)
+		p.UnfinishedEdges -= r.in.Sum(w, finished)
 		if r.back != nil {
-			p.UnfinishedEdges -= degrees(r.outDegrees, r.outEqual, w, finished)
+			p.UnfinishedEdges -= r.out.Sum(w, finished)
 		}
 	}
 }

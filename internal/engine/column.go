@@ -2,6 +2,7 @@ package engine
 
 import (
 	"github.com/superstep-go/superstep/internal/bitmap"
+	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -15,10 +16,8 @@ type column struct {
 	// vertices that run now. Both are by source slot; expand fills the ghosts' words.
 	read, write *bitmap.Frontier
 
-	outDegrees []uint32 // how many edges a message crosses
-	outEqual   []uint32 // see equalDegrees
-	outEdges   int      // of all owned vertices
-	delivering sending  // what the last superstep sent
+	out        *graph.Degrees // how many edges a message crosses
+	delivering sending        // what the last superstep sent
 }
 
 // sending counts senders to all neighbours, and the edges that their messages cross.

@@ -16,18 +16,18 @@ func (r *partition) drain(t *thread, w int, run, received, sent, halted, finishe
 	r.write.Words[w] = sent
 	edges := 0
 	if sent != 0 {
-		edges = degrees(r.outDegrees, r.outEqual, w, sent)
+		edges = r.out.Sum(w, sent)
 		c.out.senders += bits.OnesCount64(sent)
 		c.out.edges += edges
 	}
 	if finished != 0 {
 		r.finished[w] |= finished
 		c.finished += bits.OnesCount64(finished)
-		if finished != sent || &r.inDegrees[0] != &r.outDegrees[0] {
-			edges = degrees(r.inDegrees, r.inEqual, w, finished)
+		if finished != sent || r.in != r.out {
+			edges = r.in.Sum(w, finished)
 		}
 		if r.back != nil {
-			edges += degrees(r.outDegrees, r.outEqual, w, finished)
+			edges += r.out.Sum(w, finished)
 		}
 		c.finishedEdges += edges
 	}
@@ -45,7 +45,7 @@ func (r *partition) drainBack(t *thread, w int, sent uint64) {
 	back.write.Words[w] = sent
 	if sent != 0 {
 		t.count.back.senders += bits.OnesCount64(sent)
-		t.count.back.edges += degrees(back.outDegrees, back.outEqual, w, sent)
+		t.count.back.edges += back.out.Sum(w, sent)
 	}
 }
 

@@ -7,17 +7,19 @@ import (
 	"strings"
 )
 
-// CheckProgram reports, in lines joined by errors.Join, what is wrong with a program before any value is known: its
+// CheckProgram reports what is wrong with a program before any value is known: its
 // methods, and the declarations of its parameters.
-func CheckProgram(p Erased) error {
+func CheckProgram(p Erased) []error {
 	v := reflect.ValueOf(p.Program)
 	if !v.IsValid() || v.Kind() == reflect.Pointer && v.IsNil() {
-		return errors.New("the program is nil")
+		return []error{errors.New("the program is nil")}
 	}
 	problems := checkDeclared(v.Type())
 	p.Complete = p.Complete || len(problems) > 0 // a wrong default has been reported
-	_, err := inspect(p)
-	return errors.Join(append(problems, err)...)
+	if _, err := inspect(p); err != nil {
+		problems = append(problems, err)
+	}
+	return problems
 }
 
 // checkDeclared checks the fields of a program with a param tag.

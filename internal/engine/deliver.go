@@ -101,7 +101,7 @@ func (r *partition) expand(ctx context.Context, from *column, b *graph.Block, re
 	if err != nil {
 		return false, fmt.Errorf("expand: %w", err)
 	}
-	return full && from.delivering.edges == from.outEdges, nil
+	return full && from.delivering.edges == from.out.Edges, nil
 }
 
 // ownChunks are the borders of runs of owned vertices with about equal numbers of in-edges.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"math/bits"
 	"strings"
 
 	"github.com/superstep-go/superstep/internal/bitmap"
@@ -78,8 +77,8 @@ func (j *Job) facts() *bsp.Facts {
 
 // addTo adds what messages meet in the partition to the load of all, and to those of either way.
 func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
-	l.Arcs += r.outEdges
-	classes(&l.Classes, r.inDegrees, r.inEqual)
+	l.Arcs += r.out.Edges
+	classes(&l.Classes, r.in)
 	for i := range r.layout.Blocks {
 		r.crossing(l, i)
 		if r.back != nil {
@@ -87,12 +86,12 @@ func (r *runner) addTo(l *delivery.Load, ways []delivery.Load) {
 		}
 	}
 	if back := r.back; back != nil {
-		l.Arcs += back.outEdges
-		classes(&l.Classes, r.outDegrees, r.outEqual)
-		ways[0].Arcs += r.outEdges
-		classes(&ways[0].Classes, r.inDegrees, r.inEqual)
-		ways[1].Arcs += back.outEdges
-		classes(&ways[1].Classes, r.outDegrees, r.outEqual)
+		l.Arcs += back.out.Edges
+		classes(&l.Classes, r.out)
+		ways[0].Arcs += r.out.Edges
+		classes(&ways[0].Classes, r.in)
+		ways[1].Arcs += back.out.Edges
+		classes(&ways[1].Classes, r.out)
 	}
 }
 
@@ -115,15 +114,9 @@ func (r *runner) crossing(l *delivery.Load, i int) {
 	l.Ghosts += ways.Push.Receivers.Count()
 }
 
-// classes counts vertices by degree; see equalDegrees.
-func classes(into *[33]int, degrees, equal []uint32) {
-	for w, d := range equal {
-		if d != unequal {
-			into[bits.Len32(d)] += 64
-			continue
-		}
-		for _, d := range degrees[w<<6 : w<<6+64] {
-			into[bits.Len32(d)]++
-		}
+// classes adds how many vertices have degrees of so many bits.
+func classes(into *[33]int, d *graph.Degrees) {
+	for i, n := range d.Classes {
+		into[i] += n
 	}
 }

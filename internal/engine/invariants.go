@@ -24,7 +24,7 @@ func (r *runner) check() {
 	for _, c := range r.columns {
 		for w, word := range c.write.Words[:words] {
 			senders += bits.OnesCount64(word)
-			edges += sumAt(c.outDegrees, w, word)
+			edges += sumAt(c.out.Of, w, word)
 			marked := c.write.Summary(w>>6)>>(w&63)&1 != 0
 			check(word == 0 || marked, "word %d: senders that the summary does not name", w)
 		}
@@ -37,9 +37,9 @@ func (r *runner) check() {
 			beyond := ^bitmap.Low(rest)
 			check((r.active[w]|r.finished[w]|r.write.Words[w])&beyond == 0, "a bit beyond its %d vertices", part.Owned)
 		}
-		open += sumAt(r.inDegrees, w, unfinished)
+		open += sumAt(r.in.Of, w, unfinished)
 		if r.back != nil {
-			open += sumAt(r.outDegrees, w, unfinished)
+			open += sumAt(r.out.Of, w, unfinished)
 		}
 	}
 	check(senders == p.Senders, "%d senders, counted %d", senders, p.Senders)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"math/bits"
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/bsp"
@@ -34,11 +33,11 @@ type partition struct {
 	// The column of messages to all neighbours, and the second one, for in-neighbours, of a program
 	// of direction Either.
 	column
-	back       *column
-	columns    []*column // the one, or both
-	inDegrees  []uint32  // of the edges along which messages come to the first column's receivers
-	inEqual    []uint32  // see equalDegrees
-	inEdges    int       // along which messages may come to all owned vertices
+	back    *column
+	columns []*column // the one, or both
+	// in are the degrees along the edges by which messages come to the first column's receivers.
+	in         *graph.Degrees
+	inEdges    int // along which messages may come to all owned vertices
 	active     []uint64
 	finished   []uint64       // by slot: ghosts never are
 	inbox      delivery.Inbox // made when first needed
@@ -124,37 +123,3 @@ func (r *partition) eachChunk(f func(lo, hi int) bool) {
 
 // uncombined reports whether pushed messages travel one by one.
 func (r *partition) uncombined() bool { return r.list || r.job.options.Uncombined }
-
-// unequal says that the vertices of a word differ in degree.
-const unequal = ^uint32(0)
-
-// equalDegrees returns the degree that all vertices of a word have, or unequal, for every word, and
-// the sum of the degrees. In degree order nearly all words have one degree, so that sums need not
-// read the vertices' degrees.
-func equalDegrees(column []uint32) (equal []uint32, sum int) {
-	equal = make([]uint32, len(column)/64)
-	for w := range equal {
-		d := (*[64]uint32)(column[w<<6:])
-		equal[w] = d[0]
-		for _, x := range d {
-			sum += int(x)
-			if x != d[0] {
-				equal[w] = unequal
-			}
-		}
-	}
-	return equal, sum
-}
-
-// degrees adds up a degree column at the ones of a word.
-func degrees(column, equal []uint32, w int, set uint64) int {
-	if d := equal[w]; d != unequal {
-		return int(d) * bits.OnesCount64(set)
-	}
-	d := (*[64]uint32)(column[w<<6:])
-	sum := 0
-	for ; set != 0; set &= set - 1 {
-		sum += int(d[bits.TrailingZeros64(set)&63])
-	}
-	return sum
-}

@@ -17,18 +17,19 @@ import (
 func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	r.part, r.layout = p, p.Layout(r.job.direction)
 	r.tiles.forgetTiles() // they lie in the arena of what was placed before
-	r.outDegrees, r.inDegrees = p.OutDegrees, p.InDegrees
-	switch r.job.direction {
+	direction, reverse := r.job.direction, pregel.In
+	switch direction {
 	case pregel.Either:
-		r.back.outDegrees = p.InDegrees
+		direction = pregel.Out
+		r.back.out = p.Degrees(pregel.In)
 	case pregel.In:
-		r.outDegrees, r.inDegrees = p.InDegrees, p.OutDegrees
+		reverse = pregel.Out
 	case pregel.Both:
-		r.outDegrees = mem.Make[uint32](r.arena, len(p.OutDegrees))
-		if err := bothDegrees(r.outDegrees, p.OutDegrees, p.InDegrees); err != nil {
-			return err
-		}
-		r.inDegrees = r.outDegrees
+		reverse = pregel.Both
+	}
+	r.out, r.in = p.Degrees(direction), p.Degrees(reverse)
+	if most := r.out.Most; direction == pregel.Both && most > uint64(mostPlaces) {
+		return fmt.Errorf("a vertex has %d edges in both directions: at most %d", most, mostPlaces)
 	}
 	size := (p.Owned + 63) &^ 63
 	if err := r.bind(size); err != nil {
@@ -46,14 +47,10 @@ func (r *runner) place(ctx context.Context, p *graph.Partition) error {
 	for _, c := range r.columns {
 		c.read = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
 		c.write = bitmap.NewFrontier(mem.Make[uint64](r.arena, slots))
-		c.outEqual, c.outEdges = equalDegrees(c.outDegrees)
 	}
-	r.inEqual, r.inEdges = r.outEqual, r.outEdges
-	if len(r.inDegrees) > 0 && &r.inDegrees[0] != &r.outDegrees[0] {
-		r.inEqual, r.inEdges = equalDegrees(r.inDegrees)
-	}
+	r.inEdges = r.in.Edges
 	if r.back != nil {
-		r.inEdges += r.outEdges
+		r.inEdges += r.out.Edges
 	}
 	return r.checkPlaces()
 }
@@ -71,7 +68,7 @@ func (r *runner) bind(size int) error {
 	}
 	err := r.instance.Place(&kernel.Placement{
 		Binding: b, Ways: len(r.columns), Size: size, Partition: r.part.Index, Partitions: r.part.Of,
-		OutDegrees: r.outDegrees, InDegrees: r.inDegrees, Store: r.store, Hub: &r.hub,
+		OutDegrees: r.out.Of, InDegrees: r.in.Of, Store: r.store, Hub: &r.hub,
 	})
 	if err != nil {
 		return err

@@ -86,8 +86,8 @@ type EdgeWay struct {
 func (r *partition) elements(c kernel.Property) int {
 	n := r.part.Owned
 	if c.OfEdges {
-		if n = r.outEdges; r.back != nil {
-			n += r.back.outEdges
+		if n = r.out.Edges; r.back != nil {
+			n += r.back.out.Edges
 		}
 	}
 	return n

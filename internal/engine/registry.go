@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -22,7 +23,7 @@ type Registered struct {
 	Name, Help string
 	Parameters []Parameter
 	New        New
-	Check      func() error // says what is wrong with the program, one line each
+	Check      func() []error // says what is wrong with the program, one line each
 	// KeepWeights says that the program may look at the weights of edges, whatever its combiner wants.
 	KeepWeights bool
 	Own         bool // it is a binary's own
@@ -51,13 +52,14 @@ func Register(name string, p Erased) Registered {
 		}
 		return NewProgram(fresh)
 	}
-	help, err := "a program of this binary", CheckProgram(p)
-	if err == nil {
+	help := "a program of this binary"
+	_ = bsp.Contain(name, &bsp.NoSuperstep, func() error { // Check says what is wrong
 		help = cmp.Or(traitsOf(p.Program).Help, help)
-	}
+		return nil
+	})
 	return Registered{
 		Name: name, Help: help, Parameters: Parameters(p.Program), KeepWeights: true, New: make,
-		Check:   func() error { return CheckProgram(p) },
+		Check:   func() []error { return CheckProgram(p) },
 		samples: []sample{{p.Program, p.Message.String(), nil}},
 	}
 }

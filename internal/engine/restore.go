@@ -195,7 +195,7 @@ func (r *restoring) end(superstep int) error {
 		senders, edges := 0, 0
 		for w, word := range c.write.Words[:len(r.active)] {
 			senders += bitmap.Count([]uint64{word})
-			edges += degrees(c.outDegrees, c.outEqual, w, word)
+			edges += c.out.Sum(w, word)
 		}
 		p.Senders, p.SenderEdges = p.Senders+senders, p.SenderEdges+edges
 		if i > 0 {

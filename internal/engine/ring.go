@@ -83,9 +83,9 @@ func (g *ringPull) makeParts() {
 	g.hasIn = mem.Make[uint64](g.arena, words)
 	edges := make([]int, words+1)
 	for w := range words {
-		for i, d := range g.inDegrees[w<<6 : w<<6+64] {
+		for i, d := range g.in.Of[w<<6 : w<<6+64] {
 			if g.back != nil {
-				d += g.outDegrees[w<<6+i]
+				d += g.out.Of[w<<6+i]
 			}
 			edges[w+1] += int(d)
 			if d > 0 {

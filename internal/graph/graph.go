@@ -234,6 +234,7 @@ type Partition struct {
 	reversedPart    *Partition
 	transposing     sync.Mutex
 	lightest        *kernel.Lists // once Lightest has made it
+	degrees         [3]*Degrees   // of Out, In and Both, once they are made
 	pieces          pieces        // of a changed partition
 }
 

@@ -80,16 +80,13 @@ func typesOf(file string) (map[string][]string, error) {
 	types, last := map[string][]string{}, ""
 	ast.Inspect(tree, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)
-		if !ok || len(call.Args) != 2 {
+		if !ok || len(call.Args) < 2 {
 			return true
 		}
-		if f, ok := call.Fun.(*ast.SelectorExpr); !ok || f.Sel.Name != "Register" {
+		if l, ok := call.Args[0].(*ast.BasicLit); !ok {
 			return true
-		}
-		if l, ok := call.Args[0].(*ast.BasicLit); ok {
-			if name, _ := strconv.Unquote(l.Value); name != "" {
-				last = name
-			}
+		} else if name, _ := strconv.Unquote(l.Value); name != "" {
+			last = name
 		}
 		ast.Inspect(call.Args[1], func(n ast.Node) bool {
 			s, ok := n.(*ast.SelectorExpr)

@@ -41,7 +41,7 @@ func steps(to trace.Journal, job string, from, until, partitions int) {
 			if p == 3 {
 				busy = r.Actual * 1.8
 			}
-			x.Computed, x.Delivered, x.Walked, x.SenderEdges, x.Sent, x.Bytes = senders, senders, 16*senders, 16*senders, senders/2, 0
+			x.Computed, x.Delivered, x.Walked, x.Messages, x.Sent, x.Bytes = senders, senders, 16*senders, 16*senders, senders/2, 0
 			x.Times = record.Seconds{Expand: busy * .1, Traverse: busy * .6, Fold: busy * .1, Compute: busy * .2, Wait: total - busy, Total: total}
 			x.Memory = int64(1+wave) << 30
 			x.Peers = x.Peers[:0]

@@ -1,0 +1,98 @@
+package graph
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/superstep-go/superstep/internal/mem"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// Degrees are how many edges each owned vertex of a partition has in one direction.
+type Degrees struct {
+	Of      []uint32 // by local number, padded to whole words
+	Edges   int      // of all vertices together
+	Most    uint64   // the greatest degree
+	Classes [33]int  // how many vertices have a degree of so many bits
+
+	// words has, for each word of vertices, the sum of their degrees, shifted left by one. The lowest
+	// bit says that all 64 are equal. In degree order they nearly always are.
+	words []uint64
+}
+
+// Sum adds up the degrees of the vertices at the ones of word w.
+func (d *Degrees) Sum(w int, set uint64) int {
+	all := d.words[w]
+	if all&1 != 0 {
+		return int(all>>7) * bits.OnesCount64(set)
+	}
+	if set == ^uint64(0) {
+		return int(all >> 1)
+	}
+	of := (*[64]uint32)(d.Of[w<<6:])
+	sum := 0
+	for ; set != 0; set &= set - 1 {
+		sum += int(of[bits.TrailingZeros64(set)&63])
+	}
+	return sum
+}
+
+// newDegrees adds up a column of degrees.
+func newDegrees(column []uint32) *Degrees {
+	d := &Degrees{Of: column, words: make([]uint64, len(column)/64)}
+	for w := range d.words {
+		of := (*[64]uint32)(column[w<<6:])
+		sum, equal := uint64(0), uint64(1)
+		for _, x := range of {
+			sum += uint64(x)
+			if x != of[0] {
+				equal = 0
+			}
+		}
+		d.words[w] = sum<<1 | equal
+		d.Edges += int(sum)
+		if equal != 0 {
+			d.Classes[bits.Len32(of[0])] += 64
+			d.Most = max(d.Most, uint64(of[0]))
+			continue
+		}
+		for _, x := range of {
+			d.Classes[bits.Len32(x)]++
+			d.Most = max(d.Most, uint64(x))
+		}
+	}
+	return d
+}
+
+// Degrees returns the degrees along edges of a direction: Out, In, or Both, which adds them up. They
+// are made at their first use and kept with the partition. In an undirected graph, Out and In are the
+// same. A sum that 32 bits do not hold is in Most alone.
+func (p *Partition) Degrees(direction pregel.Direction) *Degrees {
+	p.transposing.Lock()
+	defer p.transposing.Unlock()
+	if direction == pregel.In && (len(p.InDegrees) == 0 || &p.InDegrees[0] == &p.OutDegrees[0]) {
+		direction = pregel.Out
+	}
+	kept := &p.degrees[direction]
+	if *kept != nil {
+		return *kept
+	}
+	switch direction {
+	case pregel.Both:
+		arena, most := &mem.Arena{Meter: p.graph.arena.Meter, Kind: mem.Graph}, uint64(0)
+		column := mem.Make[uint32](arena, len(p.OutDegrees))
+		for i, out := range p.OutDegrees {
+			both := uint64(out) + uint64(p.InDegrees[i])
+			column[i] = uint32(min(both, math.MaxUint32))
+			most = max(most, both)
+		}
+		p.graph.keepIf(true, arena)
+		*kept = newDegrees(column)
+		(*kept).Most = most
+	case pregel.In:
+		*kept = newDegrees(p.InDegrees)
+	default:
+		*kept = newDegrees(p.OutDegrees)
+	}
+	return *kept
+}
