@@ -34,7 +34,9 @@ var rooms = []room{
 	{"storage", 3380, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
-	{"formats", 12463, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
+	{"formats", 12463, []string{
+		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
+	}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
@@ -44,7 +46,7 @@ var rooms = []room{
 	}},
 	{"engine", 11927, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
-		"internal/resultlines", "internal/job",
+		"internal/resultlines",
 	}},
 	{"algorithms", 5595, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2781, []string{"internal/graph500", "internal/graphalytics"}},

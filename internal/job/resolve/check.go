@@ -179,10 +179,13 @@ func WeightsText(p engine.Registered) (string, error) {
 	return "not read: --weight-column is refused", nil
 }
 
+// filled reports whether columns of a program are to begin with something.
+func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
+
 // CheckGraph500 is CheckProgram of a job of Graph500.
 func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
-	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
-		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
+	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil || filled(spec) {
+		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", control.Graph500Program)
 	}
 	g, err := Generator(spec.Graph500)
 	if err != nil {
@@ -205,8 +208,8 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 
 // CheckNetbench is CheckProgram of a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
-	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 {
-		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source, and no grid", control.NetbenchProgram)
+	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 || filled(spec) {
+		return fmt.Errorf("a job of netbench has the program %s, and no graph, source, grid or columns", control.NetbenchProgram)
 	}
 	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
 	if n := len(spec.Netbench.Sizes); n > maxSizes {

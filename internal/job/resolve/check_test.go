@@ -33,6 +33,21 @@ func (inputs) Combiner() pregel.Combiner[int64]                  { return combin
 func (inputs) Traits() pregel.Traits                             { return pregel.Traits{Columns: []pregel.Column{column}} }
 func (inputs) Compute(v *pregel.Vertex[float64, int64], _ int64) { v.Set(column.Of(v)) }
 
+// TestBenchmarksHaveNoColumns: a benchmark is refused that names columns, also one with nothing in it.
+func TestBenchmarksHaveNoColumns(t *testing.T) {
+	for _, columns := range []map[string]*job.ColumnData{{"b": {ID: "x"}}, {"b": nil}} {
+		graph500 := &job.Spec{
+			Program: control.Graph500Program, Graph500: &job.Graph500{Scale: 10, EdgeFactor: 16, Roots: 1}, ColumnData: columns,
+		}
+		netbench := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}, ColumnData: columns}
+		for _, err := range []error{CheckGraph500(nil, graph500, graph.Of(1)), CheckNetbench(nil, netbench, graph.Of(1))} {
+			if err == nil || !strings.Contains(err.Error(), "columns") {
+				t.Errorf("error %v, expected that there are no columns", err)
+			}
+		}
+	}
+}
+
 // TestInputs: results are of vertices of a graph that is there, for columns that are.
 func TestInputs(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
