@@ -209,7 +209,7 @@ func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) er
 // CheckNetbench is CheckProgram of a job that measures the network.
 func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
 	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 || filled(spec) {
-		return fmt.Errorf("a job of netbench has the program %s, and no graph, source, grid or columns", control.NetbenchProgram)
+		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source nor columns, and no grid", control.NetbenchProgram)
 	}
 	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
 	if n := len(spec.Netbench.Sizes); n > maxSizes {
