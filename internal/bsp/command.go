@@ -89,7 +89,7 @@ type Command struct {
 
 // Report is a partition's report of its superstep: the trace record, and what only the driver needs.
 type Report struct {
-	record.Partition
+	record.Partition `msgpack:"record"` // whose field Partition would have the same name
 	// The messages that wait for the next superstep: senders to all neighbours, the edges theirs cross,
 	// and the messages to single vertices.
 	Senders, SenderEdges, Sends int

@@ -22,15 +22,18 @@ type Degrees struct {
 
 // Sum adds up the degrees of the vertices at the ones of word w.
 func (d *Degrees) Sum(w int, set uint64) int {
-	all := d.words[w]
-	if all&1 != 0 {
+	if all := d.words[w]; all&1 != 0 {
 		return int(all>>7) * bits.OnesCount64(set)
 	}
+	return d.unequal(w, set)
+}
+
+// unequal is Sum of a word whose vertices have several degrees.
+func (d *Degrees) unequal(w int, set uint64) (sum int) {
 	if set == ^uint64(0) {
-		return int(all >> 1)
+		return int(d.words[w] >> 1)
 	}
 	of := (*[64]uint32)(d.Of[w<<6:])
-	sum := 0
 	for ; set != 0; set &= set - 1 {
 		sum += int(of[bits.TrailingZeros64(set)&63])
 	}

@@ -252,8 +252,8 @@ func TestClusterRefuses(t *testing.T) {
 	refused("expected HOST:PORT", err)
 	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{RetryFor: 1})
 	refused("cannot be reached", err)
-	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{Programs: []pregel.Registered{pregel.Register("bfs", nothing{})}})
-	refused(`program "bfs"`, err)
+	_, err = cluster.Connect(t.Context(), "127.0.0.1:1", cluster.Options{Programs: []pregel.Registered{pregel.Register("two words", nothing{})}})
+	refused(`program "two words"`, err)
 }
 
 func run[V, M any](t *testing.T, g *superstep.Graph, p pregel.Program[V, M], o ...superstep.Options) error {

@@ -120,7 +120,7 @@ func TestLoadGenerates(t *testing.T) {
 		t.Errorf("%d arcs of a directed star", g.NumEdges())
 	}
 	_, err = superstep.Load(t.Context(), "ring:vertices=5")
-	refused(t, err, `generator "ring" is unknown`)
+	refused(t, err, "open ring:vertices=5")
 	_, err = superstep.Load(t.Context(), "star:corners=5")
 	refused(t, err, `parameter "corners" is unknown`)
 	_, err = superstep.Load(t.Context(), "kronecker:scale=40")
