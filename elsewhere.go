@@ -7,9 +7,11 @@ import (
 	"math"
 
 	"github.com/superstep-go/superstep/internal/backend"
+	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -30,16 +32,23 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 		return nil, errors.New("superstep: Place, Keep and Resume of Options.Checkpoints are of a run in this process: on a cluster the master says where jobs keep theirs")
 	case o.MaxSupersteps < 0 || o.MaxSupersteps > math.MaxUint32:
 		return nil, fmt.Errorf("superstep: a limit of %d supersteps: expected 0, for none, to %d", o.MaxSupersteps, uint32(math.MaxUint32))
+	case o.SuperstepTimeout < 0:
+		return nil, fmt.Errorf("superstep: a limit of %v for a superstep: expected 0, for none, or more", o.SuperstepTimeout)
 	case !delivery.Choice(o.Delivery).Valid():
 		return nil, fmt.Errorf("superstep: there is no delivery %d", o.Delivery)
 	}
-	job := &backend.Job{
-		Given: given, Zero: o.Zero, Program: program, Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: o.MaxSupersteps,
-		SuperstepTimeout: o.SuperstepTimeout, Seed: o.Seed, Checkpoints: o.Checkpoints.policy(), Trace: o.Trace, Record: sink,
-		Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
+	to := &backend.Job{
+		Given: given, Zero: o.Zero, Program: program, File: o.Trace, Record: sink, Complete: o.Trace != nil || o.KeepTrace, Log: o.Log,
+		Options: job.Options{
+			Delivery: o.Delivery.String(), Deterministic: o.Deterministic, MaxSupersteps: uint32(o.MaxSupersteps), Seed: o.Seed,
+			SuperstepTimeout: job.Duration(o.SuperstepTimeout), Trace: o.Trace != nil,
+		},
+	}
+	if when := o.Checkpoints.policy(); when != (checkpoint.Policy{}) {
+		to.KeepWhen = &when
 	}
 	if o.Progress != nil {
-		job.Progress = func(p backend.Progress) { o.Progress(Progress(p)) }
+		to.Progress = func(p backend.Progress) { o.Progress(Progress(p)) }
 	}
 	taken := map[string]bool{}
 	for i := range o.Columns {
@@ -47,9 +56,9 @@ func (o *Options) jobOf(g *Graph, given any, program engine.Program, sink *recor
 		if err != nil {
 			return nil, err
 		}
-		job.Inputs = append(job.Inputs, in)
+		to.Inputs = append(to.Inputs, in)
 	}
-	return job, nil
+	return to, nil
 }
 
 // elsewhere is an input of a program on a graph elsewhere. Nothing is sent yet.

@@ -32,6 +32,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -221,7 +222,7 @@ func (c *Connection) graph(ctx context.Context, about *control.Graph, o superste
 			c.drop(about.Name)
 		}
 	}
-	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source.GetInput(), about.Name)}, about.Notes...)
+	account := append([]string{fmt.Sprintf("%s on the cluster, as graph %s", about.Source().Origin(), about.Name)}, about.Notes...)
 	g := backend.New(far.g, far, free, account, about.Skipped).(*superstep.Graph)
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -242,10 +243,13 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 		directed = new(bool)
 		*directed = o.Kind == superstep.Directed
 	}
-	source := &control.GraphSource{
-		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), DropLoops: o.DropSelfLoops, UnitWeights: o.UnitWeights,
+	source := &job.Source{
+		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), UnitWeights: o.UnitWeights,
 		SkipBad: uint32(o.SkipBad),
 		Weights: [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
+	}
+	if o.DropSelfLoops {
+		source.SelfLoops = "drop"
 	}
 	if !generate.IsGenerator(name) {
 		var err error
@@ -261,7 +265,7 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 		return nil, fmt.Errorf("cluster: found a grid of %v for %d partitions", grid, o.Partitions)
 	}
 	return &control.LoadGraphRequest{
-		Name: "go-" + strings.ToLower(rand.Text()), Source: source, Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
+		Name: "go-" + strings.ToLower(rand.Text()), SourceJson: job.Text(source), Rows: uint32(grid.Rows), Columns: uint32(grid.Columns),
 	}, nil
 }
 

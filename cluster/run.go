@@ -9,13 +9,12 @@ import (
 
 	"github.com/superstep-go/superstep/internal/backend"
 	"github.com/superstep-go/superstep/internal/bsp"
-	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -93,10 +92,10 @@ func (r *remote) Run(ctx context.Context, to *backend.Job) (*backend.Outcome, er
 	if err := r.addInputs(ctx, spec, to.Inputs); err != nil {
 		return nil, err
 	}
-	w := &watched{job: to, times: jobtrace.Times{}, out: sticky{w: to.Trace}}
+	w := &watched{job: to, times: jobtrace.Times{}, out: sticky{w: to.File}}
 	w.trace.New = func() trace.Journal {
 		all := trace.Tee{w.times, w, to.Record}
-		if to.Trace != nil {
+		if to.File != nil {
 			all = append(all, trace.NewWriter(&w.out))
 		}
 		return &jobtrace.Late{To: &trace.Named{To: all, Name: engine.Name(to.Given)}}
@@ -162,16 +161,12 @@ func totalsOf(job *control.Job, aggregates bsp.Aggregates) ([]kernel.Cell, error
 }
 
 // spec is a program as a cluster is told of it.
-func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
+func (r *remote) spec(to *backend.Job) (*job.Spec, error) {
 	label := func(id pregel.VertexID) (uint64, bool) {
 		if uint64(id) >= uint64(r.g.N) {
 			return 0, false
 		}
 		return r.g.Label(id), true
-	}
-	var when *control.KeepWhen
-	if to.Checkpoints != (checkpoint.Policy{}) {
-		when = jobspec.KeepWhen(to.Checkpoints)
 	}
 	var refused error
 	for _, e := range r.conn.programs {
@@ -179,12 +174,9 @@ func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
 		case err != nil:
 			refused = fmt.Errorf("cluster: %w", err)
 		case ok:
-			return &control.JobSpec{
-				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(), KeepWhen: when,
-				Values: to.Values, Options: &control.RunOptions{
-					Delivery: to.Delivery, Deterministic: to.Deterministic, MaxSupersteps: uint32(to.MaxSupersteps),
-					SuperstepTimeout: int64(to.SuperstepTimeout), Trace: to.Trace != nil, Seed: to.Seed,
-				},
+			return &job.Spec{
+				Program: e.Name, Parameters: values, Graph: r.g.Name, Load: r.load, KeepResult: true, Unsorted: true, Form: e.Form(),
+				Values: to.Values, Options: to.Options, KeepWhen: to.KeepWhen,
 			}, nil
 		}
 	}
@@ -196,14 +188,14 @@ func (r *remote) spec(to *backend.Job) (*control.JobSpec, error) {
 }
 
 // addInputs says in a job's spec what its columns begin with: the results of earlier jobs, and what is sent for it now.
-func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []backend.Input) error {
-	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*control.ColumnData{}
+func (r *remote) addInputs(ctx context.Context, spec *job.Spec, all []backend.Input) error {
+	spec.Inputs, spec.ColumnData = map[string]string{}, map[string]*job.ColumnData{}
 	for _, in := range all {
 		if in.Job != "" {
 			spec.Inputs[in.Column.Name] = in.Job
 			continue
 		}
-		data := &control.ColumnData{Values: in.Type, Load: r.load}
+		data := &job.ColumnData{Values: in.Type, Load: r.load}
 		write, file, at := in.Write, "", graphio.Column{}
 		var err error
 		if write == nil {
@@ -211,7 +203,7 @@ func (r *remote) addInputs(ctx context.Context, spec *control.JobSpec, all []bac
 				return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)
 			}
 			at.Named = r.named && !in.Column.OfEdges
-			data = &control.ColumnData{File: file, Named: at.Named}
+			data = &job.ColumnData{File: file, Named: at.Named}
 			write = func(ctx context.Context, w io.Writer) error {
 				if _, err := fill.CopyLines(ctx, w, &in.Column, file, at); err != nil {
 					return fmt.Errorf("cluster: column %s: %w", in.Column.Name, err)

@@ -16,7 +16,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/lab/between"
 	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/test/hosts/netns"
@@ -110,7 +111,7 @@ func bitRate(text string) (float64, error) {
 
 // parseWay reads the switches of a way.
 func parseWay(text string) (between.Way, error) {
-	o := &control.RunOptions{}
+	o := &job.Options{}
 	for s := range strings.SplitSeq(text, ",") {
 		key, value, _ := strings.Cut(s, "=")
 		var err error
@@ -130,7 +131,7 @@ func parseWay(text string) (between.Way, error) {
 			return between.Way{}, err
 		}
 	}
-	if _, err := jobspec.Options(o); err != nil {
+	if _, err := resolve.Options(*o); err != nil {
 		return between.Way{}, usagef("--way %s: %w", text, err)
 	}
 	return between.Way{Name: text, Options: o}, nil
@@ -186,14 +187,14 @@ func (b *betweenCommand) options(name string) (o between.Options, err error) {
 	case b.delay < 0 || b.delay > mostDelay:
 		return o, usagef("--delay: found %v, expected 0s to %v", b.delay, mostDelay)
 	}
-	o.Source = &control.GraphSource{Input: b.graph}
+	o.Source = &job.Source{Input: b.graph}
 	if b.directed || b.undirected {
 		o.Source.Directed = &b.directed
 	}
-	if err := jobspec.Loadable(b.graph); err != nil {
+	if err := resolve.Loadable(b.graph); err != nil {
 		return o, usageError{err}
 	}
-	if o.Source, err = jobspec.Weighted(o.Source, p, o.Parameters); err != nil {
+	if o.Source, err = resolve.Weighted(o.Source, p, o.Parameters); err != nil {
 		return o, usageError{err}
 	}
 	return o, errors.Join(oneOf("network", b.network, "auto", "namespaces", "loopback"), oneOf("compress", b.compress, "auto", "on", "off"))

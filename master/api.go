@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // stamp makes a time of day of a time since the start.
@@ -46,29 +47,30 @@ func answered[T any](message *T, err error) (*connect.Response[T], error) {
 func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about *control.Job, found bool, err error) {
 	defer func() {
 		if !found {
-			s.audit.add(ctx, entry{What: "submit", Job: about.GetId(), Graph: r.GetSpec().Origin(), Program: r.GetSpec().GetProgram()}, &err)
+			s.audit.add(ctx, entry{What: "submit", Job: about.GetId(), Graph: r.Spec().Origin(), Program: r.Spec().Program}, &err)
 		}
 	}()
 	if err := small(r); err != nil {
 		return nil, false, err
 	}
-	if r.Spec == nil {
-		return nil, false, invalid("a job names the program to run")
+	spec, err := jobspec.Read[jobspec.Spec](r.SpecJson)
+	if err != nil {
+		return nil, false, invalid("the job: %v", err)
 	}
-	if err := kindOf(r.Spec).check(s.options.Registry, r.Spec, s.grid(r.Spec)); err != nil {
+	if err := kindOf(spec).check(s.options.Registry, spec, s.grid(spec)); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	if err := s.suits(r.Spec); err != nil {
+	if err := s.suits(spec); err != nil {
 		return nil, false, connect.NewError(connect.CodeInvalidArgument, err)
 	}
-	if err := s.placed(r.Spec); err != nil {
+	if err := s.placed(spec); err != nil {
 		return nil, false, err
 	}
-	if err = s.allowedInputs(ctx, r.Spec); err == nil {
-		err = allowedPriority(control.CallerOf(ctx), r.Spec.Priority)
+	if err = s.allowedInputs(ctx, spec); err == nil {
+		err = allowedPriority(control.CallerOf(ctx), spec.Priority)
 	}
 	if err == nil {
-		err = s.columns.learn(ctx, r.Spec)
+		err = s.columns.learn(ctx, spec)
 	}
 	if err != nil {
 		return nil, false, err
@@ -82,12 +84,12 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 			if err := s.takesJobs(); err != nil {
 				return nil, err
 			}
-			if err := s.columns.hold(r.Spec); err != nil {
+			if err := s.columns.hold(spec); err != nil {
 				return nil, err
 			}
 			held = true
 		}
-		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), r.Spec, r.Key, confirmTime(r))
+		j, found, err = s.cluster.submit(s.now(), control.CallerOf(ctx).Owner(), spec, r.Key, confirmTime(r))
 		if err == nil && !found {
 			s.commits.made = j
 		}
@@ -95,7 +97,7 @@ func (s *Server) Submit(ctx context.Context, r *control.SubmitJobRequest) (about
 	})
 	if err != nil {
 		if held {
-			s.columns.release(r.Spec, false)
+			s.columns.release(spec, false)
 		}
 		return nil, false, err
 	}
@@ -120,7 +122,7 @@ func (s *Server) ConfirmJob(ctx context.Context, r *connect.Request[control.Conf
 }
 
 // grid returns the grid that a job asks for, or that of the catalog's graph that it is for.
-func (s *Server) grid(spec *control.JobSpec) layout.Grid {
+func (s *Server) grid(spec *jobspec.Spec) layout.Grid {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rows, columns := spec.Rows, spec.Columns
@@ -288,14 +290,18 @@ const watchPace = 20 * time.Millisecond
 
 // LoadGraph loads a graph and answers when it is there. A client that goes away does not end the load.
 func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadGraphRequest]) (_ *connect.Response[control.Graph], err error) {
-	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.GetSource().GetInput()}, &err)
+	defer s.audit.add(ctx, entry{What: "load", Graph: r.Msg.Name, Source: r.Msg.Source().Origin()}, &err)
 	if err := small(r.Msg); err != nil {
 		return nil, err
+	}
+	source, err := jobspec.Read[jobspec.Source](r.Msg.SourceJson)
+	if err != nil {
+		return nil, invalid("the graph: %v", err)
 	}
 	var g *graph
 	var ended chan struct{}
 	err = s.commit(func() error {
-		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, r.Msg.Source, r.Msg.Rows, r.Msg.Columns)
+		err := s.cluster.loadGraph(control.CallerOf(ctx).Owner(), r.Msg.Name, source, r.Msg.Rows, r.Msg.Columns)
 		g = s.cluster.graphs[r.Msg.Name]
 		return err
 	})
@@ -322,7 +328,7 @@ func (s *Server) LoadGraph(ctx context.Context, r *connect.Request[control.LoadG
 
 func describeGraph(g *graph) *control.Graph {
 	return &control.Graph{
-		Name: g.name, Source: g.source, State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
+		Name: g.name, SourceJson: jobspec.Text(g.source), State: g.state, Reason: g.reason, Vertices: g.report.Vertices, Edges: g.report.Edges,
 		Bytes: g.report.Bytes, Directed: g.report.Directed, Weighted: g.report.Weighted, Rows: g.rows, Columns: g.columns, Placements: g.placements, LoadSeconds: g.report.Seconds,
 		Progress: g.far.sum(), Arcs: g.report.Arcs, Load: g.load.String(), Owner: g.owner, Named: g.report.Named, Skipped: g.report.Skipped,
 		Notes: g.report.Notes,

@@ -57,11 +57,11 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 		return err
 	}
 	h.Jobs, h.Graphs = len(saved.jobs), len(saved.graphs)
-	about, sent := map[string]*control.Job{}, map[string]*control.Sum{}
+	about, sent := map[string]*control.Job{}, map[string]*store.Sum{}
 	for _, j := range saved.jobs {
 		about[j.Job.Id] = j.Job
-		for _, data := range j.Job.Spec.ColumnData {
-			sent[data.GetId()] = data.GetSum()
+		for _, data := range j.Job.Spec().ColumnData {
+			sent[data.ID] = data.Sum
 		}
 	}
 	var names []string
@@ -77,7 +77,7 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	for _, id := range columns {
 		name := path.Join(columnsName, id)
 		if sent[id] != nil { // else no job waits for it
-			if err := r.checkFile(name, sent[id]); err != nil {
+			if err := r.checkFile(name, *sent[id]); err != nil {
 				h.Damaged = append(h.Damaged, err.Error())
 				continue
 			}
@@ -123,7 +123,7 @@ func (r *results) whole(id string, j *control.Job) (names []string, err error) {
 		names = append(names, path.Join(id, manifestName))
 	}
 	for i, sum := range j.GetResultParts() {
-		if err := r.checkFile(partName(id, i), sum); err != nil {
+		if err := r.checkFile(partName(id, i), sumOf(sum)); err != nil {
 			return nil, err
 		}
 		names = append(names, partName(id, i))

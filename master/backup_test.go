@@ -16,6 +16,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/backup"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // served starts a master with data, and returns what ends it.
@@ -62,9 +63,9 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	column := sentAs(id, "1 2 3\n")
 	column.File = "b.txt"
 	submit := func(s *Server) (*connect.Response[control.Job], error) {
-		return s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "key", Spec: &control.JobSpec{
-			Program: "cg", Source: &control.GraphSource{Input: "path:vertices=3"}, ColumnData: map[string]*control.ColumnData{"b": column},
-		}}))
+		return s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "key", SpecJson: jobspec.Text(&jobspec.Spec{
+			Program: "cg", Source: &jobspec.Source{Input: "path:vertices=3"}, ColumnData: map[string]*jobspec.ColumnData{"b": column},
+		})}))
 	}
 	job, err := submit(s)
 	if err != nil {

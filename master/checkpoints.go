@@ -12,13 +12,12 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -82,7 +81,7 @@ func newObjects(o *Config) (*objects.Server, error) {
 
 // placed says where a job keeps its checkpoints, if the master has a place for them. What a client says of that is forgotten, but for the place
 // of a job that it goes on from, which is one of the master's.
-func (s *Server) placed(spec *control.JobSpec) error {
+func (s *Server) placed(spec *jobspec.Spec) error {
 	spec.Checkpoints = ""
 	none := s.options.Checkpoints == noCheckpoints
 	all := strings.TrimSuffix(s.options.Checkpoints, "/") + "/"
@@ -106,10 +105,10 @@ func (s *Server) placed(spec *control.JobSpec) error {
 }
 
 // sameJob reports whether two calls ask for the same.
-func sameJob(a, b *control.JobSpec) bool {
-	a = proto.CloneOf(a)
-	a.Checkpoints = b.Checkpoints
-	return proto.Equal(a, b)
+func sameJob(a, b *jobspec.Spec) bool {
+	same := *a
+	same.Checkpoints = b.Checkpoints
+	return jobspec.Text(same) == jobspec.Text(b)
 }
 
 // removeWithin is how long the place of a job's checkpoints may take to remove them.
@@ -131,12 +130,12 @@ func (r *run) keeping(ctx context.Context, prepare *control.Prepare, program eng
 	ctx, cancel := context.WithTimeout(ctx, checkpoint.StoreWithin) // the newest is read whole
 	defer cancel()
 	if place := r.spec.Checkpoints; place != "" {
-		about, err := jobspec.Later(r.spec, false)
+		about, err := resolve.Later(r.spec, false)
 		if err != nil {
 			return nil, nil, err
 		}
 		prepare.Keep = &control.Keep{
-			Began: r.server.stamp(r.job.started), Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, When: jobspec.KeepWhen(jobspec.When(r.spec.KeepWhen, checkpoint.Policy{
+			Began: r.server.stamp(r.job.started), Place: place, Run: strings.ToLower(rand.Text()[:10]), Spec: about, WhenJson: jobspec.Text(resolve.When(r.spec.KeepWhen, checkpoint.Policy{
 				Every: o.CheckpointEvery, Interval: o.CheckpointInterval, MTBF: o.MTBF, Strict: o.CheckpointStrict,
 			})),
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -175,23 +176,23 @@ func (s *script) do(verb string, words []string) error {
 	case "load":
 		var rows, columns uint32
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &rows, &columns)
-		return c.loadGraph("", words[0], &control.GraphSource{Input: cmp.Or(values(words)["input"], "file"), Weights: "none"}, rows, columns)
+		return c.loadGraph("", words[0], &jobspec.Source{Input: cmp.Or(values(words)["input"], "file"), Weights: "none"}, rows, columns)
 	case "loaded":
 		c.graphLoaded(now, c.graphs[words[0]], &control.LoadReport{Vertices: 10, Edges: 20}, failure(rest(1)))
 	case "drop":
 		_, err := c.dropGraph(words[0])
 		return err
 	case "submit":
-		spec := &control.JobSpec{Program: words[0], Graph: words[1]}
+		spec := &jobspec.Spec{Program: words[0], Graph: words[1]}
 		if input, ok := strings.CutPrefix(words[1], "input:"); ok {
-			spec.Graph, spec.Source = "", &control.GraphSource{Input: input}
+			spec.Graph, spec.Source = "", &jobspec.Source{Input: input}
 		}
 		if words[0] == control.NetbenchProgram {
-			spec.Source, spec.Netbench = nil, &control.Netbench{}
+			spec.Source, spec.Netbench = nil, &jobspec.Netbench{}
 		}
 		_, _ = fmt.Sscanf(values(words)["grid"], "%dx%d", &spec.Rows, &spec.Columns)
 		spec.Checkpoints, spec.GoOn = values(words)["checkpoints"], values(words)["from"]
-		spec.Priority = control.Priority(control.Priority_value["PRIORITY_"+strings.ToUpper(values(words)["priority"])])
+		spec.Priority = values(words)["priority"]
 		j, _, err := c.submit(now, values(words)["owner"], spec, values(words)["key"], s.duration(values(words), "confirm", "0s"))
 		if values(words)["key"] != "" && err == nil {
 			s.answer("job %s", j.id)
@@ -239,7 +240,7 @@ func (s *script) offers(words []string) (all []*control.Offer) {
 		graph, rest, _ := strings.Cut(word, "=")
 		load, placements, _ := strings.Cut(rest, ":")
 		master, number, _ := strings.Cut(load, "/")
-		l := &control.Load{Graph: graph, Source: &control.GraphSource{Input: "file"}, Columns: 1, Master: master}
+		l := &control.Load{Graph: graph, SourceJson: jobspec.Text(&jobspec.Source{Input: "file"}), Columns: 1, Master: master}
 		l.Number, _ = strconv.ParseUint(number, 10, 64)
 		for i, p := range strings.FieldsFunc(placements, func(r rune) bool { return r == ',' }) {
 			name, incarnation, _ := strings.Cut(p, "/")

@@ -17,6 +17,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -201,11 +202,11 @@ func (c *sentColumns) remove(id string, s *sentColumn) {
 }
 
 // hold keeps what a job names until it is released, or is an error if that is not there as a whole.
-func (c *sentColumns) hold(spec *control.JobSpec) error {
+func (c *sentColumns) hold(spec *jobspec.Spec) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for name, data := range spec.ColumnData {
-		s := c.all[data.GetId()]
+		s := c.all[data.ID]
 		if s == nil {
 			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: the master does not have what was sent of it, or no longer", name))
 		}
@@ -217,7 +218,7 @@ func (c *sentColumns) hold(spec *control.JobSpec) error {
 		}
 	}
 	for _, data := range spec.ColumnData {
-		c.all[data.Id].jobs++
+		c.all[data.ID].jobs++
 	}
 	return nil
 }
@@ -244,20 +245,20 @@ func (c *sentColumns) holdAll() (ids []string, release func()) {
 }
 
 // release lets go of what a job named that has ended, or is none.
-func (c *sentColumns) release(spec *control.JobSpec, ended bool) {
+func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, data := range spec.ColumnData {
-		if s := c.all[data.Id]; s != nil {
+		if s := c.all[data.ID]; s != nil {
 			if s.jobs--; s.jobs == 0 && ended {
-				c.remove(data.Id, s)
+				c.remove(data.ID, s)
 			}
 		}
 	}
 }
 
 // copy writes what was sent to w.
-func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *control.ColumnData) error {
+func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *jobspec.ColumnData) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err
@@ -269,7 +270,7 @@ func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *control.Colum
 
 // lines passes on the lines of what was sent, without their ends, as batches of at most a chunk unless one line is longer. They hold until
 // each returns.
-func (c *sentColumns) lines(ctx context.Context, data *control.ColumnData, each func(lines [][]byte) error) error {
+func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each func(lines [][]byte) error) error {
 	from, err := c.open(ctx, data)
 	if err != nil {
 		return err

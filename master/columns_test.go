@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -22,10 +23,10 @@ func (c *sentColumns) send(id string, offset int, data string, last bool) error 
 }
 
 // sentAs describes a column that was sent.
-func sentAs(id, text string) *control.ColumnData {
+func sentAs(id, text string) *jobspec.ColumnData {
 	var sum store.Sum
 	_, _ = io.WriteString(&sum, text)
-	return &control.ColumnData{Id: id, Sum: &control.Sum{Bytes: uint64(sum.Bytes), Crc32C: sum.CRC32C}}
+	return &jobspec.ColumnData{ID: id, Sum: &sum}
 }
 
 // sentNow is what is in the file of a column, if that is the text.
@@ -66,7 +67,7 @@ func TestSentColumns(t *testing.T) {
 		}
 	}
 	a, b, none := rand.Text(), rand.Text(), rand.Text()
-	spec := &control.JobSpec{ColumnData: map[string]*control.ColumnData{"a": sentAs(a, "abcdef"), "b": sentAs(b, "")}}
+	spec := &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"a": sentAs(a, "abcdef"), "b": sentAs(b, "")}}
 	want(c.hold(spec), "the master does not have what was sent of it")
 	want(c.send(a, 3, "def", false), "no longer has column data")
 	want(c.send(a, 0, "abc", false), "")

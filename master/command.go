@@ -225,7 +225,7 @@ func unmet(err error) bool {
 
 // meetAndLoad has a team meet and load its shares, and returns their answers in the team's order.
 func (s *Server) meetAndLoad(ctx context.Context, job string, epoch uint32, team []*control.Placement, l *control.Load) ([]*control.Report, error) {
-	what := "load " + l.Source.Input
+	what := "load " + l.Source().Input
 	if err := s.meet(ctx, job, epoch, team, what, &control.Meet{Graph: l.Graph, Placements: l.Placements}); err != nil {
 		return nil, err
 	}
@@ -255,7 +255,7 @@ func (s *Server) loadOn(ctx context.Context, job string, epoch uint32, team []*c
 		share := a.GetLoad()
 		if i > 0 && (share.Vertices != sum.Vertices || share.Edges != sum.Edges) {
 			return nil, fmt.Errorf("load %s: worker %s has a graph of %d vertices and %d edges, worker %s one of %d and %d: do all see the same file?",
-				l.Source.Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
+				l.Source().Input, team[i].Worker, share.Vertices, share.Edges, team[0].Worker, sum.Vertices, sum.Edges)
 		}
 		sum.Vertices, sum.Edges, sum.Arcs = share.Vertices, share.Edges, share.Arcs
 		sum.Bytes += share.Bytes

@@ -8,6 +8,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestSubmitOfAClientThatIsGone: a submission whose call has ended, while it waited for the master's attention, is no job.
@@ -18,7 +19,7 @@ func TestSubmitOfAClientThatIsGone(t *testing.T) {
 	}
 	defer s.unlock()
 	defer s.results.close()
-	request := connect.NewRequest(&control.SubmitJobRequest{Key: "k", Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}})
+	request := connect.NewRequest(&control.SubmitJobRequest{Key: "k", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 	gone, end := context.WithCancel(t.Context())
 	end()
 	if _, err := s.SubmitJob(gone, request); !errors.Is(err, context.Canceled) || len(s.cluster.jobs) != 0 {

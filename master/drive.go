@@ -7,7 +7,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // drive has the workers run what they have prepared, to its end. The first of them drives the run, and tells how far it is; reported are the
@@ -15,7 +15,7 @@ import (
 // the end.
 func (r *run) drive(ctx context.Context, reported [][]byte, before bsp.Outcome, search string, totals bool) (*control.RunEnd, error) {
 	d := &control.Drive{
-		Facts: reported, Before: jobspec.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
+		Facts: reported, Before: resolve.Outcome(before), SuperstepLimit: uint64(r.server.options.CommandTimeout), Totals: totals,
 		Search: search,
 	}
 	return r.ride(ctx, func() *control.Command { return &control.Command{Body: &control.Command_Drive{Drive: d}} })

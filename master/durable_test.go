@@ -18,6 +18,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -45,7 +46,7 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	}
 	s := &Server{state: l, cluster: newCluster(rules{}), start: noon, options: &Config{Now: func() time.Time { return noon }}}
 	for i := range 7 {
-		j := &job{id: fmt.Sprint("00aa-", i), number: uint64(i), spec: &control.JobSpec{Program: "wcc"}, state: control.JobState_JOB_STATE_QUEUED}
+		j := &job{id: fmt.Sprint("00aa-", i), number: uint64(i), spec: &jobspec.Spec{Program: "wcc"}, state: control.JobState_JOB_STATE_QUEUED}
 		s.cluster.jobs[j.id] = j
 		if err := s.writeRecords(s.recordsOf([]change{{job: j.id}})); err != nil {
 			t.Fatal(err)
@@ -142,6 +143,13 @@ func TestStateThatIsNone(t *testing.T) {
 		}
 		return err
 	}
+	if whole[len("superstep-log")]--; os.WriteFile(newest, whole, 0o600) != nil {
+		t.Fatal("the format cannot be changed")
+	}
+	if err := begins(); err == nil || !strings.Contains(err.Error(), "found format 1, expected 2: another version of superstep") {
+		t.Errorf("the format before: %v", err)
+	}
+	whole[len("superstep-log")]++
 	for name, data := range map[string][]byte{
 		"empty": nil, "a byte": whole[:1], "the half": whole[:len(whole)/2], "random bytes": bytes.Repeat([]byte{0x5a, 0x17, 3}, 9999), "zeros": make([]byte, len(whole)),
 	} {
@@ -200,7 +208,7 @@ func TestStateCannotBeWritten(t *testing.T) {
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ctx, l) }()
 	submit := func(key string) (*control.Job, error) {
-		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}}))
+		r, err := s.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 		if err != nil {
 			return nil, err
 		}

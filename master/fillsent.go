@@ -8,12 +8,13 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 )
 
 // fillSent gives a column what a client has sent: blocks, or lines of a file.
-func (r *run) fillSent(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
+func (r *run) fillSent(ctx context.Context, column kernel.Property, data *jobspec.ColumnData) error {
 	if data.File != "" {
 		return r.fillLines(ctx, column, data)
 	}
@@ -28,7 +29,7 @@ func (r *run) fillSent(ctx context.Context, column kernel.Property, data *contro
 
 // fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
 // values those take that have the vertices, of edges at either end.
-func (r *run) fillLines(ctx context.Context, column kernel.Property, data *control.ColumnData) error {
+func (r *run) fillLines(ctx context.Context, column kernel.Property, data *jobspec.ColumnData) error {
 	err := r.server.columns.lines(ctx, data, func(batch [][]byte) error {
 		lines := make([]graphio.Value, len(batch))
 		var labels []uint64
@@ -129,13 +130,13 @@ func (r *run) workerOf(vertex uint64) string {
 // graphName is what the job's graph was loaded from.
 func (r *run) graphName() string {
 	if r.spec.Graph == "" {
-		return r.spec.Source.GetInput()
+		return r.spec.Source.Origin()
 	}
 	s := r.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if g := s.cluster.graphs[r.spec.Graph]; g != nil {
-		return g.source.GetInput()
+		return g.source.Origin()
 	}
 	return control.CatalogPrefix + r.spec.Graph
 }

@@ -14,15 +14,16 @@ import (
 	layout "github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 func init() {
 	register(kind{
 		alone: true, again: true,
-		asked: func(spec *control.JobSpec) bool { return spec.GetGraph500() != nil },
-		check: jobspec.CheckGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
+		asked: func(spec *jobspec.Spec) bool { return spec.Graph500 != nil },
+		check: resolve.CheckGraph500, shape: layout.Squarest, coordinate: coordinateGraph500,
 	})
 }
 
@@ -45,12 +46,12 @@ func coordinateGraph500(ctx context.Context, r *run) error {
 			why = r.job.losses[n-1]
 		}
 		w.report.Generation, w.report.Construction, w.report.Roots = was.Generation, was.Construction, was.Roots
-		w.report.BFS, w.report.SSSP = jobspec.Searched(was.Bfs), jobspec.Searched(was.Sssp)
+		w.report.BFS, w.report.SSSP = resolve.Searched(was.Bfs), resolve.Searched(was.Sssp)
 		w.report.Restarts = append(slices.Clone(was.Restarts), fmt.Sprintf(
 			"%s; the graph was made again after %d BFS and %d SSSP searches", why, len(was.Bfs.GetTime()), len(was.Sssp.GetTime())))
 		w.publish(nil)
 	}
-	err := w.report.Coordinate(ctx, w, r.spec.Graph500.Sssp, r.spec.Graph500.Validate, func(stage string, done, total int, note string) {
+	err := w.report.Coordinate(ctx, w, r.spec.Graph500.SSSP, !r.spec.Graph500.NoValidate, func(stage string, done, total int, note string) {
 		if note != "" {
 			w.publish(nil)
 		}
@@ -127,7 +128,7 @@ func slowest(reports []*control.BenchmarkReport, seconds func(*control.Benchmark
 func (w *graph500Ranks) Generate(ctx context.Context) (float64, error) {
 	w.stage("generating", 0, 1, "")
 	reports, err := w.step(ctx, "generate", &control.BenchmarkStep{Step: &control.BenchmarkStep_Generate{Generate: &control.Generate{
-		Spec: w.spec.Graph500, Placements: w.job.placements, Rows: w.job.rows, Columns: w.job.columns,
+		SpecJson: jobspec.Text(w.spec.Graph500), Placements: w.job.placements, Rows: w.job.rows, Columns: w.job.columns,
 	}}})
 	return slowest(reports, (*control.BenchmarkReport).GetSeconds), err
 }
@@ -154,7 +155,7 @@ func (w *graph500Ranks) Construct(ctx context.Context) (float64, []graph500.Root
 
 func (w *graph500Ranks) Search(ctx context.Context, kernel string, root graph500.Root, name string) (float64, error) {
 	reports, err := w.step(ctx, name, &control.BenchmarkStep{Step: &control.BenchmarkStep_Search{Search: &control.Search{
-		Kernel: kernel, Root: &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)}, Options: w.spec.Options,
+		Kernel: kernel, Root: &control.Vertex{Label: root.Vertex, Id: uint64(root.ID)}, OptionsJson: jobspec.Text(w.spec.Options),
 	}}})
 	if err != nil {
 		return 0, err

@@ -11,13 +11,14 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // graph is an entry of the catalog: a graph that lies on workers, for many jobs.
 type graph struct {
 	name, owner   string
-	source        *control.GraphSource
+	source        *jobspec.Source
 	rows, columns uint32
 	placements    []*control.Placement
 	state         control.GraphState
@@ -85,14 +86,14 @@ func invalid(format string, args ...any) error {
 }
 
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
-func (c *cluster) loadGraph(owner, name string, source *control.GraphSource, rows, columns uint32) error {
+func (c *cluster) loadGraph(owner, name string, source *jobspec.Source, rows, columns uint32) error {
 	if !control.ValidName(name) {
 		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
 	}
 	if short, ok := strings.CutPrefix(name, control.CatalogPrefix); ok {
 		return invalid("found the graph's name %s: %s stands before names, and is no part of them: take %q", name, control.CatalogPrefix, short)
 	}
-	if source.GetInput() == "" {
+	if source.Origin() == "" {
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
 	}
 	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
@@ -128,7 +129,7 @@ func (c *cluster) beginLoad(g *graph, reason string) (*shortage, error) {
 	if err != nil {
 		return nil, err
 	}
-	if lack := c.shortOf(placements, g.source.GetInput(), jobspec.DemandOf(g.source, layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
+	if lack := c.shortOf(placements, g.source.Origin(), resolve.DemandOf(g.source, layout.Grid{Rows: int(rows), Columns: int(columns)})); lack != nil {
 		return lack, nil
 	}
 	c.loads++

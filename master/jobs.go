@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"connectrpc.com/connect"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // job is a job and how far it is.
@@ -18,7 +18,7 @@ type job struct {
 	number     uint64 // rises from job to job
 	key        string // of the call that made it
 	owner      string
-	spec       *control.JobSpec
+	spec       *jobspec.Spec
 	state      control.JobState
 	reason     string // why it waits, failed or was cancelled
 	epoch      uint32 // the attempt, from 1
@@ -68,7 +68,7 @@ func (j *job) graph() string {
 	if j.spec.Graph != "" {
 		return j.spec.Graph
 	}
-	return jobspec.OwnGraph(j.id) // loaded for it alone
+	return resolve.OwnGraph(j.id) // loaded for it alone
 }
 
 func (j *job) workers() []string { return workersOf(j.placements) }
@@ -78,7 +78,7 @@ const maxKey = 64
 
 // submit takes a job into the queue. A key that has made the same job finds it again: the client did not hear the answer, and
 // has as long again to confirm the job.
-func (c *cluster) submit(now time.Duration, owner string, spec *control.JobSpec, key string, confirm time.Duration) (j *job, found bool, err error) {
+func (c *cluster) submit(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (j *job, found bool, err error) {
 	if len(key) > maxKey {
 		return nil, false, invalid("found a key of %d bytes, expected at most %d", len(key), maxKey)
 	}
@@ -97,7 +97,7 @@ func (c *cluster) submit(now time.Duration, owner string, spec *control.JobSpec,
 }
 
 // enqueue takes a new job into the queue.
-func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec, key string, confirm time.Duration) (*job, error) {
+func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, key string, confirm time.Duration) (*job, error) {
 	if spec.Graph != "" && spec.Rows|spec.Columns != 0 {
 		return nil, invalid("graph %.150q is loaded as it is: a grid belongs to a graph that the job loads", spec.Graph)
 	}
@@ -113,10 +113,10 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *control.JobSpec
 	if err := c.mayQueue(owner); err != nil {
 		return nil, err
 	}
-	size := proto.Size(spec)
+	size := len(jobspec.Text(spec))
 	for _, id := range c.queued {
 		if j := c.jobs[id]; j.owner == owner {
-			size += proto.Size(j.spec)
+			size += len(jobspec.Text(j.spec))
 		}
 	}
 	if size > maxWaiting {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // Bounds of lists, in bytes: what jobs, graphs or workers may take of a message together, what one
@@ -72,16 +73,17 @@ func briefJob(j *control.Job) *control.Job {
 	if len(j.Aggregators) == 0 && len(j.Reason) <= mostOfReason && proto.Size(j) <= mostOfEntry {
 		return j
 	}
-	spec := j.Spec
-	if proto.Size(spec) > mostOfEntry/2 {
-		spec = &control.JobSpec{
+	text := j.SpecJson
+	if len(text) > mostOfEntry/2 {
+		spec := j.Spec()
+		text = jobspec.Text(&jobspec.Spec{
 			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Priority: spec.Priority, KeepResult: spec.KeepResult,
-			Graph500: spec.Graph500, Source: &control.GraphSource{Input: escape.Text(spec.Source.GetInput(), mostOfReason)},
-		}
+			Graph500: spec.Graph500, Source: &jobspec.Source{Input: escape.Text(spec.Source.Origin(), mostOfReason)},
+		})
 	}
 	j = proto.CloneOf(j)
 	j.Brief = true
-	j.Spec, j.Aggregators, j.Reason, j.Stack = spec, nil, escape.Text(j.Reason, mostOfReason), ""
+	j.SpecJson, j.Aggregators, j.Reason, j.Stack = text, nil, escape.Text(j.Reason, mostOfReason), ""
 	if proto.Size(j) > 2*mostOfEntry {
 		j.Skipped, j.Panic, j.Graph500 = nil, nil, nil
 	}
@@ -113,7 +115,7 @@ func briefGraph(g *control.Graph) *control.Graph {
 	g.Brief, g.Reason = reason != g.Reason, reason
 	if proto.Size(g) > mostOfEntry {
 		g.Brief = true
-		g.Skipped, g.Notes, g.Source = nil, nil, &control.GraphSource{Input: escape.Text(g.Source.GetInput(), mostOfReason)}
+		g.Skipped, g.Notes, g.SourceJson = nil, nil, jobspec.Text(&jobspec.Source{Input: escape.Text(g.Source().Origin(), mostOfReason)})
 	}
 	return g
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestListsFit: whatever jobs, graphs and workers say, each list fits into 1 MiB and a status into 3,
@@ -23,9 +24,9 @@ func TestListsFit(t *testing.T) {
 	long := strings.Repeat("x", 64<<10)
 	c := s.cluster
 	for i := range 1000 {
-		spec := &control.JobSpec{
+		spec := &jobspec.Spec{
 			Program: long[:4096], Parameters: map[string]string{"p": long}, Form: long[:4096],
-			Source: &control.GraphSource{Input: long[:4096], Vertices: long[:4096]},
+			Source: &jobspec.Source{Input: long[:4096], Vertices: long[:4096]},
 		}
 		j, err := c.enqueue(0, fmt.Sprint("owner", i/50), spec, "", 0)
 		if err != nil {
@@ -85,8 +86,8 @@ func TestListsFit(t *testing.T) {
 // 4,096 names of workers are known: those that are gone for longest make room.
 func TestBoundsOfTheMaster(t *testing.T) {
 	c := newCluster(rules{queue: 10000, ended: 10, lease: 1})
-	spec := func() *control.JobSpec {
-		return &control.JobSpec{Program: "p", Parameters: map[string]string{"p": strings.Repeat("x", 64<<10-100)}, Source: &control.GraphSource{Input: "g"}}
+	spec := func() *jobspec.Spec {
+		return &jobspec.Spec{Program: "p", Parameters: map[string]string{"p": strings.Repeat("x", 64<<10-100)}, Source: &jobspec.Source{Input: "g"}}
 	}
 	for i := range 70 {
 		_, err := c.enqueue(0, "alice", spec(), "", 0)
@@ -103,7 +104,7 @@ func TestBoundsOfTheMaster(t *testing.T) {
 			delete(c.graphs, name)
 		}
 	}
-	source := &control.GraphSource{Input: "path:vertices=3"}
+	source := &jobspec.Source{Input: "path:vertices=3"}
 	if err := c.loadGraph("alice", "new", source, 0, 0); connect.CodeOf(err) != connect.CodeResourceExhausted || !strings.Contains(err.Error(), "1000 graphs") {
 		t.Errorf("found %v", err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -38,7 +38,7 @@ type shortage struct {
 }
 
 // shortOf returns the first worker's lack of memory for its share of what is to be loaded, or nil.
-func (c *cluster) shortOf(placements []*control.Placement, what string, d jobspec.Demand) *shortage {
+func (c *cluster) shortOf(placements []*control.Placement, what string, d resolve.Demand) *shortage {
 	for _, name := range workersOf(placements) {
 		w := c.workers[name]
 		if w == nil || w.budget == nil {
@@ -126,15 +126,15 @@ func (c *cluster) catalogOn(name string) (names []string) {
 }
 
 // demand is what is known of the memory that the graph which the job brings takes in a grid.
-func (j *job) demand(rows, columns uint32) jobspec.Demand {
+func (j *job) demand(rows, columns uint32) resolve.Demand {
 	if kindOf(j.spec) != &programKind {
-		return jobspec.Demand{}
+		return resolve.Demand{}
 	}
-	return jobspec.DemandOf(j.spec.Source, layout.Grid{Rows: int(rows), Columns: int(columns)})
+	return resolve.DemandOf(j.spec.Source, layout.Grid{Rows: int(rows), Columns: int(columns)})
 }
 
-func (g *graph) demand() jobspec.Demand {
-	return jobspec.DemandOf(g.source, layout.Grid{Rows: int(g.rows), Columns: int(g.columns)})
+func (g *graph) demand() resolve.Demand {
+	return resolve.DemandOf(g.source, layout.Grid{Rows: int(g.rows), Columns: int(g.columns)})
 }
 
 // A worker that has ended for want of memory ends so again with the same work. Its job begins again, and a graph is loaded again, only where a worker is

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestAMoveThatFailsIsTakenBack: a job whose worker cannot be told to move does not move when it
@@ -13,7 +14,7 @@ func TestAMoveThatFailsIsTakenBack(t *testing.T) {
 	defer end()
 	j := &job{
 		id: "aaaa-1", epoch: 1, driving: true, state: control.JobState_JOB_STATE_RUNNING,
-		spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{}, Checkpoints: "master:/wcc-a"}, placements: []*control.Placement{{Worker: "gone", Incarnation: 1}},
+		spec: &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{}, Checkpoints: "master:/wcc-a"}, placements: []*control.Placement{{Worker: "gone", Incarnation: 1}},
 	}
 	r := newRun(s, j)
 	r.team = j.placements

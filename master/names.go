@@ -11,7 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
@@ -19,7 +19,7 @@ import (
 func (r *run) findNames(ctx context.Context, p engine.Registered) error {
 	var names []string
 	seen := map[string]bool{}
-	_, _ = jobspec.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) { // which finds all
+	_, _ = resolve.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) { // which finds all
 		if !seen[name] {
 			seen[name], names = true, append(names, name)
 		}
@@ -32,7 +32,7 @@ func (r *run) findNames(ctx context.Context, p engine.Registered) error {
 	if err != nil {
 		return err
 	}
-	r.parameters, err = jobspec.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) {
+	r.parameters, err = resolve.VertexParameters(p.Parameters, r.spec.Parameters, func(name string) (uint64, bool) {
 		label, ok := labels[name]
 		return label, ok
 	})

@@ -7,14 +7,15 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	layout "github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 func init() {
 	register(kind{
 		alone: true,
-		asked: func(spec *control.JobSpec) bool { return spec.GetNetbench() != nil },
-		check: jobspec.CheckNetbench, shape: layout.Of, coordinate: coordinateNetbench,
+		asked: func(spec *jobspec.Spec) bool { return spec.Netbench != nil },
+		check: resolve.CheckNetbench, shape: layout.Of, coordinate: coordinateNetbench,
 	})
 }
 
@@ -31,6 +32,6 @@ func coordinateNetbench(ctx context.Context, r *run) error {
 	began := time.Now()
 	defer func() { r.set(func(a *control.Job) { a.RunSeconds = time.Since(began).Seconds() }) }()
 	return r.storeResult(ctx, "netbench", &control.Command{Body: &control.Command_Measure{Measure: &control.Measure{
-		Meeting: r.job.graph(), Spec: r.spec.Netbench, Placements: r.job.placements,
+		Meeting: r.job.graph(), SpecJson: jobspec.Text(r.spec.Netbench), Placements: r.job.placements,
 	}}})
 }

@@ -68,7 +68,7 @@ func (c *cluster) unmet(now time.Duration) bool {
 func (c *cluster) adopt(w *worker, o *control.Offer) {
 	l, r := o.GetLoad(), o.GetReport()
 	n := uint64(len(l.GetPlacements()))
-	if !control.ValidName(l.GetGraph()) || l.GetSource() == nil || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
+	if !control.ValidName(l.GetGraph()) || l.Source().Input == "" || r == nil || n > layout.MaxPartitions || uint64(l.GetRows())*uint64(l.GetColumns()) != n {
 		return
 	}
 	g := graphOf(l)

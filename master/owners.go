@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -72,7 +73,7 @@ func (s *Server) allowedGraph(ctx context.Context, name, do string) error {
 }
 
 // allowedInputs refuses a job that begins with what another's has computed, or goes on from another's checkpoints.
-func (s *Server) allowedInputs(ctx context.Context, spec *control.JobSpec) error {
+func (s *Server) allowedInputs(ctx context.Context, spec *jobspec.Spec) error {
 	for _, id := range spec.Inputs {
 		if err := s.allowedJob(ctx, id, "read the result of"); err != nil {
 			return err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestOwners: what is someone's is that one's and operators'; with a token alone, and without any, all are one. A key is its owner's.
@@ -20,9 +21,9 @@ func TestOwners(t *testing.T) {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: roles})
 	}
 	alice, bob, olga := as("alice", control.Using), as("bob", control.Using), as("olga", control.Using|certs.Operator)
-	submit := func(ctx context.Context, key string, spec *control.JobSpec) (string, error) {
-		spec.Program, spec.Source = "wcc", &control.GraphSource{Input: "path:vertices=3"}
-		j, _, err := s.Submit(ctx, &control.SubmitJobRequest{Key: key, Spec: spec})
+	submit := func(ctx context.Context, key string, spec *jobspec.Spec) (string, error) {
+		spec.Program, spec.Source = "wcc", &jobspec.Source{Input: "path:vertices=3"}
+		j, _, err := s.Submit(ctx, &control.SubmitJobRequest{Key: key, SpecJson: jobspec.Text(spec)})
 		return j.GetId(), err
 	}
 	code := func(what string, err error, want connect.Code) {
@@ -32,12 +33,12 @@ func TestOwners(t *testing.T) {
 		}
 	}
 	const done, no = connect.Code(0), connect.CodePermissionDenied
-	job, err := submit(alice, "a", &control.JobSpec{KeepResult: true})
+	job, err := submit(alice, "a", &jobspec.Spec{KeepResult: true})
 	code("submit", err, done)
-	_, err = submit(bob, "a", &control.JobSpec{KeepResult: true})
+	_, err = submit(bob, "a", &jobspec.Spec{KeepResult: true})
 	code("another's key", err, connect.CodeAlreadyExists)
-	code("another's result as input", s.allowedInputs(bob, &control.JobSpec{Inputs: map[string]string{"x": job}}), no)
-	code("one's own as input", s.allowedInputs(alice, &control.JobSpec{Inputs: map[string]string{"x": job}}), done)
+	code("another's result as input", s.allowedInputs(bob, &jobspec.Spec{Inputs: map[string]string{"x": job}}), no)
+	code("one's own as input", s.allowedInputs(alice, &jobspec.Spec{Inputs: map[string]string{"x": job}}), done)
 	second := func(_ any, err error) error { return err }
 	for _, c := range []struct {
 		what string
@@ -59,12 +60,12 @@ func TestOwners(t *testing.T) {
 	code("alice cancels", second(s.CancelJob(alice, connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
 	code("nobody's", second(s.CancelJob(bob, connect.NewRequest(&control.CancelJobRequest{Id: "none"}))), connect.CodeNotFound)
 	s.mu.Lock()
-	s.cluster.graphs["web"] = &graph{name: "web", owner: "alice", source: &control.GraphSource{}, report: &control.LoadReport{}, state: control.GraphState_GRAPH_STATE_FAILED}
+	s.cluster.graphs["web"] = &graph{name: "web", owner: "alice", source: &jobspec.Source{}, report: &control.LoadReport{}, state: control.GraphState_GRAPH_STATE_FAILED}
 	s.mu.Unlock()
 	code("bob drops", second(s.DropGraph(bob, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), no)
 	code("alice drops", second(s.DropGraph(alice, connect.NewRequest(&control.DropGraphRequest{Name: "web"}))), done)
 
-	job, err = submit(as("token", control.Reading), "c", &control.JobSpec{})
+	job, err = submit(as("token", control.Reading), "c", &jobspec.Spec{})
 	code("submit by token", err, done)
 	code("the browser that gave it", second(s.CancelJob(as("browser", control.Reading), connect.NewRequest(&control.CancelJobRequest{Id: job}))), done)
 }
@@ -79,9 +80,9 @@ func TestCheckpointsOfAnother(t *testing.T) {
 		return control.As(t.Context(), control.Caller{Name: name, Roles: control.Using})
 	}
 	submit := func(name, from string) (*control.Job, error) {
-		j, _, err := s.Submit(as(name), &control.SubmitJobRequest{Spec: &control.JobSpec{
-			Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}, GoOn: from,
-		}})
+		j, _, err := s.Submit(as(name), &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
+			Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}, GoOn: from,
+		})})
 		return j, err
 	}
 	check := func(what, all, name string) {
@@ -99,7 +100,7 @@ func TestCheckpointsOfAnother(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	name := path.Base(first.Spec.Checkpoints)
+	name := path.Base(first.Spec().Checkpoints)
 	check("a job", "master:/", name)
 	end()
 	s, end = servedBy(t, Options{Data: dir, Checkpoints: filepath.Join(dir, "checkpoints")})

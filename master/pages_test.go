@@ -11,6 +11,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // crowded is a master with 600 jobs, of which the first runs, and 600 graphs, whose lists have no
@@ -24,7 +25,7 @@ func crowded(t *testing.T) *Server {
 	t.Cleanup(s.results.close)
 	long := strings.Repeat("x", 1900)
 	for i := range 600 {
-		spec := &control.JobSpec{Program: "p", Source: &control.GraphSource{Input: long}}
+		spec := &jobspec.Spec{Program: "p", Source: &jobspec.Source{Input: long}}
 		j, err := s.cluster.enqueue(0, fmt.Sprint("owner", i/50), spec, "", 0)
 		if err != nil {
 			t.Fatal(err)

@@ -8,23 +8,24 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
 // perform runs the phases of the program's plan, if it has one, and then the program itself.
 func (r *run) perform(ctx context.Context, p engine.Registered, vertices []*control.Vertex) error {
-	program, err := p.New(r.parameters, jobspec.Finder(vertices))
+	program, err := p.New(r.parameters, resolve.Finder(vertices))
 	if err != nil {
 		return err
 	}
-	most, err := program.MaxSupersteps(int(r.spec.Options.GetMaxSupersteps()))
+	most, err := program.MaxSupersteps(int(r.spec.Options.MaxSupersteps))
 	if err != nil {
 		return err
 	}
 	r.set(func(a *control.Job) { a.MaxSupersteps = uint64(most) })
 	prepare := &control.Prepare{
-		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.parameters, Options: r.spec.Options, Placements: r.job.placements,
+		Graph: r.job.graph(), Program: r.spec.Program, Parameters: r.parameters, OptionsJson: jobspec.Text(r.spec.Options), Placements: r.job.placements,
 		Vertices: vertices,
 	}
 	goOn, from, err := r.keeping(ctx, prepare, program)
@@ -106,7 +107,7 @@ func (w *walked) plan(ctx context.Context, p engine.Registered, program engine.P
 
 // phase runs a phase, or takes from the checkpoint how it ended.
 func (w *walked) phase(ctx context.Context, i int, before bsp.Outcome) (*engine.Ran, error) {
-	deterministic, k := w.spec.Options.GetDeterministic(), w.ended
+	deterministic, k := w.spec.Options.Deterministic, w.ended
 	w.ended++
 	if w.from != nil && k < len(w.from.Plan.Ran) {
 		return engine.Replay(w.phases[i], &w.from.Plan.Ran[k], deterministic)
@@ -126,6 +127,6 @@ func (w *walked) phase(ctx context.Context, i int, before bsp.Outcome) (*engine.
 		return nil, err
 	}
 	aggregates := w.phases[i].Aggregates(deterministic)
-	ran := &engine.Ran{Outcome: jobspec.OutcomeOf(end.Own), Totals: aggregates.Cells()}
+	ran := &engine.Ran{Outcome: resolve.OutcomeOf(end.Own), Totals: aggregates.Cells()}
 	return ran, aggregates.Decode(end.Totals, ran.Totals)
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -19,7 +20,7 @@ import (
 var programKind kind
 
 func init() {
-	programKind = kind{again: true, check: jobspec.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
+	programKind = kind{again: true, check: resolve.CheckProgram, shape: layout.Of, coordinate: coordinateProgram}
 }
 
 // coordinateProgram runs a vertex program: load, locate, prepare, superstep after superstep, values. What an earlier master has begun it takes up
@@ -68,12 +69,12 @@ func (r *run) values(ctx context.Context) error {
 
 // load loads the graph that the job brings. Where the job leaves open which weights it has, the program says so.
 func (r *run) load(ctx context.Context, p engine.Registered) error {
-	source, err := jobspec.Weighted(r.spec.Source, p, r.spec.Parameters)
+	source, err := resolve.Weighted(r.spec.Source, p, r.spec.Parameters)
 	if err != nil {
 		return err
 	}
 	report, err := r.server.loadOn(ctx, r.id, r.epoch, r.team, &control.Load{
-		Graph: r.job.graph(), Source: source, Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
+		Graph: r.job.graph(), SourceJson: jobspec.Text(source), Rows: r.job.rows, Columns: r.job.columns, Placements: r.job.placements,
 	}, r.saw)
 	if err != nil {
 		return err
@@ -113,7 +114,7 @@ func (r *run) locate(ctx context.Context, p engine.Registered) ([]*control.Verte
 		}
 	}
 	// It names the parameter whose vertex is not there.
-	if _, err := p.New(r.parameters, jobspec.Finder(vertices)); err != nil {
+	if _, err := p.New(r.parameters, resolve.Finder(vertices)); err != nil {
 		return nil, fmt.Errorf("%s: %w", r.spec.Origin(), err)
 	}
 	return vertices, nil

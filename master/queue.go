@@ -25,7 +25,7 @@ const agesAfter = 10 * time.Minute
 
 // priority is by what a job waits now.
 func (j *job) priority(now time.Duration) control.Priority {
-	asked := cmp.Or(j.spec.Priority, control.Priority_PRIORITY_NORMAL)
+	asked, _ := control.PriorityOf(j.spec.Priority)
 	risen := max(now-j.submitted, 0) / agesAfter
 	return control.Priority(min(time.Duration(asked)+risen, time.Duration(control.Priority_PRIORITY_HIGH)))
 }
@@ -47,11 +47,8 @@ func (c *cluster) inTurn(now time.Duration) []*job {
 }
 
 // allowedPriority refuses a priority that there is not, and the highest to all but operators: else it would soon be everybody's.
-func allowedPriority(caller control.Caller, asked control.Priority) error {
-	if asked < 0 || asked > control.Priority_PRIORITY_HIGH {
-		return invalid("found priority %d, expected low, normal or high", asked)
-	}
-	if asked == control.Priority_PRIORITY_HIGH && !caller.Roles.Has(certs.Operator) {
+func allowedPriority(caller control.Caller, asked string) error {
+	if p, _ := control.PriorityOf(asked); p == control.Priority_PRIORITY_HIGH && !caller.Roles.Has(certs.Operator) {
 		return connect.NewError(connect.CodePermissionDenied, fmt.Errorf("priority high is for operators, and %s is none: low and normal are for all", caller.Name))
 	}
 	return nil

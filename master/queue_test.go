@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
@@ -148,7 +149,7 @@ func TestQueueAgainstTwin(t *testing.T) {
 			switch what := rng.IntN(20); {
 			case what < 10:
 				p := control.Priority(rng.IntN(4))
-				j, _, err := q.c.submit(q.now, "", &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "file"}, Priority: p}, "", 0)
+				j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Priority: p.Word()}, "", 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -184,7 +185,7 @@ func TestNoPriorityStarves(t *testing.T) {
 	q.begin()
 	q.join()
 	submit := func(p control.Priority) string {
-		j, _, err := q.c.submit(q.now, "", &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "file"}, Priority: p}, "", 0)
+		j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Priority: p.Word()}, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -210,23 +211,23 @@ func TestNoPriorityStarves(t *testing.T) {
 func TestPrioritiesOfAMaster(t *testing.T) {
 	dir := t.TempDir()
 	s, end := served(t, dir)
-	submit := func(name string, roles certs.Role, p control.Priority) error {
+	submit := func(name string, roles certs.Role, p string) error {
 		ctx := control.As(context.WithoutCancel(t.Context()), control.Caller{Name: name, Roles: roles})
-		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{Spec: &control.JobSpec{
-			Program: "wcc", Parameters: map[string]string{}, Source: &control.GraphSource{Input: "path:vertices=3"}, Priority: p,
-		}})
+		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
+			Program: "wcc", Parameters: map[string]string{}, Source: &jobspec.Source{Input: "path:vertices=3"}, Priority: p,
+		})})
 		return err
 	}
-	if err := submit("alice", control.Using, control.Priority_PRIORITY_HIGH); connect.CodeOf(err) != connect.CodePermissionDenied ||
+	if err := submit("alice", control.Using, "high"); connect.CodeOf(err) != connect.CodePermissionDenied ||
 		!strings.Contains(err.Error(), "priority high is for operators, and alice is none: low and normal are for all") {
 		t.Errorf("alice's: found %v", err)
 	}
-	for _, p := range []control.Priority{-1, 4} {
+	for _, p := range []string{"urgent", "HIGH"} {
 		if err := submit("olga", control.Using|certs.Operator, p); connect.CodeOf(err) != connect.CodeInvalidArgument {
-			t.Errorf("%d: found %v", p, err)
+			t.Errorf("%s: found %v", p, err)
 		}
 	}
-	for _, p := range []control.Priority{control.Priority_PRIORITY_LOW, control.Priority_PRIORITY_NORMAL, control.Priority_PRIORITY_HIGH, control.Priority_PRIORITY_UNSPECIFIED} {
+	for _, p := range []string{"low", "normal", "high", ""} {
 		if err := submit("olga", control.Using|certs.Operator, p); err != nil {
 			t.Error(err)
 		}

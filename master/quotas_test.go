@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestResultsByQuota: of each owner the newest results stay that its quota has room for, against a twin that looks at each owner alone.
@@ -75,7 +76,7 @@ func TestQuotasOfAMaster(t *testing.T) {
 	s, end := bounded()
 	submit := func(owner string) error {
 		ctx := control.As(t.Context(), control.Caller{Name: owner, Roles: control.Using})
-		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}})
+		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})})
 		return err
 	}
 	refused := func(owner, why string) {

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
 )
 
@@ -62,7 +63,7 @@ func (s *Server) jobRecord(j *job) *control.JobRecord {
 // asLoad is what workers are told of a graph.
 func (g *graph) asLoad() *control.Load {
 	return &control.Load{
-		Graph: g.name, Source: g.source, Rows: g.rows, Columns: g.columns, Placements: g.placements,
+		Graph: g.name, SourceJson: jobspec.Text(g.source), Rows: g.rows, Columns: g.columns, Placements: g.placements,
 		Master: g.load.master, Number: g.load.number, Owner: g.owner,
 	}
 }
@@ -70,7 +71,7 @@ func (g *graph) asLoad() *control.Load {
 // graphOf is a graph as workers were told of it.
 func graphOf(l *control.Load) *graph {
 	return &graph{
-		name: l.Graph, owner: l.Owner, source: l.Source, rows: l.Rows, columns: l.Columns, placements: l.Placements,
+		name: l.Graph, owner: l.Owner, source: l.Source(), rows: l.Rows, columns: l.Columns, placements: l.Placements,
 		load: loadID{l.Master, l.Number}, missing: map[string]bool{},
 	}
 }
@@ -112,7 +113,7 @@ func (s *saved) record(key string, data []byte) error {
 		if err := proto.Unmarshal(data, r); err != nil {
 			return err
 		}
-		if r.Job.GetId() != key || r.Job.Spec == nil || r.Job.State < control.JobState_JOB_STATE_QUEUED || r.Job.State > control.JobState_JOB_STATE_CANCELLED {
+		if r.Job.GetId() != key || r.Job.Spec().Program == "" || r.Job.State < control.JobState_JOB_STATE_QUEUED || r.Job.State > control.JobState_JOB_STATE_CANCELLED {
 			return errRecord
 		}
 		s.jobs = append(s.jobs, r)
@@ -122,7 +123,7 @@ func (s *saved) record(key string, data []byte) error {
 	if err := proto.Unmarshal(data, r); err != nil {
 		return err
 	}
-	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source == nil || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
+	if l := r.Load; graphPrefix+l.GetGraph() != key || l.Source().Input == "" || r.Report == nil || uint64(l.Rows)*uint64(l.Columns) != uint64(len(l.Placements)) {
 		return errRecord
 	}
 	s.graphs = append(s.graphs, r)
@@ -141,7 +142,7 @@ func (s *Server) restore(from *saved) {
 	for _, r := range from.jobs {
 		about := r.Job
 		j := &job{
-			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec, state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
+			id: about.Id, number: r.Number, key: r.Key, owner: about.Owner, spec: about.Spec(), state: about.State, reason: about.Reason, epoch: about.Epoch, placements: r.Placements,
 			rows: about.Rows, columns: about.Columns, threads: about.Threads, losses: r.Losses, cancelled: r.Cancelled, driving: r.Driving,
 			confirm: time.Duration(r.ConfirmMilliseconds) * time.Millisecond, submitted: since(about.Submitted),
 			used: time.Duration(r.UsedMilliseconds) * time.Millisecond, stragglers: r.Stragglers,
@@ -176,8 +177,8 @@ func (f *saved) columnsOf() map[string]int {
 		if r.Job.State.Ended() {
 			continue
 		}
-		for _, d := range r.Job.Spec.ColumnData {
-			names[d.GetId()]++
+		for _, d := range r.Job.Spec().ColumnData {
+			names[d.ID]++
 		}
 	}
 	return names

@@ -25,7 +25,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 		return err
 	}
 	j, err := s.finished(id)
-	switch spec := j.GetSpec(); {
+	switch spec := j.Spec(); {
 	case err != nil:
 		return err
 	case j.State != control.JobState_JOB_STATE_DONE:
@@ -42,7 +42,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 		return err
 	}
 	defer done()
-	return s.damaged(id, s.results.read(id, j.ResultParts, orderOf(j.Spec), offset, each))
+	return s.damaged(id, s.results.read(id, j.ResultParts, orderOf(j.Spec()), offset, each))
 }
 
 // errUnsummed is that nobody knows the checksums of a result.

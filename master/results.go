@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -163,7 +164,7 @@ const (
 )
 
 // orderOf is how the parts of a job's result are read.
-func orderOf(spec *control.JobSpec) partOrder {
+func orderOf(spec *jobspec.Spec) partOrder {
 	switch {
 	case spec.Values != "" || spec.Program == "":
 		return asTheyAre
@@ -227,13 +228,13 @@ func sumOf(s *control.Sum) store.Sum {
 }
 
 // checkFile reads a file, and returns store.ErrDamaged if it is not as it was written.
-func (r *results) checkFile(file string, sum *control.Sum) error {
+func (r *results) checkFile(file string, sum store.Sum) error {
 	name := path.Join(resultsName, file)
-	f, err := openSummed(r.root, file, name, sumOf(sum))
+	f, err := openSummed(r.root, file, name, sum)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(io.Discard, sumOf(sum).Check(name, f))
+	_, err = io.Copy(io.Discard, sum.Check(name, f))
 	return errors.Join(err, f.Close())
 }
 
@@ -247,7 +248,7 @@ func (r *results) read(job string, sums []*control.Sum, order partOrder, offset 
 		if size > checkedFirst {
 			break
 		}
-		if err := r.checkFile(partName(job, i), sum); err != nil {
+		if err := r.checkFile(partName(job, i), sumOf(sum)); err != nil {
 			return err
 		}
 	}

@@ -139,7 +139,7 @@ func (r *results) manifest(k *stored) {
 func (r *results) describes(k *stored, name string, data []byte) {
 	job := &control.Job{}
 	err := store.Unseal(data)
-	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil || job.Id != k.id || job.Spec == nil ||
+	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil || job.Id != k.id || job.Spec().Program == "" ||
 		job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil) {
 		err = store.ErrDamaged
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 var noon = time.Date(2020, 1, 1, 12, 0, 0, 0, time.UTC)
@@ -43,7 +44,7 @@ func (s *Server) result(t *testing.T, id string, ended time.Time, size int) {
 	}
 	s.results.store(&control.Job{
 		Id: id, State: control.JobState_JOB_STATE_DONE, ResultBytes: uint64(size), ResultParts: []*control.Sum{p.summed()}, Ended: timestamppb.New(ended),
-		Spec: &control.JobSpec{Program: "bfs", Graph: "g", KeepResult: true},
+		SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", KeepResult: true}),
 	}, s.options.Now())
 	s.results.atDisk.Wait()
 }
@@ -101,7 +102,7 @@ func TestResultsByAge(t *testing.T) {
 	if got, err := s.fetched("aaaa-2"); got != "0 1\n0 1\n" || err != nil {
 		t.Errorf("found %q, %v", got, err)
 	}
-	if j := s.earlier("aaaa-2"); j.GetSpec().GetProgram() != "bfs" || j.GetSpec().GetGraph() != "g" || j.GetResultBytes() != 8 {
+	if j := s.earlier("aaaa-2"); j.Spec().Program != "bfs" || j.Spec().Graph != "g" || j.GetResultBytes() != 8 {
 		t.Errorf("found %v", j)
 	}
 	if _, err := s.fetched("aaaa-1"); err == nil || !strings.Contains(err.Error(), "there is no job") {

@@ -14,6 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	layout "github.com/superstep-go/superstep/internal/graph"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -23,7 +24,7 @@ type run struct {
 	job    *job // its id, spec, epoch and placements, which do not change in an attempt
 	id     string
 	epoch  uint32
-	spec   *control.JobSpec
+	spec   *jobspec.Spec
 	team   []*control.Placement // one a worker
 	// parameters are those of the spec, with input ids in place of vertices' names once these are found.
 	parameters map[string]string
@@ -245,10 +246,10 @@ func (r *run) cleanUp(err error) {
 // kind is a kind of job. What the master knows of one kind alone is in the file that registers it.
 type kind struct {
 	// asked reports whether a job is of this kind.
-	asked func(spec *control.JobSpec) bool
+	asked func(spec *jobspec.Spec) bool
 	// check refuses a job that cannot be run, before it is queued, and completes its spec. grid is the job's or that of its graph
 	// of the catalog, if either is known.
-	check func(programs engine.Registry, spec *control.JobSpec, grid layout.Grid) error
+	check func(programs engine.Registry, spec *jobspec.Spec, grid layout.Grid) error
 	// shape makes the grid of a job that asks for none, of so many partitions.
 	shape func(partitions int) layout.Grid
 	// alone says that no other job runs beside it.
@@ -265,7 +266,7 @@ var kinds []*kind
 // register adds a kind of job; init functions call it.
 func register(k kind) { kinds = append(kinds, &k) }
 
-func kindOf(spec *control.JobSpec) *kind {
+func kindOf(spec *jobspec.Spec) *kind {
 	for _, k := range kinds {
 		if k.asked(spec) {
 			return k

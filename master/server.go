@@ -18,7 +18,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/objects"
 	"github.com/superstep-go/superstep/internal/standby"
 )
@@ -108,7 +108,7 @@ func New(o Config) (_ *Server, err error) {
 	s.gate = &control.Gate{Credentials: o.who(), Metrics: o.MetricsToken, Refused: s.turnAway}
 	s.cluster = newCluster(rules{
 		lease: o.Lease, settle: min(settleLeases*o.Lease, o.Hold), grace: o.Grace, hold: o.Hold, keep: keepGone + o.Hold, left: keepLeft, running: o.Running, retries: max(o.Retries, 0), slowFor: o.SlowFor, queue: maxQueue, ended: maxEnded, quotas: maps.Clone(o.Quotas),
-		jobPrefix: s.id[:4] + "-", master: s.id, programs: jobspec.Programs(o.Build, o.Registry),
+		jobPrefix: s.id[:4] + "-", master: s.id, programs: resolve.Programs(o.Build, o.Registry),
 	})
 	if s.run, s.lock, err = number(&o); err != nil {
 		return nil, err

@@ -144,9 +144,10 @@ func (f *sharedFiles) list(ctx context.Context, job string) (map[string][]store.
 // fetch copies objects to files in a directory of root, which is there as a whole or not at all.
 // Parts of a result are as they were written then.
 func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, objects []store.Object, sums []*control.Sum) error {
-	written := map[string]*control.Sum{}
+	written := map[string]*store.Sum{}
 	for i, sum := range sums {
-		written[path.Base(partName(dir, i))] = sum
+		wrote := sumOf(sum)
+		written[path.Base(partName(dir, i))] = &wrote
 	}
 	fresh, size := fetchedName+dir, int64(0)
 	for _, o := range objects {
@@ -173,7 +174,7 @@ func (f *sharedFiles) fetch(ctx context.Context, root *os.Root, dir string, obje
 }
 
 // copy makes a file of an object, which is as it was written if that is known.
-func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, name string, written *control.Sum) error {
+func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, name string, written *store.Sum) error {
 	if ctx.Err() != nil { // nobody waits: the directory may be another's by now
 		return context.Cause(ctx)
 	}
@@ -190,7 +191,7 @@ func (f *sharedFiles) copy(ctx context.Context, root *os.Root, o store.Object, n
 		}
 	}
 	if err == nil && written != nil {
-		err = sumOf(written).Damage(fmt.Sprintf("%s/%s", f.store, o.Name), found)
+		err = written.Damage(fmt.Sprintf("%s/%s", f.store, o.Name), found)
 	}
 	return errors.Join(err, to.Close())
 }

@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
 )
@@ -81,7 +82,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	made(t, first, job, "1 x\n", "9 y\n", "10 z\n") // by a master whose successor had another attempt
 	second := sharing(t, view, 8)
 	sums := made(t, second, job, "1 a\n4 d\n", "2 b\n3 c\n")
-	second.store(&control.Job{Id: job, ResultParts: sums, Owner: "alice", Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
+	second.store(&control.Job{Id: job, ResultParts: sums, Owner: "alice", SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), State: control.JobState_JOB_STATE_DONE, ResultBytes: 16, Ended: timestamppb.New(noon)}, noon)
 	second.atDisk.Wait()
 
 	next := sharing(t, view, 12)
@@ -167,7 +168,7 @@ func TestAskedForAResultThatIsGone(t *testing.T) {
 	for _, job := range []string{"abcd-1", "abcd-2"} { // of the same text
 		sums = made(t, r, job, "1 a\n")
 		r.store(&control.Job{
-			Id: job, Spec: &control.JobSpec{Program: "wcc"}, State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
+			Id: job, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc"}), State: control.JobState_JOB_STATE_DONE, ResultBytes: 4, Ended: timestamppb.New(noon),
 		}, noon)
 		r.atDisk.Wait()
 	}
@@ -250,8 +251,8 @@ func TestNextMasterHasColumns(t *testing.T) {
 	if got := next.sentNow(a, "1 2\n2 3\n"); got != "1 2\n2 3\n" {
 		t.Errorf("of a job that waits: %q", got)
 	}
-	spec := func(id string) *control.JobSpec {
-		return &control.JobSpec{ColumnData: map[string]*control.ColumnData{"x": sentAs(id, "3 4\n")}}
+	spec := func(id string) *jobspec.Spec {
+		return &jobspec.Spec{ColumnData: map[string]*jobspec.ColumnData{"x": sentAs(id, "3 4\n")}}
 	}
 	for id, want := range map[string]connect.Code{b: 0, part: connect.CodeFailedPrecondition, "../" + a: connect.CodeFailedPrecondition} {
 		err := next.learn(t.Context(), spec(id))

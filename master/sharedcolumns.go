@@ -10,7 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -36,28 +36,28 @@ func (f *sharedFiles) columns(ctx context.Context) ([]store.Object, error) {
 
 // open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client
 // sent it.
-func (c *sentColumns) open(ctx context.Context, data *control.ColumnData) (io.ReadCloser, error) {
+func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.ReadCloser, error) {
 	if err := c.fetch(ctx, data); err != nil {
 		return nil, err
 	}
-	file := path.Join(columnsName, data.Id)
+	file := path.Join(columnsName, data.ID)
 	name := path.Join(resultsName, file)
-	f, err := openSummed(c.root, file, name, sumOf(data.Sum))
+	f, err := openSummed(c.root, file, name, *data.Sum)
 	if err != nil {
 		return nil, err
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{sumOf(data.Sum).Check(name, f), f}, nil
+	}{data.Sum.Check(name, f), f}, nil
 }
 
 // fetch makes the file of a column that is in the place that masters share alone.
-func (c *sentColumns) fetch(ctx context.Context, data *control.ColumnData) error {
+func (c *sentColumns) fetch(ctx context.Context, data *jobspec.ColumnData) error {
 	if c.shared == nil {
 		return nil
 	}
-	id := data.Id
+	id := data.ID
 	name := path.Join(columnsName, id)
 	release, err := c.turns.take(ctx, id)
 	if err != nil {
@@ -82,12 +82,12 @@ func (c *sentColumns) fetch(ctx context.Context, data *control.ColumnData) error
 }
 
 // learn finds what a job names and was sent to a master before this one.
-func (c *sentColumns) learn(ctx context.Context, spec *control.JobSpec) error {
+func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
 	if c.shared == nil {
 		return nil
 	}
 	for name, data := range spec.ColumnData {
-		id := data.GetId()
+		id := data.ID
 		c.mu.Lock()
 		known := c.all[id] != nil
 		c.mu.Unlock()

@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // BenchmarkRecords submits jobs and cancels them, each of which is on record before it is answered: in a database, and in a place that masters share ($PLACE, or a directory).
@@ -39,7 +40,7 @@ func BenchmarkRecords(b *testing.B) {
 				}
 				defer conn.Close()
 				one := func() {
-					j, err := conn.Cluster.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}}))
+					j, err := conn.Cluster.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 					if err == nil {
 						_, err = conn.Cluster.CancelJob(ctx, connect.NewRequest(&control.CancelJobRequest{Id: j.Msg.Id}))
 					}

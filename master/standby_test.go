@@ -21,6 +21,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
 	"github.com/superstep-go/superstep/internal/store"
 	"github.com/superstep-go/superstep/internal/store/storetest"
@@ -241,7 +242,7 @@ func ask(ctx context.Context, c control.ClusterClient, q asked) (told, error) {
 	var err error
 	switch q.what {
 	case "submit":
-		r, err = c.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Key: q.key, Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}}}))
+		r, err = c.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Key: q.key, SpecJson: jobspec.Text(&jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "path:vertices=3"}})}))
 	case "get":
 		r, err = c.GetJob(ctx, connect.NewRequest(&control.GetJobRequest{Id: q.id}))
 	default:

@@ -3,14 +3,14 @@ package master
 import (
 	"fmt"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // suits refuses a program that does not want its graph, if that is of the catalog; one that is loaded for the job its workers know.
-func (s *Server) suits(spec *control.JobSpec) error {
+func (s *Server) suits(spec *jobspec.Spec) error {
 	s.mu.Lock()
 	g := s.cluster.graphs[spec.Graph]
 	if g == nil || g.report.Vertices == 0 {
@@ -29,7 +29,7 @@ func (s *Server) suits(spec *control.JobSpec) error {
 	}
 	parameters := spec.Parameters
 	if named {
-		parameters = jobspec.AsNames(p.Parameters, parameters)
+		parameters = resolve.AsNames(p.Parameters, parameters)
 	}
 	if err := engine.Check(p.Parameters, parameters); err != nil {
 		return fmt.Errorf("%s: %w", p.Name, err)

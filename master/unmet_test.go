@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestATeamMeetsAgain: a worker that attached anew between a meeting and the load is not connected to the others: the team
@@ -46,7 +47,7 @@ func TestATeamMeetsAgain(t *testing.T) {
 			}
 		}()
 		report, err := s.loadOn(t.Context(), "", 0, []*control.Placement{{Worker: "w", Incarnation: 1}}, &control.Load{
-			Graph: "g", Source: &control.GraphSource{Input: "star:vertices=5"},
+			Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"}),
 		}, func(int, *control.Report) {})
 		if unmet < meetings && (err != nil || report.Vertices != 5) || unmet == meetings && (err == nil || !strings.Contains(err.Error(), "is not connected to others")) {
 			t.Errorf("%d meetings that were over: %v, %v", unmet, report, err)
@@ -104,7 +105,7 @@ func TestATeamMeetsAgainAtOnce(t *testing.T) {
 				}
 			}()
 		}
-		report, err := s.loadOn(t.Context(), job, 1, team, &control.Load{Graph: "g", Source: &control.GraphSource{Input: "star:vertices=5"}}, func(int, *control.Report) {})
+		report, err := s.loadOn(t.Context(), job, 1, team, &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "star:vertices=5"})}, func(int, *control.Report) {})
 		if err != nil || report.Vertices != 5 {
 			t.Errorf("job %q: %v, %v", job, report, err)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // TestReadersDoNotSeeFiles: what an error quotes of a file is shown to the owner and to operators
@@ -29,10 +30,10 @@ func TestReadersDoNotSeeFiles(t *testing.T) {
 	const reason = `worker w1: /data/g.el:7:3: found "SECRET, expected nothing", expected an id`
 	c := s.cluster
 	c.graphs["g"] = &graph{
-		name: "g", owner: "alice", source: &control.GraphSource{Input: "g.el"}, state: control.GraphState_GRAPH_STATE_FAILED, reason: reason,
+		name: "g", owner: "alice", source: &jobspec.Source{Input: "g.el"}, state: control.GraphState_GRAPH_STATE_FAILED, reason: reason,
 		report: &control.LoadReport{Skipped: []string{"SECRET"}},
 	}
-	j, err := c.enqueue(0, "alice", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "g.el"}}, "", 0)
+	j, err := c.enqueue(0, "alice", &jobspec.Spec{Program: "wcc", Source: &jobspec.Source{Input: "g.el"}}, "", 0)
 	if err != nil {
 		t.Fatal(err)
 	}

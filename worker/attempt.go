@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 	objects "github.com/superstep-go/superstep/internal/store"
 )
@@ -35,6 +35,7 @@ type attempt struct {
 
 	// Of checkpoints, if they are kept.
 	keep   *control.Keep // nil: none are
+	when   *checkpoint.Policy
 	store  objects.Store
 	writer *checkpoint.Writer
 	meter  history.Meter // the summary of the run, where it is driven
@@ -119,9 +120,13 @@ func (a *attempt) nextPhase() {
 }
 
 // keeps has checkpoints be kept. A place that is away costs checkpoints, and not the run.
-func (a *attempt) keeps(k *control.Keep, open func(place string) (objects.Store, error)) {
+func (a *attempt) keeps(k *control.Keep, open func(place string) (objects.Store, error)) (err error) {
+	if a.when, err = jobspec.Read[checkpoint.Policy](k.WhenJson); err != nil {
+		return err
+	}
 	a.keep, a.store, a.began = k, objects.Later(k.Place, open), k.Began.AsTime()
 	a.writer = checkpoint.NewWriter(a.store, k.Run)
+	return nil
 }
 
 // keeperOf returns what decides when checkpoints of a job that is driven here are taken.
@@ -130,7 +135,7 @@ func (a *attempt) keeperOf(j *job) *checkpoint.Keeper {
 	defer a.mu.Unlock()
 	if a.driven = j; a.keeper == nil {
 		share := int64(j.graph.N) * checkpoint.BytesOfVertex / int64(max(len(j.layout.Workers), 1))
-		a.keeper = checkpoint.NewKeeper(a.store, jobspec.Policy(a.keep.When), share,
+		a.keeper = checkpoint.NewKeeper(a.store, *a.when, share,
 			func(text string) { a.hears().log("warning: " + text) }, func(e checkpoint.Event) { a.hears().checkpointed(e) })
 	}
 	return a.keeper

@@ -10,7 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graph500/validate"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/transport/mesh"
@@ -74,7 +75,11 @@ func (x *executor) benchmark(ctx context.Context, t task, s *control.BenchmarkSt
 }
 
 func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*control.BenchmarkReport, error) {
-	generator, err := jobspec.Generator(g.Spec)
+	spec, err := jobspec.Read[jobspec.Graph500](g.SpecJson)
+	if err != nil {
+		return nil, err
+	}
+	generator, err := resolve.Generator(spec)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*
 	}
 	defer a.Release()
 	a.benchmark = &benchmark{placements: g.Placements, threads: x.threads()}
-	if err := x.take(ctx, t, a.benchmark, generator, g); err != nil {
+	if err := x.take(ctx, t, a.benchmark, generator, spec, g); err != nil {
 		return nil, err
 	}
 	seconds, err := a.benchmark.rank.Generate(ctx)
@@ -92,7 +97,9 @@ func (x *executor) generate(ctx context.Context, t task, g *control.Generate) (*
 }
 
 // take takes part in a run, with the other workers.
-func (x *executor) take(ctx context.Context, t task, b *benchmark, generator generate.Kronecker, g *control.Generate) (err error) {
+func (x *executor) take(
+	ctx context.Context, t task, b *benchmark, generator generate.Kronecker, spec *jobspec.Graph500, g *control.Generate,
+) (err error) {
 	b.places = placesOf(b.placements)
 	if b.session, err = x.connect(ctx, t.job+" together", t.epoch, b.places.layout, nil); err != nil {
 		return err
@@ -101,7 +108,7 @@ func (x *executor) take(ctx context.Context, t task, b *benchmark, generator gen
 		return err
 	}
 	b.rank = graph500.NewRank(b.group, 0, graph500.Config{
-		Generator: generator, Roots: int(g.Spec.GetRoots()), SSSP: g.Spec.GetSssp(), Validate: g.Spec.GetValidate(),
+		Generator: generator, Roots: int(spec.Roots), SSSP: spec.SSSP, Validate: !spec.NoValidate,
 		Grid: graph.Grid{Rows: int(g.Rows), Columns: int(g.Columns)}, Owner: b.places.layout.Owner,
 		Team: b.threads, Progress: t.progress,
 	})
@@ -140,12 +147,16 @@ func (x *executor) search(ctx context.Context, t task, a *attempt, s *control.Se
 		return &control.BenchmarkReport{}, j.restart()
 	}
 	a.replace(nil)
-	o, err := jobspec.Options(s.Options)
+	asked, err := jobspec.Read[jobspec.Options](s.OptionsJson)
+	if err != nil {
+		return nil, err
+	}
+	o, err := resolve.Options(*asked)
 	if err != nil {
 		return nil, err
 	}
 	g := &localGraph{Graph: b.rank.Graph(), Refs: a.Refs}
-	j := &job{attempt: a, graph: g, of: program, options: o, trace: s.Options.GetTrace(), placements: b.placements}
+	j := &job{attempt: a, graph: g, of: program, options: o, trace: asked.Trace, placements: b.placements}
 	facts, err := x.begin(ctx, t, j, t.job+" "+s.Kernel)
 	if err != nil {
 		return nil, err

@@ -10,7 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/transport/pack"
@@ -51,7 +51,7 @@ func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
 	}
 	ctx := r.ctx
 	j.search = d.Search
-	j.driver.Follow(jobspec.OutcomeOf(d.Before))
+	j.driver.Follow(resolve.OutcomeOf(d.Before))
 	if err := j.gather(ctx); err != nil {
 		return nil, err
 	}
@@ -65,7 +65,7 @@ func (j *job) lead(r *run, d *control.Drive) (*control.DriveReport, error) {
 	}
 	r.Flush()
 	if err == nil {
-		return &control.DriveReport{Outcome: jobspec.Outcome(j.driver.Outcome()), End: end}, j.dismiss(r)
+		return &control.DriveReport{Outcome: resolve.Outcome(j.driver.Outcome()), End: end}, j.dismiss(r)
 	}
 	var step *stepError
 	if errors.As(err, &step) || ctx.Err() != nil {
@@ -124,7 +124,7 @@ const maxFinal = 1 << 20
 // the master asks for all of them as they travel between processes.
 func (j *job) ended(totalled bool) (*control.RunEnd, error) {
 	aggregates, totals, texts := j.driver.Aggregates(), j.driver.Totals(), j.driver.Final()
-	e := &control.RunEnd{Own: jobspec.Outcome(j.driver.Own()), Seconds: j.driver.Took().Seconds()}
+	e := &control.RunEnd{Own: resolve.Outcome(j.driver.Own()), Seconds: j.driver.Took().Seconds()}
 	if totalled {
 		var err error
 		if e.Totals, err = aggregates.Encode(nil, totals); err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/transport/pack"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -76,7 +76,7 @@ func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err erro
 
 // lines takes lines of vertices that are here, and of edges with an end here.
 func (to *filling) lines(j *job, f *control.Fill) error {
-	find := jobspec.Finder(f.Vertices)
+	find := resolve.Finder(f.Vertices)
 	for text := range bytes.Lines(f.Data) {
 		line, err := fill.ParseLine(bytes.TrimSuffix(text, []byte{'\n'}), to.texts.OfEdges)
 		if err != nil {

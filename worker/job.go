@@ -13,7 +13,8 @@ import (
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -67,23 +68,29 @@ func (x *executor) newJob(ctx context.Context, t task, a *attempt, p *control.Pr
 	if err != nil {
 		return nil, err
 	}
-	program, err := known.New(p.Parameters, jobspec.Finder(p.Vertices))
+	asked, err := jobspec.Read[jobspec.Options](p.OptionsJson)
 	if err != nil {
 		return nil, err
 	}
-	o, err := jobspec.Options(p.Options)
+	program, err := known.New(p.Parameters, resolve.Finder(p.Vertices))
+	if err != nil {
+		return nil, err
+	}
+	o, err := resolve.Options(*asked)
 	if err != nil {
 		return nil, err
 	}
 	plan := program.Plan()
 	a.decides = program.Decides(o, g.Weights)
 	if p.Keep != nil && a.keep == nil {
-		a.keeps(p.Keep, x.options.Stores)
+		if err := a.keeps(p.Keep, x.options.Stores); err != nil {
+			return nil, err
+		}
 		if plan != nil {
 			a.plan = &checkpoint.Plan{Program: program.Name()}
 		}
 	}
-	j := &job{attempt: a, graph: g, of: program, phase: p.Phase > 0, options: o, trace: p.Options.GetTrace(), placements: p.Placements}
+	j := &job{attempt: a, graph: g, of: program, phase: p.Phase > 0, options: o, trace: asked.Trace, placements: p.Placements}
 	if plan == nil {
 		return x.begin(ctx, t, j, t.job)
 	}

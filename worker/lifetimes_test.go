@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -93,7 +94,7 @@ func (h *holding) load(ctx context.Context, graph string) error {
 		return err
 	}
 	_, err := h.executor.load(ctx, h.task("", 0), &control.Load{
-		Graph: graph, Source: &control.GraphSource{Input: fmt.Sprint("path:vertices=", vertices)}, Rows: 1, Columns: 1, Placements: h.placements,
+		Graph: graph, SourceJson: jobspec.Text(&jobspec.Source{Input: fmt.Sprint("path:vertices=", vertices)}), Rows: 1, Columns: 1, Placements: h.placements,
 	})
 	return err
 }
@@ -101,7 +102,7 @@ func (h *holding) load(ctx context.Context, graph string) error {
 func (h *holding) prepare(ctx context.Context, t task, graph string, value uint64) error {
 	report, err := h.executor.prepare(ctx, t, &control.Prepare{
 		Graph: graph, Program: "gated", Parameters: map[string]string{"value": fmt.Sprint(value)}, Placements: h.placements,
-		Options: &control.RunOptions{MaxSupersteps: 1},
+		OptionsJson: jobspec.Text(&jobspec.Options{MaxSupersteps: 1}),
 	})
 	h.facts = [][]byte{report.GetFacts()}
 	return err
@@ -145,7 +146,7 @@ func TestALoadWhoseMeetingIsOver(t *testing.T) {
 	defer h.close()
 	h.must(h.connectPeers(t.Context(), &control.Meet{Graph: "g", Placements: h.placements}))
 	h.retain(nil, nil)()
-	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", Source: &control.GraphSource{Input: "path:vertices=9"}, Rows: 1, Columns: 1, Placements: h.placements})
+	_, err := h.executor.load(t.Context(), h.task("", 0), &control.Load{Graph: "g", SourceJson: jobspec.Text(&jobspec.Source{Input: "path:vertices=9"}), Rows: 1, Columns: 1, Placements: h.placements})
 	if !errors.Is(err, errUnmet) || !(&queue{session: &session{Worker: &Worker{}}}).failure(err).Absent {
 		t.Errorf("error %v, failure %v", err, (&queue{session: &session{Worker: &Worker{}}}).failure(err))
 	}

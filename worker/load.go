@@ -14,7 +14,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/parallel"
@@ -46,7 +46,7 @@ func loadPartitions(
 	ctx context.Context, group *collective.Group, worker string, l *control.Load, threads *parallel.Team,
 	progress func(stage string, done, total int64),
 ) (*localGraph, error) {
-	request, store, err := jobspec.Source(l.Source)
+	request, store, err := resolve.Source(l.Source())
 	if err != nil {
 		return nil, err
 	}
@@ -161,9 +161,9 @@ func (x *executor) load(ctx context.Context, t task, l *control.Load) (*control.
 		Named:   g.directory.Names != nil,
 		Skipped: g.skipped, Notes: g.notes,
 	}
-	if l.Source.TrustFiles && group.Link().Rank() == 0 {
+	if l.Source().TrustFiles && group.Link().Rank() == 0 {
 		report.Notes = append(report.Notes,
-			l.Source.Input+": the files of the workers were not compared (--trust-files)")
+			l.Source().Input+": the files of the workers were not compared (--trust-files)")
 	}
 	if t.job == "" {
 		g.offer = &control.Offer{Load: l, Report: report}

@@ -10,7 +10,8 @@ import (
 	"slices"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/netbench"
 )
 
@@ -32,7 +33,11 @@ func (x *executor) measure(ctx context.Context, t task, m *control.Measure, emit
 	for rank, w := range layout.Workers {
 		names[rank] = w.Name
 	}
-	o := jobspec.Netbench(m.Spec)
+	spec, err := jobspec.Read[jobspec.Netbench](m.SpecJson)
+	if err != nil {
+		return err
+	}
+	o := resolve.Netbench(spec)
 	if host, _, err := net.SplitHostPort(layout.Workers[link.Size()-1].Addr); err == nil {
 		o.Raw = net.JoinHostPort(host, "0")
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // run is a run that the workers of a job do by themselves. It outlives the session over which it was
@@ -192,7 +192,7 @@ func (r *run) flush() {
 	if r.awaitRoom(); r.news == nil { // another has
 		return
 	}
-	r.news.Outcome = jobspec.Outcome(r.outcome)
+	r.news.Outcome = resolve.Outcome(r.outcome)
 	r.leave(&control.Report{Body: &control.Report_Drive{Drive: r.news}})
 	r.news, r.size = nil, 0
 }

@@ -25,13 +25,13 @@ type seenFiles struct {
 func sameFiles(
 	ctx context.Context, group *collective.Group, worker string, l *control.Load, r load.Request,
 ) error {
-	if group.Link().Size() == 1 || l.Source.TrustFiles {
+	if group.Link().Size() == 1 || l.Source().TrustFiles {
 		return nil
 	}
 	return group.Together(ctx, forComparing, func(ctx context.Context) error {
 		key := fnv.New64a()
 		fmt.Fprintln(key, l.Graph, l.Master, l.Number)
-		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(), l.Source.CheckFiles)})
+		data, err := json.Marshal(seenFiles{worker, r.Digests(ctx, key.Sum64(), l.Source().CheckFiles)})
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/objects"
@@ -249,7 +249,7 @@ func (w *Worker) try(ctx context.Context, address string) (bool, error) {
 	request := &control.RegisterRequest{
 		Name: w.Name, Instance: w.instance, Incarnation: w.known.incarnation, Protocol: control.Protocol, Version: w.Version, Site: w.Site,
 		Cores: uint32(w.Threads), Memory: w.memory, DataAddress: w.Address, HttpAddress: w.HTTPAddress,
-		Programs: jobspec.Programs(w.Build, w.Registry), Budget: budgetOf(mem.Process()),
+		Programs: resolve.Programs(w.Build, w.Registry), Budget: budgetOf(mem.Process()),
 	}
 	bounded, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

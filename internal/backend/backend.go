@@ -5,11 +5,11 @@ package backend
 import (
 	"context"
 	"io"
-	"time"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -32,21 +32,17 @@ var New func(g *graph.Graph, elsewhere Graph, free func(), account, skipped []st
 
 // Job is a program to run, and how.
 type Job struct {
-	Given            any      // as the user gave it
-	Zero             []string // the parameters whose zero is meant
-	Program          engine.Program
-	Delivery         string
-	Deterministic    bool
-	MaxSupersteps    int
-	SuperstepTimeout time.Duration
-	Seed             uint64
-	Checkpoints      checkpoint.Policy
-	Inputs           []Input
+	Given   any      // as the user gave it
+	Zero    []string // the parameters whose zero is meant
+	Program engine.Program
+	job.Options
+	KeepWhen *checkpoint.Policy // or nil
+	Inputs   []Input
 	// Values describes the type of the values, and NewColumn makes a column for those of so many ids, some of which may have no vertex.
 	Values    string
 	NewColumn func(ids int, gaps bool) Column
-	// Trace gets a file of the run, or is nil; Record its supersteps. Complete refuses a run of which some were not heard of.
-	Trace    io.Writer
+	// File gets a trace of the run, or is nil; Record its supersteps. Complete refuses a run of which some were not heard of.
+	File     io.Writer
 	Record   trace.Journal
 	Complete bool
 	Progress func(Progress) // or nil

@@ -15,13 +15,13 @@ import (
 type Policy struct {
 	// Every is after how many supersteps, Interval after how long. Without either it is after the interval of Young (1974), sqrt(2 C M), of what a
 	// checkpoint costs, C, and the mean time between failures, M.
-	Every    int
-	Interval time.Duration
-	MTBF     time.Duration // 0 is DefaultMTBF
+	Every    int           `json:"every,omitempty"`
+	Interval time.Duration `json:"interval,omitempty"`
+	MTBF     time.Duration `json:"mtbf,omitempty"` // 0 is DefaultMTBF
 	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be broken.
-	Keep int
+	Keep int `json:"keep,omitempty"`
 	// Strict ends the run when two checkpoints in a row fail.
-	Strict bool
+	Strict bool `json:"strict,omitempty"`
 }
 
 // DefaultMTBF is the mean time between failures that is assumed of a run's machines together.

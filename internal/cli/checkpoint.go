@@ -13,74 +13,66 @@ import (
 	"sync"
 	"time"
 
-	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
 // checkpointFlags say where a run in this process keeps checkpoints, and when it takes them.
 type checkpointFlags struct {
-	place  string
-	every  string
-	mtbf   time.Duration
-	strict bool
-	stay   bool
+	Place string `flag:"checkpoint" group:"limits" help:"store checkpoints at {PLACE}, a directory or s3://BUCKET/PREFIX; superstep resume continues from them"`
+	whenFlags
+	Stay bool `flag:"keep-checkpoints" group:"limits,more" help:"do not remove the last checkpoints when the run is done"`
 
-	policy checkpoint.Policy
 	// Of a run that goes on: the checkpoint, and the place of those to come if it is another.
 	from *checkpoint.Reader
 }
 
-func (f *checkpointFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.place, "checkpoint", "", "store checkpoints at `PLACE`, a directory or s3://BUCKET/PREFIX; superstep resume continues from them")
-	f.defineWhen(cmd)
-	cmd.Flags().BoolVar(&f.stay, "keep-checkpoints", false, "do not remove the last checkpoints when the run is done")
-}
-
-// defineWhen defines when checkpoints are taken.
-func (f *checkpointFlags) defineWhen(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)")
-	cmd.Flags().DurationVar(&f.mtbf, "mtbf", checkpoint.DefaultMTBF, "the mean `TIME` between failures; it sets the time between checkpoints")
-	cmd.Flags().BoolVar(&f.strict, "checkpoint-strict", false, "fail when two checkpoints in a row cannot be stored; without it the run continues with a warning")
-	nothing(cmd, "checkpoint-every", "mtbf")
+// whenFlags say when checkpoints are taken.
+type whenFlags struct {
+	Every  string       `flag:"checkpoint-every" group:"limits,more" help:"take a checkpoint every {N|TIME}: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)"`
+	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" help:"the mean {TIME} between failures; it sets the time between checkpoints"`
+	Strict bool         `flag:"checkpoint-strict" group:"limits,more" help:"fail when two checkpoints in a row cannot be stored; without it the run continues with a warning"`
+	policy checkpoint.Policy
 }
 
 // ofKeeping are the flags that want --checkpoint.
 var ofKeeping = []string{"checkpoint-every", "mtbf", "checkpoint-strict", "keep-checkpoints"}
 
 // check reads the flags.
-func (f *checkpointFlags) check() error {
-	f.policy = checkpoint.Policy{MTBF: f.mtbf, Strict: f.strict}
-	if f.mtbf <= 0 {
-		return usagef("--mtbf: found %v, expected a time, such as 24h", f.mtbf)
+func (f *whenFlags) check() error {
+	f.policy = checkpoint.Policy{MTBF: time.Duration(f.MTBF), Strict: f.Strict}
+	if f.MTBF <= 0 {
+		return usagef("--mtbf: found %v, expected a time, such as 24h", time.Duration(f.MTBF))
 	}
-	if f.every == "" {
+	if f.Every == "" {
 		return nil
 	}
-	if n, err := strconv.Atoi(f.every); err == nil && n > 0 {
+	if n, err := strconv.Atoi(f.Every); err == nil && n > 0 {
 		f.policy.Every = n
 		return nil
 	}
-	d, err := time.ParseDuration(f.every)
+	d, err := time.ParseDuration(f.Every)
 	if err != nil || d <= 0 {
-		return usagef("--checkpoint-every: found %q, expected a number of supersteps, such as 10, or a time, such as 30s", f.every)
+		return usagef("--checkpoint-every: found %q, expected a number of supersteps, such as 10, or a time, such as 30s", f.Every)
 	}
 	f.policy.Interval = d
 	return nil
 }
 
 // ofJob returns what the flags say of when a job of a cluster takes checkpoints, beside what the job said before; nil leaves that to the master.
-func (f *checkpointFlags) ofJob(before *control.KeepWhen, flags *pflag.FlagSet) *control.KeepWhen {
+func (f *whenFlags) ofJob(before *checkpoint.Policy, flags *pflag.FlagSet) *checkpoint.Policy {
 	if _, ok := changed(flags, []string{"checkpoint-every", "mtbf", "checkpoint-strict"}); !ok {
 		return before
 	}
-	p := jobspec.Policy(before)
+	var p checkpoint.Policy
+	if before != nil {
+		p = *before
+	}
 	if flags.Changed("checkpoint-every") || flags.Changed("mtbf") {
 		p.Every, p.Interval, p.MTBF = f.policy.Every, f.policy.Interval, 0
 	}
@@ -90,15 +82,15 @@ func (f *checkpointFlags) ofJob(before *control.KeepWhen, flags *pflag.FlagSet) 
 	if flags.Changed("checkpoint-strict") {
 		p.Strict = f.policy.Strict
 	}
-	return jobspec.KeepWhen(p)
+	return &p
 }
 
 // asBefore has a run that goes on take checkpoints as it did before, but for what the flags say.
-func (f *checkpointFlags) asBefore(before *control.KeepWhen, flags *pflag.FlagSet) {
+func (f *whenFlags) asBefore(before *checkpoint.Policy, flags *pflag.FlagSet) {
 	if before == nil { // of a cluster's job that left it to the master
 		return
 	}
-	p := jobspec.Policy(before)
+	p := *before
 	if flags.Changed("checkpoint-every") {
 		p.Every, p.Interval = f.policy.Every, f.policy.Interval
 	}
@@ -126,15 +118,15 @@ type kept struct {
 
 // keep opens the place of checkpoints, and has the run with these options keep some there; nil if that is not wanted. about is how many bytes its
 // state has.
-func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *control.JobSpec, about int64, warn func(string)) (*kept, error) {
-	if f.place == "" {
+func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (*kept, error) {
+	if f.Place == "" {
 		return nil, nil
 	}
 	made := ""
-	if _, err := os.Stat(f.place); !store.IsS3(f.place) && errors.Is(err, fs.ErrNotExist) {
-		made = f.place
+	if _, err := os.Stat(f.Place); !store.IsS3(f.Place) && errors.Is(err, fs.ErrNotExist) {
+		made = f.Place
 	}
-	s, err := store.Open(f.place)
+	s, err := store.Open(f.Place)
 	if err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
@@ -143,7 +135,7 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if goesOn {
 		from = f.from.Manifest
 		if o.Fork {
-			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.place)
+			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
 		}
 	}
 	owner, err := checkpoint.Owner(ctx, s, from, warn)
@@ -154,16 +146,16 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
 		case err == nil:
 			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
-				f.place, old.Name(), old.Superstep)
+				f.Place, old.Name(), old.Superstep)
 		case !errors.Is(err, checkpoint.ErrNone):
 			return nil, fmt.Errorf("--checkpoint: %w", err)
 		case owner != "":
-			return nil, fmt.Errorf("--checkpoint %s: another run is about to store its first checkpoint there, or has ended just then: name another place, or remove what there is by superstep checkpoints remove %[1]s", f.place)
+			return nil, fmt.Errorf("--checkpoint %s: another run is about to store its first checkpoint there, or has ended just then: name another place, or remove what there is by superstep checkpoints remove %[1]s", f.Place)
 		}
 	}
-	spec = proto.CloneOf(spec)
-	spec.KeepWhen = jobspec.KeepWhen(f.policy)
-	saved, err := jobspec.Later(spec, true)
+	later := *spec
+	later.KeepWhen = &f.policy
+	saved, err := resolve.Later(&later, true)
 	if err != nil {
 		return nil, err
 	}
@@ -186,7 +178,7 @@ func (k *kept) add(e checkpoint.Event) {
 
 // settle waits for the checkpoint that is on its way when a run has ended, where it is of use.
 func (k *kept) settle(done bool) {
-	if k == nil || done && !k.flags.stay {
+	if k == nil || done && !k.flags.Stay {
 		return
 	}
 	k.writer.Flush()
@@ -202,13 +194,13 @@ func (k *kept) end(done bool) {
 	}
 	k.settle(done)
 	k.writer.Close()
-	k.keeper.Close(done && !k.flags.stay)
+	k.keeper.Close(done && !k.flags.Stay)
 	store.Close(k.store)
 	if k.made != "" {
 		_ = os.Remove(k.made) // unless it has checkpoints
 	}
 	if last := k.last(); !done && last > 0 {
-		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.place), last))
+		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.Place), last))
 	}
 }
 
@@ -231,7 +223,7 @@ func (k *kept) report() *checkpointReport {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	r := &checkpointReport{Place: k.flags.place}
+	r := &checkpointReport{Place: k.flags.Place}
 	for _, e := range k.events {
 		if e.Failed != "" {
 			r.Failed++

@@ -139,6 +139,9 @@ func (a *app) main(args []string) int {
 // is at fault. The main goroutine, which a program could end, only waits.
 func (a *app) execute(ctx context.Context, args []string) (err error) {
 	root := a.root()
+	if i := slices.Index(args, "--"+helpAll); i >= 0 {
+		args = slices.Insert(slices.Clone(args), i, "--help")
+	}
 	root.SetArgs(args)
 	a.line = strings.Join(append([]string{a.name}, args...), " ")
 	ended := parallel.Contain(func() {
@@ -181,6 +184,8 @@ measurements.`,
 	root.SetErr(a.err)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(help())
+	root.SetUsageTemplate(usageTemplate(root))
+	root.PersistentFlags().Bool(helpAll, false, "show the help of a command with all its flags")
 	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show neither progress nor the report of a run")
 	a.logFormat = &oneOf{"text", []string{"text", "json"}}
 	root.PersistentFlags().Var(a.logFormat, "log-format", "the format of logs, warnings and errors")

@@ -49,6 +49,8 @@ func (f *clientFlags) define(cmd *cobra.Command) {
 	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)
 	f.tls.define(cmd, true)
 	nothing(cmd, "master")
+	inGroup(cmd, "cluster", "master", "token-file")
+	rare(cmd, "token-file")
 }
 
 func (f *clientFlags) defineJSON(cmd *cobra.Command) {
@@ -58,15 +60,22 @@ func (f *clientFlags) defineJSON(cmd *cobra.Command) {
 // defineDetach is for commands that work in this process or, as a job, on a cluster.
 func (f *clientFlags) defineDetach(cmd *cobra.Command) {
 	f.define(cmd)
-	cmd.Flags().Lookup("master").Usage = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas. " +
-		"Without --master or --detach the command runs in this process: $" + masterVariable + " sets only the default address"
+	cmd.Flags().Lookup("master").Usage = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas; $" +
+		masterVariable + " sets the default, and " + inProcess + " runs it in this process all the same"
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&f.detach, "detach", false, "on a cluster: submit the job, print its name, and do not wait")
 	f.priority = wordFlag(cmd, "priority", "on a cluster: the priority of the job in the queue; only operators may use high", "normal", "low", "high")
+	inGroup(cmd, "cluster", "detach", "priority")
+	rare(cmd, "priority")
 }
 
-// wanted reports whether flags mean a cluster.
-func (f *clientFlags) wanted(flags *pflag.FlagSet) bool { return flags.Changed("master") || f.detach }
+// inProcess is what --master says in place of an address to have a command run in this process, whatever the environment says.
+const inProcess = "off"
+
+// wanted reports whether flags, or the environment, mean a cluster.
+func (f *clientFlags) wanted(flags *pflag.FlagSet) bool {
+	return f.master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") || f.detach
+}
 
 // changed returns the first of some flags that was given.
 func changed(flags *pflag.FlagSet, names []string) (string, bool) {
@@ -87,6 +96,8 @@ const (
 func (f *clientFlags) definePatience(cmd *cobra.Command, patience time.Duration) {
 	cmd.Flags().DurationVar(&f.patience, "retry-for", patience, "try for `TIME` to reach a master that does not answer; 0 tries once")
 	nothing(cmd, "retry-for")
+	inGroup(cmd, "cluster", "retry-for")
+	rare(cmd, "retry-for")
 }
 
 // defineAsk defines the flags of a command that only asks a master something.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -19,7 +20,6 @@ import (
 	"github.com/superstep-go/superstep/internal/membership"
 )
 
-// printJSON prints a message with the names that control.proto has.
 // printValue is printJSON of what is no message.
 func printValue(w io.Writer, v any) error {
 	data, err := json.MarshalIndent(v, "", "  ")
@@ -30,8 +30,24 @@ func printValue(w io.Writer, v any) error {
 	return err
 }
 
+// descriptions are fields of messages that hold JSON as a text.
+var descriptions = regexp.MustCompile(`"(spec|source)_json":\s*("(?:[^"\\]|\\.)*")`)
+
+// messageJSON is a message, with all its fields or those that have a value, by the names that control.proto has, and descriptions of jobs and graphs as JSON in it.
+func messageJSON(m proto.Message, all bool) ([]byte, error) {
+	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: all}.Marshal(m)
+	return descriptions.ReplaceAllFunc(data, func(field []byte) []byte {
+		parts, text := descriptions.FindSubmatch(field), ""
+		if err := json.Unmarshal(parts[2], &text); err != nil || !json.Valid([]byte(text)) {
+			text = "null"
+		}
+		return fmt.Appendf(nil, "%q: %s", parts[1], text)
+	}), err
+}
+
+// printJSON prints a message.
 func printJSON(w io.Writer, m proto.Message) error {
-	data, err := protojson.MarshalOptions{UseProtoNames: true, EmitUnpopulated: true}.Marshal(m)
+	data, err := messageJSON(m, true)
 	if err != nil {
 		return err
 	}

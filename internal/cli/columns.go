@@ -7,12 +7,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/fill"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/kernel"
 )
 
@@ -62,21 +62,21 @@ func checkColumns(program engine.Program, files []columnFile) error {
 
 // sendColumns sends a cluster the files whose values the columns of a job begin with. A program that this binary does not have is checked
 // by the cluster alone.
-func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
+func (c *remote) sendColumns(ctx context.Context, spec *job.Spec) error {
 	files := c.flags.columns
 	if len(files) == 0 {
 		return nil
 	}
 	var program engine.Program
 	if entry, err := c.app.programs.Find(spec.Program); err == nil {
-		if program, err = entry.New(jobspec.BeforeLoading(entry.Parameters, spec.Parameters, spec.Source), nil); err != nil {
+		if program, err = entry.New(resolve.BeforeLoading(entry.Parameters, spec.Parameters, spec.Source), nil); err != nil {
 			return err
 		}
 		if err := checkColumns(program, files); err != nil {
 			return err
 		}
 	}
-	named, loose := spec.Source != nil && jobspec.MayBeNamed(spec.Source), true
+	named, loose := spec.Source != nil && resolve.MayBeNamed(spec.Source), true
 	if spec.Graph != "" {
 		g, err := c.client.Graph(ctx, spec.Graph)
 		if err != nil {
@@ -84,7 +84,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		}
 		named, loose = g.Named, false
 	}
-	spec.ColumnData = map[string]*control.ColumnData{}
+	spec.ColumnData = map[string]*job.ColumnData{}
 	for _, f := range files {
 		var column *kernel.Property
 		if program != nil {
@@ -97,7 +97,7 @@ func (c *remote) sendColumns(ctx context.Context, spec *control.JobSpec) error {
 		values := 0
 		c.seen.stage("sending column "+f.name, 0, 0)
 		f.at.Named, f.at.Loose = named && (column == nil || !column.OfEdges), loose
-		data := &control.ColumnData{File: f.path, Named: f.at.Named}
+		data := &job.ColumnData{File: f.path, Named: f.at.Named}
 		err := c.client.SendColumn(ctx, data, func(w io.Writer) (err error) {
 			values, err = fill.CopyLines(ctx, untilInterrupted{w, c.waiting}, column, f.path, f.at)
 			return err

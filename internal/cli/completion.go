@@ -214,7 +214,7 @@ func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
 					return err
 				}
 				for _, j := range r.Msg.Jobs {
-					all = append(all, j.Id+"\t"+j.Spec.GetProgram()+" on "+graphOf(j.Spec)+", "+j.State.Word())
+					all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+j.State.Word())
 				}
 				return nil
 			})
@@ -250,7 +250,7 @@ func (f *clientFlags) graphs(cmd *cobra.Command) []string {
 			return err
 		}
 		for _, g := range r.Msg.Graphs {
-			all = append(all, g.Name+"\t"+g.Source.GetInput()+", "+g.State.Word())
+			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
 		}
 		return nil
 	})

@@ -178,7 +178,7 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 
 // Configurable reports whether a file may have a flag.
 func Configurable(f *pflag.Flag) bool {
-	return !f.Hidden && !slices.Contains([]string{configName, "help", "version"}, f.Name)
+	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
 }
 
 // textOf returns a value as a flag of a type takes it, if it is of that type.
@@ -186,13 +186,18 @@ func textOf(kind string, value any) (string, bool) {
 	ok := false
 	switch value.(type) {
 	case string:
-		ok = kind != "bool" && kind != "int"
+		ok = kind != "bool" && !whole(kind)
 	case bool:
 		ok = kind == "bool"
 	case uint64, int64:
-		ok = kind == "int"
+		ok = whole(kind)
 	}
 	return fmt.Sprint(value), ok
+}
+
+// whole reports whether flags of a type are whole numbers.
+func whole(kind string) bool {
+	return strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint")
 }
 
 // wanted says what values flags of a type have.
@@ -200,7 +205,7 @@ func wanted(kind string) string {
 	switch {
 	case kind == "bool":
 		return "true or false"
-	case kind == "int":
+	case whole(kind):
 		return "a number"
 	case kind == "duration":
 		return "a time, such as 30s"

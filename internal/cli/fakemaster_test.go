@@ -16,6 +16,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/test/scripts"
 )
@@ -82,7 +83,7 @@ func (m *fakeMaster) await(t *testing.T, call string) {
 func (m *fakeMaster) job(state control.JobState, reason string) *control.Job {
 	return &control.Job{
 		Id: "f00d-1", State: state, Reason: reason, Rows: 1, Columns: 1, EndedBy: string(trace.Converged), Vertices: 3, ResultBytes: 12,
-		Spec: &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "path:vertices=3"}, KeepResult: true},
+		SpecJson: job.Text(&job.Spec{Program: "wcc", Source: &job.Source{Input: "path:vertices=3"}, KeepResult: true}),
 	}
 }
 

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 	"math"
 
@@ -11,22 +10,17 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // graph500Command is `superstep graph500`.
 type graph500Command struct {
-	app          *app
-	run          runFlags
-	scale        int
-	edgeFactor   int
-	roots        int
-	seed1, seed2 uint64
-	sssp         bool
-	noValidate   bool
+	app *app
+	run runFlags
+	of  job.Graph500
 }
 
 func (a *app) graph500() *cobra.Command {
@@ -63,16 +57,11 @@ Memory: about 16 bytes times 2^SCALE times the edge factor; SCALE 22 takes 1.1 G
 		},
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&g.scale, "scale", 0, "make a graph of 2^`SCALE` vertices")
-	cmd.Flags().IntVar(&g.edgeFactor, "edgefactor", 16, "make `N` times as many edges as vertices")
-	cmd.Flags().IntVar(&g.roots, "roots", 64, "search from `N` roots")
-	cmd.Flags().Uint64Var(&g.seed1, "seed1", 2, "the generator's first `SEED`")
-	cmd.Flags().Uint64Var(&g.seed2, "seed2", 3, "the generator's second `SEED`")
-	cmd.Flags().BoolVar(&g.sssp, "sssp", false, "also run kernel 3, single-source shortest paths")
-	cmd.Flags().BoolVar(&g.noValidate, "no-validate", false, "do not validate the results")
-	g.run.define(cmd, squareOf)
-	nothing(cmd, "scale", "edgefactor", "roots", "seed1", "seed2")
+	flagsOf(cmd, &g.of)
+	g.run.define(cmd, squareOf, "seed", "max-supersteps")
 	g.run.cluster.defineDetach(cmd)
+	configFlag(cmd)
+	rare(cmd, configName)
 	return cmd
 }
 
@@ -85,34 +74,26 @@ func (g *graph500Command) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := apart("", "--json", g.run.json, "--trace", g.run.trace); err != nil {
+	if err := apart("", "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
 		return err
 	}
-	return g.run.perform(ctx, g.app, spec, jobspec.CheckGraph500, func(ctx context.Context, to runner, seen *observer) error {
+	return g.run.perform(ctx, g.app, spec, resolve.CheckGraph500, func(ctx context.Context, to runner, seen *observer) error {
 		report, err := to.graph500(ctx, spec)
 		seen.done()
-		return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.json, seen.meter.Lines()), err)
+		return cmp.Or(g.app.benchmarkReported(ctx, report, g.run.JSON, seen.meter.Lines()), err)
 	})
 }
 
 // spec is the job that the command line describes.
-func (g *graph500Command) spec() (*control.JobSpec, error) {
-	_, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", g.scale, g.edgeFactor, g.seed1, g.seed2))
+func (g *graph500Command) spec() (*job.Spec, error) {
+	_, err := resolve.Generator(&g.of)
 	switch {
 	case err != nil:
 		return nil, usageError{err}
-	case g.roots < 1 || g.roots > math.MaxUint32:
-		return nil, usagef("--roots: found %d, expected 1 to %d", g.roots, uint32(math.MaxUint32))
-	case g.edgeFactor > math.MaxUint32:
-		return nil, usagef("--edgefactor: found %d, expected 1 to %d", g.edgeFactor, uint32(math.MaxUint32))
+	case g.of.Roots == 0:
+		return nil, usagef("--roots: found 0, expected 1 to %d", uint32(math.MaxUint32))
 	}
-	if err := g.run.limits(); err != nil {
-		return nil, err
-	}
-	spec := &control.JobSpec{Program: control.Graph500Program, Options: g.run.options(), Graph500: &control.Graph500{
-		Scale: uint32(g.scale), EdgeFactor: uint32(g.edgeFactor), Seed1: g.seed1, Seed2: g.seed2,
-		Roots: uint32(g.roots), Sssp: g.sssp, Validate: !g.noValidate,
-	}}
+	spec := &job.Spec{Program: control.Graph500Program, Options: g.run.options(), Graph500: &g.of}
 	spec.Rows, spec.Columns, err = g.run.partitions(graph.Squarest)
 	return spec, err
 }

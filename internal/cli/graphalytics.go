@@ -13,12 +13,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphalytics"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 )
 
 // graphalyticsCommand is `superstep graphalytics`.
@@ -59,14 +59,15 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
 	cmd.Flags().SortFlags = false
 	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
 	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "set `KEY=VALUE` for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated")
-	g.run.define(cmd, columnOf)
+	g.run.define(cmd, columnOf, "seed", "max-supersteps")
+	inGroup(cmd, "run", "algorithms", "param")
 	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 // trial is a run of one algorithm on one graph.
 type trial struct {
-	spec *control.JobSpec
+	spec *job.Spec
 	graphalytics.Run
 	graph  *graphalytics.Graph
 	report graphalyticsRun
@@ -104,23 +105,23 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 			return usagef("--algorithms: found %q, expected some of %s", a, strings.Join(graphalytics.Algorithms, ", "))
 		}
 	}
-	if err := apart(dir, "--json", g.run.json, "--trace", g.run.trace); err != nil {
+	if err := apart(dir, "--json", g.run.JSON, "--trace", g.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	trials, err := g.trials(dir)
 	if err != nil {
 		return err
 	}
-	grid := &control.JobSpec{}
+	grid := &job.Spec{}
 	if grid.Rows, grid.Columns, err = g.run.partitions(graph.Of); err != nil {
 		return err
 	}
-	check := func(programs engine.Registry, _ *control.JobSpec, grid graph.Grid) error {
+	check := func(programs engine.Registry, _ *job.Spec, grid graph.Grid) error {
 		for _, t := range trials {
 			if t.failed != nil {
 				continue
 			}
-			if err := jobspec.CheckProgram(programs, t.spec, grid); err != nil {
+			if err := resolve.CheckProgram(programs, t.spec, grid); err != nil {
 				return fmt.Errorf("%s on %s: %w", t.report.Algorithm, t.report.Graph, err)
 			}
 		}
@@ -143,8 +144,8 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 			report.Runs = append(report.Runs, t.report)
 		}
 		seen.done()
-		report.text(g.app.reportTo(g.run.json))
-		if err := g.app.writeJSON(ctx, g.run.json, report); err != nil || wrong+failed == 0 {
+		report.text(g.app.reportTo(g.run.JSON))
+		if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
 			return err
 		}
 		if failed > 0 {
@@ -167,9 +168,6 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 			return nil, usagef("-p %s: %w", p, err)
 		}
 		given[key] = value
-	}
-	if err := g.run.limits(); err != nil {
-		return nil, err
 	}
 	rows, columns, err := g.run.partitions(graph.Of)
 	if err != nil {
@@ -198,14 +196,14 @@ func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 				continue
 			}
 			t.report.Parameters = t.Parameters
-			t.spec = &control.JobSpec{
+			t.spec = &job.Spec{
 				Program: t.Program, Parameters: t.Parameters, Rows: rows, Columns: columns, KeepResult: true, Unsorted: true, Options: g.run.options(),
 			}
-			input := &inputFlags{format: in.Format}
+			input := &sourceFlags{Source: job.Source{Format: in.Format}}
 			if in.Directed != nil {
-				input.directed, input.undirected = *in.Directed, !*in.Directed
+				input.AsDirected, input.AsUndirected = *in.Directed, !*in.Directed
 			}
-			if t.spec.Source, err = graphSource(in.Path, input, &storeFlags{duplicates: &oneOf{value: "keep"}, loops: &oneOf{value: "keep"}}, false); err != nil {
+			if t.spec.Source, err = input.toLoad(in.Path, false); err != nil {
 				return nil, err
 			}
 			all = append(all, t)

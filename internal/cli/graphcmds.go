@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
@@ -45,7 +45,7 @@ func (a *app) generate() *cobra.Command {
 				}
 			}
 			request := load.Request{Name: args[0], Weights: weights}
-			return a.copyGraph(cmd.Context(), request, output, format, threads, new(skipFlags))
+			return a.copyGraph(cmd.Context(), request, output, format, threads, "")
 		},
 	}
 	cmd.Flags().SortFlags = false
@@ -73,7 +73,7 @@ func generators() string {
 }
 
 func (a *app) convert() *cobra.Command {
-	var input inputFlags
+	var input sourceFlags
 	var to string
 	var threads int
 	cmd := &cobra.Command{
@@ -96,11 +96,10 @@ If the new format cannot hold a part of the graph, that is an error or a warning
 			if err != nil {
 				return err
 			}
-			request.Weights, request.IfAny = edges.Float64, true
-			return a.copyGraph(cmd.Context(), request, args[1], to, threads, &input.skip)
+			return a.copyGraph(cmd.Context(), request, args[1], to, threads, input.BadFile)
 		},
 	}
-	input.define(cmd)
+	input.define(cmd, append(ofStoring, ofWorkers...)...)
 	formatFlag(cmd, "to", &to)
 	threadsFlag(cmd, &threads)
 	return cmd
@@ -113,7 +112,7 @@ func formatFlag(cmd *cobra.Command, name string, format *string) {
 }
 
 // copyGraph reads or generates a graph and writes it.
-func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int, skip *skipFlags) error {
+func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int, badFile string) error {
 	if output == "" {
 		return usagef("--output is missing: the file to write, such as graph.el.gz")
 	}
@@ -128,8 +127,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	if err := graphio.Writable(output); err != nil {
 		return err
 	}
-	flags := runFlags{threads: threads}
-	team, err := flags.team()
+	team, err := newTeam(threads)
 	if err != nil {
 		return err
 	}
@@ -142,7 +140,7 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 		return err
 	}
 	defer in.Close()
-	if err := skip.write(ctx, a, in.Skipped); err != nil {
+	if err := a.leftOut(ctx, badFile, in.Skipped); err != nil {
 		return err
 	}
 	o.Team = team
@@ -215,14 +213,14 @@ func (a *app) describe(e engine.Registered) {
 	if err != nil {
 		return
 	}
-	for _, c := range jobspec.Inputs(p) {
+	for _, c := range resolve.Inputs(p) {
 		of := "vertices"
 		if c.OfEdges {
 			of = "edges"
 		}
 		fmt.Fprintf(a.out, "    --column %-14s  a column of %s, %v; without a file it has zeros\n", c.Name+"=FILE", of, c.Type())
 	}
-	if text, err := jobspec.WeightsText(e); err == nil {
+	if text, err := resolve.WeightsText(e); err == nil {
 		fmt.Fprintf(a.out, "    %-23s  %s\n", "weights of edges", text)
 	}
 	if f := (resultlines.Form{Fields: p.Fields()}); len(f.Fields) > 1 {

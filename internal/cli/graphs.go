@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // graphs is `superstep graphs`.
@@ -37,12 +38,39 @@ const aGraph = "the name of a graph, as superstep graphs list has it"
 
 // graphLoad is `superstep graphs load`.
 type graphLoad struct {
-	app     *app
-	input   inputFlags
-	store   storeFlags
-	weights *oneOf
-	graph   string
-	run     runFlags
+	app *app
+	loadFlags
+}
+
+// loadFlags say what graph is built.
+type loadFlags struct {
+	Graph   graphValue `flag:"graph" short:"g" group:"input" help:"the {GRAPH}: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), a snapshot, or a generator such as kronecker:scale=18"`
+	Weights string     `flag:"weights" group:"input" words:"auto,none,float32,float64" help:"the type of the weights to store; auto: float64 if the input has weights"`
+	input   sourceFlags
+	grid    gridFlags
+}
+
+// define defines the flags, but for some of how the graph is read.
+func (f *loadFlags) define(cmd *cobra.Command, without ...string) {
+	flagsOf(cmd, f)
+	f.input.define(cmd, without...)
+	f.grid.define(cmd)
+	f.grid.cluster.define(cmd)
+	f.grid.cluster.definePatience(cmd, waitPatience)
+	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+}
+
+// source is the graph that is built, and the grid that it is dealt to.
+func (f *loadFlags) source(ctx context.Context, onCluster bool) (s *job.Source, rows, columns uint32, err error) {
+	if s, err = f.input.toLoad(string(f.Graph), onCluster); err != nil {
+		return nil, 0, 0, err
+	}
+	if s.Weights = f.Weights; s.Weights == "none" && s.WeightColumn != "" {
+		return nil, 0, 0, usagef("--weight-column %s is not read with --weights none", s.WeightColumn)
+	}
+	f.grid.onCluster = onCluster
+	rows, columns, err = f.grid.partitionsOf(ctx, string(f.Graph), graph.Of)
+	return s, rows, columns, err
 }
 
 func (a *app) loadGraph() *cobra.Command {
@@ -64,49 +92,31 @@ ends the loading.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &l.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated) or a snapshot that the workers see, or a generator such as kronecker:scale=18")
-	l.weights = wordFlag(cmd, "weights", "the type of the weights to store; auto: float64 if the input has weights", "auto", "none", "float32", "float64")
-	l.input.define(cmd)
-	l.store.define(cmd)
-	l.store.defineCompare(cmd)
-	l.run.defineGrid(cmd, columnOf)
-	l.run.cluster.define(cmd)
-	l.run.cluster.definePatience(cmd, waitPatience)
-	l.run.cluster.defineJSON(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	l.define(cmd)
+	l.grid.cluster.defineJSON(cmd)
 	return cmd
 }
 
 func (l *graphLoad) execute(ctx context.Context, name string) error {
-	if l.graph == "" {
+	if l.Graph == "" {
 		return usagef("--graph is missing: a file, or a generator such as kronecker:scale=18")
 	}
-	source, err := graphSource(l.graph, &l.input, &l.store, true)
+	source, rows, columns, err := l.source(ctx, true)
 	if err != nil {
 		return err
 	}
-	if source.Weights = l.weights.value; source.Weights == "auto" {
-		source.Weights = ""
-	}
-	if source.Weights == "none" && source.WeightColumn != "" {
-		return usagef("--weight-column %s is not read with --weights none", source.WeightColumn)
-	}
-	request := &control.LoadGraphRequest{Name: name, Source: source}
-	l.run.onCluster = true
-	if request.Rows, request.Columns, err = l.run.partitionsOf(ctx, l.graph, graph.Of); err != nil {
+	if err := l.grid.cluster.awaited(l.grid.flags, l.grid.Workers); err != nil {
 		return err
 	}
-	if err := l.run.cluster.awaited(l.run.flags, l.run.workers); err != nil {
-		return err
-	}
+	request := &control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}
 	d := l.app.progress()
 	defer d.done()
-	c, err := l.run.cluster.connect(ctx, d.warn)
+	c, err := l.grid.cluster.connect(ctx, d.warn)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	d.stage("loading "+l.graph, 0, 0)
+	d.stage("loading "+string(l.Graph), 0, 0)
 	g, err := c.LoadGraph(ctx, request, d.stage)
 	d.done()
 	switch {
@@ -121,10 +131,10 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 		return fmt.Errorf("interrupted: graph %s is dropped", name)
 	}
 	d.found(g.Notes)
-	if err := l.input.skip.write(ctx, l.app, g.Skipped); err != nil {
+	if err := l.app.leftOut(ctx, l.input.BadFile, g.Skipped); err != nil {
 		return err
 	}
-	if l.run.cluster.json {
+	if l.grid.cluster.json {
 		return printJSON(l.app.out, g)
 	}
 	_, err = fmt.Fprint(l.app.out, control.GraphText(g))

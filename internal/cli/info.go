@@ -16,7 +16,7 @@ import (
 )
 
 func (a *app) info() *cobra.Command {
-	var input inputFlags
+	var input sourceFlags
 	var threads int
 	var json string
 	cmd := &cobra.Command{
@@ -32,8 +32,7 @@ func (a *app) info() *cobra.Command {
 			return completeGraph(cmd, args, start)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags := runFlags{threads: threads}
-			team, err := flags.team()
+			team, err := newTeam(threads)
 			if err != nil {
 				return err
 			}
@@ -47,13 +46,13 @@ func (a *app) info() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			request.Weights, request.IfAny, request.Team, request.Progress = edges.Float64, true, team, progress.stage
+			request.Team, request.Progress = team, progress.stage
 			in, err := load.Open(cmd.Context(), request)
 			if err != nil {
 				return err
 			}
 			defer in.Close()
-			if err := input.skip.write(cmd.Context(), a, in.Skipped); err != nil {
+			if err := a.leftOut(cmd.Context(), input.BadFile, in.Skipped); err != nil {
 				return err
 			}
 			progress.stage("counting "+args[0], 0, 0)
@@ -65,11 +64,11 @@ func (a *app) info() *cobra.Command {
 			text := a.text(json)
 			account(text, in)
 			survey(text, in, s)
-			suggest(text, args[0], &input, vertexText(in, s.Largest), s)
+			suggest(text, args[0], flagsGiven(cmd.Flags(), "input"), vertexText(in, s.Largest), s)
 			return a.writeJSON(cmd.Context(), json, s)
 		},
 	}
-	input.define(cmd)
+	input.define(cmd, append(ofStoring, ofWorkers...)...)
 	threadsFlag(cmd, &threads)
 	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
 	return cmd
@@ -98,12 +97,12 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 }
 
 // suggest prints commands that run on the graph, read as it was read here.
-func suggest(w io.Writer, name string, input *inputFlags, largest string, s *build.Survey) {
+func suggest(w io.Writer, name string, input []string, largest string, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return
 	}
-	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input.words()...), " ")
+	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input...), " ")
 	escape.Printf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
 	algorithm := "pagerank"
 	if s.Weighted {

@@ -9,6 +9,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
@@ -16,10 +17,10 @@ import (
 // runner runs the jobs of the commands run, graph500 and netbench: in this process (local), or on a cluster (remote).
 type runner interface {
 	// program runs a vertex program. The caller closes the result, and says before whether it will verify it.
-	program(ctx context.Context, spec *control.JobSpec, verify bool) (result, error)
+	program(ctx context.Context, spec *job.Spec, verify bool) (result, error)
 	// graph500 runs the benchmark. There is a report, too, with the error that a search was not valid.
-	graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error)
-	netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error)
+	graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error)
+	netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error)
 }
 
 // result is what a vertex program has computed.
@@ -46,7 +47,7 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 		if name, ok := changed(f.flags, append([]string{"token-file", "retry-for", "priority"}, tlsFlagNames...)); ok {
 			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
 		}
-		if name, ok := changed(f.flags, ofKeeping); ok && f.keep.place == "" {
+		if name, ok := changed(f.flags, ofKeeping); ok && f.keep.Place == "" {
 			return usagef("--%s is of checkpoints: --checkpoint says where they are kept", name)
 		}
 		return nil
@@ -72,13 +73,13 @@ func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached
 // perform has do run a job where the flags say, and report. What is around it is done here: refusing by check what cannot be run,
 // which on a cluster its master does; progress, interrupts, --trace and the page. outputs are files that do writes, beside --json.
 func (f *runFlags) perform(
-	ctx context.Context, a *app, spec *control.JobSpec, check func(engine.Registry, *control.JobSpec, graph.Grid) error,
+	ctx context.Context, a *app, spec *job.Spec, check func(engine.Registry, *job.Spec, graph.Grid) error,
 	do func(ctx context.Context, to runner, seen *observer) error, outputs ...string,
 ) error {
-	threads := f.threads
+	threads := f.Threads
 	if f.onCluster {
 		threads = 0
-		if err := f.cluster.awaited(f.flags, f.workers); err != nil {
+		if err := f.cluster.awaited(f.flags, f.Workers); err != nil {
 			return err
 		}
 		f.cluster.lost = true // as if it were lost after the job began
@@ -86,11 +87,11 @@ func (f *runFlags) perform(
 		if err := f.seeFlags.check(); err != nil {
 			return err
 		}
-		if err := check(a.programs, spec, gridOf(spec)); err != nil {
+		if err := check(a.programs, spec, specGrid(spec)); err != nil {
 			return usageError{err}
 		}
 	}
-	if err := writable(append(outputs, f.json, f.trace)...); err != nil {
+	if err := writable(append(outputs, f.JSON, f.seeFlags.Trace)...); err != nil {
 		return err
 	}
 	if !f.onCluster {
@@ -119,11 +120,9 @@ func (f *runFlags) perform(
 	return nil
 }
 
-// gridOf is the grid that a job, or its spec, names.
-func gridOf(of interface {
-	GetRows() uint32
-	GetColumns() uint32
-},
-) graph.Grid {
-	return graph.Grid{Rows: int(of.GetRows()), Columns: int(of.GetColumns())}
+// gridOf is the grid of a job, and specGrid the one that it asks for.
+func gridOf(j *control.Job) graph.Grid { return graph.Grid{Rows: int(j.Rows), Columns: int(j.Columns)} }
+
+func specGrid(s *job.Spec) graph.Grid {
+	return graph.Grid{Rows: int(s.Rows), Columns: int(s.Columns)}
 }

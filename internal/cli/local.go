@@ -12,7 +12,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -20,7 +19,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph500/validate"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/netbench"
@@ -40,24 +40,24 @@ type local struct {
 }
 
 // options are the engine's for a job that was checked.
-func (l *local) options(spec *control.JobSpec, team *parallel.Team) (engine.Options, error) {
-	o, err := jobspec.Options(spec.Options)
+func (l *local) options(spec *job.Spec, team *parallel.Team) (engine.Options, error) {
+	o, err := resolve.Options(spec.Options)
 	o.Team, o.Late = team, l.app.late
 	return o, err
 }
 
-func (l *local) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
-	team, err := l.flags.team()
+func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
+	team, err := newTeam(l.flags.Threads)
 	if err != nil {
 		return nil, err
 	}
 	defer team.Close()
 	s := spec.Graph500
 	c := graph500.LocalConfig{
-		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.Sssp, Validate: s.Validate, Grid: gridOf(spec), Team: team, Progress: l.seen.stage},
+		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec), Team: team, Progress: l.seen.stage},
 		BFS:    l.app.programs.New("bfs"), Note: l.seen.note,
 	}
-	if c.Generator, err = jobspec.Generator(s); err != nil {
+	if c.Generator, err = resolve.Generator(s); err != nil {
 		return nil, err
 	}
 	if c.Engine, err = l.options(spec, team); err != nil {
@@ -71,11 +71,11 @@ func (l *local) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.
 	return report, err
 }
 
-func (l *local) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
-	o := jobspec.Netbench(spec.Netbench)
+func (l *local) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {
+	o := resolve.Netbench(spec.Netbench)
 	o.Raw = "127.0.0.1:0"
 	report, err := netbench.Launch(ctx, ranks.Options{
-		Ranks: l.flags.workers, Command: rankProcess,
+		Ranks: l.flags.Workers, Command: rankProcess,
 		Stage: func(name string, done, all int) { l.seen.stage(name, int64(done), int64(all)) },
 	}, o)
 	if err != nil {
@@ -96,10 +96,10 @@ type localResult struct {
 	done              bool  // what it computed is where it belongs
 }
 
-func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool) (_ result, err error) {
+func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ result, err error) {
 	began := time.Now()
 	r := &localResult{seen: l.seen}
-	if r.loaded, err = l.flags.load(ctx, l.seen, spec, spec.Source, gridOf(spec)); err != nil {
+	if r.loaded, err = l.flags.load(ctx, l.seen, spec, spec.Source, specGrid(spec)); err != nil {
 		return nil, err
 	}
 	defer func() {
@@ -111,7 +111,7 @@ func (l *local) program(ctx context.Context, spec *control.JobSpec, verify bool)
 		r.in.Close() // the tuples
 	}
 	r.loadTime = time.Since(began)
-	grid := gridOf(spec).String()
+	grid := specGrid(spec).String()
 	l.seen.graph(r.graph, grid, r.loadTime.Seconds())
 	parameters, err := r.vertexParameters()
 	if err != nil {
@@ -237,7 +237,7 @@ func (r *localResult) figures(p *runReport) {
 		p.GraphLoaded = &record.GraphSize{Vertices: uint64(r.graph.Vertices()), Arcs: r.graph.Arcs}
 	}
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
-	grid := gridOf(r.spec)
+	grid := specGrid(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
 	r.kept.settle(r.done)
 	p.Checkpoints = r.kept.report()
@@ -257,7 +257,7 @@ func (r *localResult) close() {
 type loaded struct {
 	progress *progress
 	name     string
-	spec     *control.JobSpec
+	spec     *job.Spec
 	entry    engine.Registered
 	team     *parallel.Team
 	in       *edges.Input
@@ -266,7 +266,7 @@ type loaded struct {
 }
 
 // load opens and builds the graph for the program of a job.
-func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec, source *control.GraphSource, grid graph.Grid) (_ *loaded, err error) {
+func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source *job.Source, grid graph.Grid) (_ *loaded, err error) {
 	l := &loaded{progress: p.progress, name: source.Input, spec: spec, columns: f.columns}
 	defer func() {
 		if err != nil {
@@ -276,21 +276,21 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *control.JobSpec,
 	if l.entry, err = p.app.program(spec.Program); err != nil {
 		return nil, err
 	}
-	program, err := l.entry.New(jobspec.BeforeLoading(l.entry.Parameters, spec.Parameters, source), nil)
+	program, err := l.entry.New(resolve.BeforeLoading(l.entry.Parameters, spec.Parameters, source), nil)
 	if err != nil {
 		return nil, err
 	}
 	if err := checkColumns(program, f.columns); err != nil {
 		return nil, err
 	}
-	if source, err = jobspec.Weighted(source, l.entry, spec.Parameters); err != nil {
+	if source, err = resolve.Weighted(source, l.entry, spec.Parameters); err != nil {
 		return nil, err
 	}
-	request, o, err := jobspec.Source(source)
+	request, o, err := resolve.Source(source)
 	if err != nil {
 		return nil, err
 	}
-	if l.team, err = f.team(); err != nil {
+	if l.team, err = newTeam(f.Threads); err != nil {
 		return nil, err
 	}
 	request.Team, request.Progress = l.team, p.stage

@@ -78,8 +78,8 @@ Prometheus, and /metrics/targets lists the workers' metrics addresses. All of th
 	cmd.Flags().IntVar(&m.retries, "retries", master.Retries, "when a job loses a worker, restart it on the other workers, up to `N` times, from its newest checkpoint or its start; 0 fails the job")
 	m.running.define(cmd)
 	holdFlag(cmd, &m.hold, "wait `TIME` for a lost worker, or after a restart of the master, before graphs are loaded again")
-	cmd.Flags().StringVar(&m.checkpoints.place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)")
-	m.checkpoints.defineWhen(cmd)
+	cmd.Flags().StringVar(&m.checkpoints.Place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)")
+	flagsOf(cmd, &m.checkpoints.whenFlags)
 	cmd.Flags().BoolVar(&m.standby, "standby", false, "share the queue and the catalog at the PLACE of --checkpoints with other masters: one leads, the others stand by; then --data stores results only")
 	m.stragglers = wordFlag(cmd, "stragglers", "when a worker is slow: move restarts a job with checkpoints on the other workers if that is expected to save time; off leaves it", string(master.MoveStragglers), string(master.LeaveStragglers))
 	m.keep.define(cmd)
@@ -89,6 +89,7 @@ Prometheus, and /metrics/targets lists the workers' metrics addresses. All of th
 	m.withInput.define(cmd)
 	configFlag(cmd)
 	nothing(cmd, "listen", "lease", "command-timeout", "retries")
+	rare(cmd, "audit-log", "command-timeout", "hold", "retries")
 	return cmd
 }
 
@@ -129,7 +130,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	if err := m.checkpoints.check(); err != nil {
 		return err
 	}
-	if m.standby && m.checkpoints.place == "" {
+	if m.standby && m.checkpoints.Place == "" {
 		return usagef("--standby needs --checkpoints, a place that all masters reach")
 	}
 	if err := m.gossip.check(); err != nil {
@@ -157,7 +158,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	o := master.Config{Options: master.Options{
 		Listen: m.listen, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
-		Checkpoints: m.checkpoints.place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
+		Checkpoints: m.checkpoints.Place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
 		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {

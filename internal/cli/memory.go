@@ -23,6 +23,8 @@ func (f *memoryFlags) define(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.size, "memory", "", "use at most `SIZE` of memory, such as 4GiB (default: the least of the control group's limit, GOMEMLIMIT and the machine's memory)")
 	flags.StringVar(&f.spill, "spill", "", "near the limit of memory, move columns and messages to files below `DIR`; off disables this (default: the directory for temporary files, if it is on a disk)")
+	inGroup(cmd, "limits", ofMemory...)
+	rare(cmd, ofMemory...)
 }
 
 // words returns the flags as the command line of one of so many workers of this machine has them: they share what there is.

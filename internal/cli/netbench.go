@@ -14,17 +14,26 @@ import (
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/netbench"
 )
 
 // netbenchCommand is `superstep netbench`.
 type netbenchCommand struct {
-	app                           *app
-	run                           runFlags
-	repetitions                   int
-	sizes, collectives, algorithm string
-	svg                           string
+	app *app
+	run runFlags
+	of  netbenchFlags
+}
+
+// netbenchFlags say what is measured.
+type netbenchFlags struct {
+	job.Netbench
+	Workers int    `flag:"workers" group:"run" default:"4" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
+	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
+	Some    string
+	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
+	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
 }
 
 // mostRanks bounds --workers: each is a process.
@@ -56,14 +65,9 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&n.run.workers, "workers", 4, "measure between `N` workers; on a cluster: wait until N workers are registered")
-	cmd.Flags().StringVar(&n.sizes, "sizes", "1B..4MiB", "the `LIST` of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4")
-	cmd.Flags().StringVar(&n.collectives, "collectives", "", "measure only the collectives in `LIST`, of "+words(known()))
-	cmd.Flags().StringVar(&n.algorithm, "algorithm", "", "measure only the algorithm `NAME` (default: all)")
-	cmd.Flags().IntVar(&n.repetitions, "repetitions", 0, "measure everything `N` times (default: 5 to 50 times, by how long it takes)")
-	cmd.Flags().StringVar(&n.run.json, "json", "", "write the report as JSON to `FILE`, - for standard output")
-	cmd.Flags().StringVar(&n.svg, "svg", "", "write a chart of time and bandwidth by size to `FILE`")
-	nothing(cmd, "workers", "sizes", "repetitions")
+	flagsOf(cmd, &n.of)
+	cmd.Flags().StringVar(&n.of.Some, "collectives", "", "measure only the collectives in `LIST`, of "+words(known()))
+	inGroup(cmd, "run", "collectives")
 	n.run.flags = cmd.Flags()
 	n.run.cluster.defineDetach(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
@@ -97,8 +101,8 @@ func completeCollectives(_ *cobra.Command, _ []string, start string) ([]string, 
 
 func (n *netbenchCommand) completeAlgorithm(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
 	list := known()
-	if n.collectives != "" {
-		list = asCollectives(n.collectives)
+	if n.of.Some != "" {
+		list = asCollectives(n.of.Some)
 	}
 	var all []string
 	for _, c := range list {
@@ -120,22 +124,19 @@ func asCollectives(list string) []collective.Collective {
 }
 
 // spec is the job that the command line describes.
-func (n *netbenchCommand) spec() (*control.JobSpec, error) {
-	if n.repetitions < 0 || n.repetitions > 1e6 {
-		return nil, usagef("--repetitions: found %d, expected 1 or more", n.repetitions)
-	}
-	sizes, err := parseSizes(n.sizes)
+func (n *netbenchCommand) spec() (*job.Spec, error) {
+	sizes, err := parseSizes(n.of.Lengths)
 	if err != nil {
 		return nil, usagef("--sizes: %w", err)
 	}
-	measure := &control.Netbench{Algorithm: n.algorithm, Repetitions: uint32(n.repetitions), Sizes: sizes}
-	if n.collectives != "" {
-		for _, c := range asCollectives(n.collectives) {
+	measure := &job.Netbench{Algorithm: n.of.Algorithm, Repetitions: n.of.Repetitions, Sizes: sizes}
+	if n.of.Some != "" {
+		for _, c := range asCollectives(n.of.Some) {
 			measure.Collectives = append(measure.Collectives, string(c))
 		}
 	}
-	spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: measure}
-	if err := jobspec.CheckNetbench(nil, spec, graph.Grid{}); err != nil {
+	spec := &job.Spec{Program: control.NetbenchProgram, Netbench: measure}
+	if err := resolve.CheckNetbench(nil, spec, graph.Grid{}); err != nil {
 		return nil, usageError{err}
 	}
 	return spec, nil
@@ -177,33 +178,34 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if n.run.workers < 2 || n.run.workers > mostRanks {
-		return usagef("--workers: found %d, expected 2 to %d", n.run.workers, mostRanks)
+	if n.of.Workers < 2 || n.of.Workers > mostRanks {
+		return usagef("--workers: found %d, expected 2 to %d", n.of.Workers, mostRanks)
 	}
-	if n.svg == "-" {
+	if n.of.SVG == "-" {
 		return usagef("--svg -: expected the name of a file")
 	}
-	if err := apart("", "--json", n.run.json, "--svg", n.svg); err != nil {
+	if err := apart("", "--json", n.of.JSON, "--svg", n.of.SVG); err != nil {
 		return err
 	}
-	return n.run.perform(ctx, n.app, spec, jobspec.CheckNetbench, func(ctx context.Context, to runner, seen *observer) error {
+	n.run.Workers, n.run.JSON, n.run.Threads = n.of.Workers, n.of.JSON, 1
+	return n.run.perform(ctx, n.app, spec, resolve.CheckNetbench, func(ctx context.Context, to runner, seen *observer) error {
 		report, err := to.netbench(ctx, spec)
 		if err != nil {
 			return err
 		}
 		seen.done()
 		return n.write(ctx, report)
-	}, n.svg)
+	}, n.of.SVG)
 }
 
 func (n *netbenchCommand) write(ctx context.Context, report *netbench.Report) error {
-	if err := report.Text(n.app.reportTo(n.run.json)); err != nil {
+	if err := report.Text(n.app.reportTo(n.of.JSON)); err != nil {
 		return err
 	}
-	if err := n.app.writeJSON(ctx, n.run.json, report); err != nil {
+	if err := n.app.writeJSON(ctx, n.of.JSON, report); err != nil {
 		return err
 	}
-	return n.app.save(ctx, n.svg, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
+	return n.app.save(ctx, n.of.SVG, 1, func(_ context.Context, w io.Writer) error { return report.Figure(w, netbench.Time, netbench.Bandwidth) })
 }
 
 // rankProcess makes a process of this binary that is a rank.

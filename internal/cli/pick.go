@@ -9,43 +9,34 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
 // pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
 type pickFlags struct {
-	top, bottom int
-	where, by   string
-	given       func(name string) bool // whether a flag is on the command line, or nil
-}
-
-func (f *pickFlags) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.top, "top", 0, "print, or write to --output, only the `K` vertices of greatest value, greatest first; unreached vertices come last")
-	cmd.Flags().IntVar(&f.bottom, "bottom", 0, "print, or write to --output, only the `K` vertices of least value, least first; unreached vertices come last")
-	cmd.Flags().StringVar(&f.where, "select", "", "print, or write to --output, only the vertices that satisfy `CONDITION`, such as value>0.1 or 'value>=2 && value<5'; if a value has several fields, use their names, or value2 for the second")
-	cmd.Flags().StringVar(&f.by, "by", "", "sort --top and --bottom by `FIELD`, if a value has several fields (default: the first)")
-	nothing(cmd, "top", "bottom", "select", "by")
-	f.given = cmd.Flags().Changed
+	Top    int    `flag:"top" group:"output" help:"print, or write to --output, only the {K} vertices of greatest value, greatest first; unreached vertices come last"`
+	Bottom int    `flag:"bottom" group:"output,more" help:"print, or write to --output, only the {K} vertices of least value, least first; unreached vertices come last"`
+	Where  string `flag:"select" group:"output,more" help:"print, or write to --output, only the vertices that satisfy {CONDITION}, such as value>0.1 or 'value>=2 && value<5'; if a value has several fields, use their names, or value2 for the second"`
+	By     string `flag:"by" group:"output,more" help:"sort --top and --bottom by {FIELD}, if a value has several fields (default: the first)"`
+	given  func(flag string) bool
 }
 
 // wanted reports whether any flag is given.
-func (f *pickFlags) wanted() bool { return f.top != 0 || f.bottom != 0 || f.where != "" || f.by != "" }
+func (f *pickFlags) wanted() bool { return f.Top != 0 || f.Bottom != 0 || f.Where != "" || f.By != "" }
 
 // check refuses flags that make no sense.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
-	case f.top < 0 || f.bottom < 0, f.given != nil && (f.top == 0 && f.given("top") || f.bottom == 0 && f.given("bottom")):
+	case f.Top < 0 || f.Bottom < 0, f.given != nil && (f.Top == 0 && f.given("top") || f.Bottom == 0 && f.given("bottom")):
 		return nil, usagef("--top and --bottom: expected a number of vertices, 1 or more")
-	case f.by != "" && f.top == 0 && f.bottom == 0:
-		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.by)
-	case f.top > 0 && f.bottom > 0:
+	case f.By != "" && f.Top == 0 && f.Bottom == 0:
+		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.By)
+	case f.Top > 0 && f.Bottom > 0:
 		return nil, usagef("--top and --bottom: expected one of them")
 	}
-	p := &pick{most: max(f.top, f.bottom), least: f.bottom > 0, byName: cmp.Or(f.by, "value")}
-	for _, part := range strings.Split(f.where, "&&") {
-		if f.where == "" {
+	p := &pick{most: max(f.Top, f.Bottom), least: f.Bottom > 0, byName: cmp.Or(f.By, "value")}
+	for _, part := range strings.Split(f.Where, "&&") {
+		if f.Where == "" {
 			break
 		}
 		m := regexp.MustCompile(condition).FindStringSubmatch(strings.TrimSpace(part))

@@ -15,7 +15,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/internal/resultlines"
@@ -32,10 +33,9 @@ type remote struct {
 }
 
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
-func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
+func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
-	// The flag takes no other words.
-	spec.Priority, _ = control.PriorityOf(c.flags.cluster.priority.value)
+	spec.Priority = c.flags.cluster.priority.value
 	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
 	if err != nil {
 		return nil, err
@@ -43,32 +43,33 @@ func (c *remote) job(ctx context.Context, spec *control.JobSpec) (*control.Job, 
 	return job, outcome(job)
 }
 
-func (c *remote) graph500(ctx context.Context, spec *control.JobSpec) (*graph500.Report, error) {
+func (c *remote) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
 	job, err := c.job(ctx, spec)
 	return benchmarkReport(job), err
 }
 
 // benchmarkReport is the report of a job of Graph500 that is done, or whose last search was not valid.
-func benchmarkReport(job *control.Job) *graph500.Report {
-	spec, result := job.GetSpec().GetGraph500(), job.GetGraph500()
+func benchmarkReport(j *control.Job) *graph500.Report {
+	result := j.GetGraph500()
 	valid := result.GetViolation() == nil
-	if job == nil || job.State != control.JobState_JOB_STATE_DONE && valid {
+	if j == nil || j.State != control.JobState_JOB_STATE_DONE && valid {
 		return nil
 	}
+	spec := j.Spec().Graph500
 	r := &graph500.Report{
-		Scale: int(spec.GetScale()), EdgeFactor: int(spec.GetEdgeFactor()), Seeds: [2]uint64{spec.GetSeed1(), spec.GetSeed2()},
-		Processes: len(job.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
-		BFS: jobspec.Searched(result.GetBfs()), SSSP: jobspec.Searched(result.GetSssp()),
+		Scale: int(spec.Scale), EdgeFactor: int(spec.EdgeFactor), Seeds: [2]uint64{spec.Seed1, spec.Seed2},
+		Processes: len(j.Workers), Generation: result.GetGeneration(), Construction: result.GetConstruction(), Roots: result.GetRoots(),
+		BFS: resolve.Searched(result.GetBfs()), SSSP: resolve.Searched(result.GetSssp()),
 		Restarts: result.GetRestarts(),
-		Threads:  int(job.Threads), Partitions: gridOf(job).Partitions(), Rows: int(job.Rows), Columns: int(job.Columns), PeakRSS: int64(job.PeakMemory),
+		Threads:  int(j.Threads), Partitions: gridOf(j).Partitions(), Rows: int(j.Rows), Columns: int(j.Columns), PeakRSS: int64(j.PeakMemory),
 	}
-	if spec.GetValidate() {
+	if !spec.NoValidate {
 		r.Valid = &valid
 	}
 	return r
 }
 
-func (c *remote) netbench(ctx context.Context, spec *control.JobSpec) (*netbench.Report, error) {
+func (c *remote) netbench(ctx context.Context, spec *job.Spec) (*netbench.Report, error) {
 	job, err := c.job(ctx, spec)
 	if err != nil {
 		return nil, err
@@ -93,7 +94,7 @@ func networkReport(ctx context.Context, from *client.Client, job *control.Job) (
 	return report, nil
 }
 
-func (c *remote) program(ctx context.Context, spec *control.JobSpec, verify bool) (result, error) {
+func (c *remote) program(ctx context.Context, spec *job.Spec, verify bool) (result, error) {
 	r := &remoteResult{remote: c, progress: c.display, from: c.client, source: spec.Source}
 	if verify {
 		if err := r.verifiable(ctx, spec); err != nil {
@@ -116,12 +117,12 @@ type remoteResult struct {
 	progress *progress
 	from     *client.Client
 	job      *control.Job
-	source   *control.GraphSource // of the graph, to verify by
-	lines    []byte               // nil until they are fetched to be verified
+	source   *job.Source // of the graph, to verify by
+	lines    []byte      // nil until they are fetched to be verified
 }
 
 // verifiable finds out before the job is submitted whether its result can be verified here, where the graph is read again.
-func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) error {
+func (r *remoteResult) verifiable(ctx context.Context, spec *job.Spec) error {
 	if err := certifiable(r.app.programs, spec); err != nil {
 		return err
 	}
@@ -130,12 +131,12 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) er
 		if err != nil {
 			return err
 		}
-		r.source = g.Source
+		r.source = g.Source()
 	}
-	if generate.IsGenerator(r.source.GetInput()) || snapshot.Is(r.source.GetInput()) {
+	if generate.IsGenerator(r.source.Origin()) || snapshot.Is(r.source.Origin()) {
 		return nil
 	}
-	if err := graphio.Present(r.source.GetInput(), graphio.Format(r.source.GetFormat())); err != nil {
+	if err := graphio.Present(r.source.Origin(), graphio.Format(r.source.Format)); err != nil {
 		return fmt.Errorf("--verify reads the graph here too: %w", err)
 	}
 	return nil
@@ -143,13 +144,13 @@ func (r *remoteResult) verifiable(ctx context.Context, spec *control.JobSpec) er
 
 // verify loads the graph as the workers did, and fetches the result.
 func (r *remoteResult) verify(ctx context.Context) error {
-	l, err := r.flags.load(ctx, r.seen, r.job.Spec, r.source, graph.Of(1))
+	l, err := r.flags.load(ctx, r.seen, r.job.Spec(), r.source, graph.Of(1))
 	if err != nil {
 		return fmt.Errorf("--verify reads the graph here too: %w", err)
 	}
 	defer l.close()
 	if n := uint64(l.graph.N); n != r.job.Vertices {
-		return fmt.Errorf("--verify: %s has %d vertices here and %d on the cluster: is it the same graph?", r.source.GetInput(), n, r.job.Vertices)
+		return fmt.Errorf("--verify: %s has %d vertices here and %d on the cluster: is it the same graph?", r.source.Origin(), n, r.job.Vertices)
 	}
 	var lines bytes.Buffer
 	if err := r.write(ctx, &lines); err != nil {
@@ -209,8 +210,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 
 // form is that of the results of a job on a cluster, whose program this one may not have.
 func (r *remoteResult) form(a *app) resultlines.Form {
-	spec := r.job.GetSpec()
-	return jobspec.ResultForm(a.programs, spec.GetProgram(), spec.GetParameters(), r.job.GetNamed())
+	spec := r.job.Spec()
+	return resolve.ResultForm(a.programs, spec.Program, spec.Parameters, r.job.GetNamed())
 }
 
 // counting shows how much is written.
@@ -311,21 +312,21 @@ func (f *followed) show(j *control.Job) {
 		f.display.note(j.Reason)
 		f.queued.waits(j.Reason)
 	case control.JobState_JOB_STATE_LOADING:
-		if j.Spec.GetNetbench() != nil { // it loads nothing
+		if j.Spec().Netbench != nil { // it loads nothing
 			f.display.stage("connecting the workers", 0, 0)
 			return
 		}
-		f.display.stage("loading "+graphOf(j.Spec), 0, 0)
+		f.display.stage("loading "+graphOf(j.Spec()), 0, 0)
 	case control.JobState_JOB_STATE_RUNNING:
-		f.display.stage("running "+j.Spec.GetProgram(), 0, 0)
+		f.display.stage("running "+j.Spec().Program, 0, 0)
 	case control.JobState_JOB_STATE_WRITING:
 		f.display.stage("gathering the result", 0, 0)
 	}
 }
 
 // graphOf names the graph of a job as --graph does.
-func graphOf(spec *control.JobSpec) string {
-	if name := spec.GetGraph(); name != "" {
+func graphOf(spec *job.Spec) string {
+	if name := spec.Graph; name != "" {
 		return control.CatalogPrefix + name
 	}
 	return spec.Origin()

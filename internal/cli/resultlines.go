@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
@@ -30,16 +28,14 @@ func columnsOf(form resultlines.Form, value []byte) ([]string, error) {
 }
 
 // resultFormat is --output-format: what --output is written as.
-type resultFormat struct{ *oneOf }
-
-func (f *resultFormat) define(cmd *cobra.Command) {
-	f.oneOf = wordFlag(cmd, "output-format", "the format of --output: text, csv, jsonl or parquet; auto: by the end of the file's name, else text", "auto", "text", "csv", "jsonl", "parquet")
+type resultFormat struct {
+	Format string `flag:"output-format" group:"output,more" words:"auto,text,csv,jsonl,parquet" help:"the format of --output: text, csv, jsonl or parquet; auto: by the end of the file's name, else text"`
 }
 
 // of is the format of a file, which auto takes from how its name ends.
 func (f *resultFormat) of(path string) string {
-	if f.value != "auto" {
-		return f.value
+	if f.Format != "" {
+		return f.Format
 	}
 	path = strings.ToLower(path)
 	path = strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")
@@ -69,7 +65,7 @@ func (f *resultFormat) check(path string) error {
 		return usagef("--output %s: Parquet compresses its pages itself: expected a name without %s", path, lower[len(base):])
 	}
 	end := filepath.Ext(base)
-	if f.value == "auto" && slices.Contains(foreignEndings, end) {
+	if f.Format == "" && slices.Contains(foreignEndings, end) {
 		return usagef("--output %s: %s is not written: expected .txt, .csv, .jsonl or .parquet, or --output-format, which says what is written whatever the name", path, end)
 	}
 	return nil

@@ -44,7 +44,7 @@ func TestResultFormats(t *testing.T) {
 		{"names", "Rue de\t2\t7\n\"a\\tb\"\t3\tRue <de>\n", "vertex,hub,from\nRue de,2,7\na\tb,3,Rue <de>\n", `{"vertex":"Rue de","hub":2,"from":"7"}` + "\n" + `{"vertex":"a\tb","hub":3,"from":"Rue <de>"}` + "\n", resultlines.Form{Named: true, Fields: hits}},
 	} {
 		for format, want := range map[string]string{"csv": test.csv, "jsonl": test.jsonl, "text": test.lines} {
-			f := resultFormat{&oneOf{value: format}}
+			f := resultFormat{strings.TrimPrefix(format, "auto")}
 			var b strings.Builder
 			if err := f.save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil || b.String() != want {
 				t.Errorf("%s as %s: found %q %v, expected %q", test.name, format, b.String(), err, want)
@@ -59,7 +59,7 @@ func TestResultFormats(t *testing.T) {
 			}
 		}
 	}
-	f := resultFormat{&oneOf{value: "auto"}}
+	f := resultFormat{""}
 	for path, want := range map[string]string{"a.CSV.gz": "csv", "a.jsonl.zst": "jsonl", "a.ndjson": "jsonl", "a.Parquet": "parquet", "a.pq": "parquet", "-": "text", "a.txt": "text", "csv": "text"} {
 		if format := f.of(path); format != want {
 			t.Errorf("%s: found %s, expected %s", path, format, want)
@@ -70,10 +70,10 @@ func TestResultFormats(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	if err := (&resultFormat{&oneOf{value: "text"}}).check("a.xlsx"); err != nil {
+	if err := (&resultFormat{"text"}).check("a.xlsx"); err != nil {
 		t.Errorf("with --output-format: %v", err)
 	}
-	if err := (&resultFormat{&oneOf{value: "csv"}}).save("x", resultlines.Form{Fields: hits}, inParts("1 2\n"))(t.Context(), io.Discard); err == nil {
+	if err := (&resultFormat{"csv"}).save("x", resultlines.Form{Fields: hits}, inParts("1 2\n"))(t.Context(), io.Discard); err == nil {
 		t.Error("a value with a field too few is written")
 	}
 }
@@ -98,7 +98,7 @@ func TestResultParquet(t *testing.T) {
 		{resultlines.Form{Named: false, Fields: fields}, "", "", "INT(64,true)", "INT(64,true)"},
 	} {
 		var b bytes.Buffer
-		if err := (&resultFormat{&oneOf{value: "parquet"}}).save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil {
+		if err := (&resultFormat{"parquet"}).save("x", test.form, inParts(test.lines))(t.Context(), &b); err != nil {
 			t.Fatal(err)
 		}
 		file, err := parquet.OpenFile(bytes.NewReader(b.Bytes()), int64(b.Len()))
@@ -150,16 +150,16 @@ func TestPick(t *testing.T) {
 		flags      pickFlags
 		want, fail string
 	}{
-		{flags: pickFlags{top: 2}, want: "c\t3\t7\nd\t2\t8\n"},
-		{flags: pickFlags{top: 2, by: "authority"}, want: "a b\t1\t9\nd\t2\t8\n"},
-		{flags: pickFlags{bottom: 1, by: "value2"}, want: "e\tnan\t6\n"},
-		{flags: pickFlags{where: "hub>=2&&authority < 8"}, want: "c\t3\t7\n"},
-		{flags: pickFlags{where: "value2!=9", top: 1}, want: "c\t3\t7\n"},
-		{flags: pickFlags{where: "rank>1"}, fail: `found no field "rank", expected hub, authority`},
-		{flags: pickFlags{top: 1, by: "value0"}, fail: "found no field"},
-		{flags: pickFlags{top: 1, by: "value3"}, fail: "the values have 2 fields"},
-		{flags: pickFlags{by: "hub"}, fail: "expected --top or --bottom"},
-		{flags: pickFlags{where: "hub>x"}, fail: "expected a number after >"},
+		{flags: pickFlags{Top: 2}, want: "c\t3\t7\nd\t2\t8\n"},
+		{flags: pickFlags{Top: 2, By: "authority"}, want: "a b\t1\t9\nd\t2\t8\n"},
+		{flags: pickFlags{Bottom: 1, By: "value2"}, want: "e\tnan\t6\n"},
+		{flags: pickFlags{Where: "hub>=2&&authority < 8"}, want: "c\t3\t7\n"},
+		{flags: pickFlags{Where: "value2!=9", Top: 1}, want: "c\t3\t7\n"},
+		{flags: pickFlags{Where: "rank>1"}, fail: `found no field "rank", expected hub, authority`},
+		{flags: pickFlags{Top: 1, By: "value0"}, fail: "found no field"},
+		{flags: pickFlags{Top: 1, By: "value3"}, fail: "the values have 2 fields"},
+		{flags: pickFlags{By: "hub"}, fail: "expected --top or --bottom"},
+		{flags: pickFlags{Where: "hub>x"}, fail: "expected a number after >"},
 	} {
 		var b strings.Builder
 		p, err := test.flags.check()

@@ -10,12 +10,12 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -45,19 +45,20 @@ failed, was cancelled or reached its limit of supersteps.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "change a parameter: `KEY=VALUE`; may be repeated")
-	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
-	r.format.define(cmd)
-	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; --sorted=false writes them by falling degree, which is faster")
-	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result independently of the engine")
-	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "another `SEED` of the random numbers that the program draws; needs --fork (default: as before)")
-	nothing(cmd, "seed")
-	cmd.Flags().BoolVar(&r.run.fork, "fork", false, "continue as another run, with other parameters or another seed")
+	flagsOf(cmd, &r.asked, "graph", "column")
+	flagsOf(cmd, &r.result)
 	r.run.define(cmd, columnOf)
+	cmd.Flags().BoolVar(&r.run.Fork, "fork", false, "continue as another run, with other parameters or another seed")
+	inGroup(cmd, "run", "fork")
 	_ = cmd.Flags().MarkHidden("deterministic")
-	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps, counted from the start of the run (default: as before)")
-	nothing(cmd, "max-supersteps")
-	r.run.keep.define(cmd)
+	for name, usage := range map[string]string{
+		"param":          "change a parameter: `KEY=VALUE`; may be repeated",
+		"seed":           "another `SEED` of the random numbers that the program draws; needs --fork (default: as before)",
+		"max-supersteps": "stop after `N` supersteps, counted from the start of the run (default: as before)",
+	} {
+		cmd.Flags().Lookup(name).Usage = usage
+	}
+	flagsOf(cmd, &r.run.keep)
 	r.run.cluster.defineDetach(cmd)
 	return cmd
 }
@@ -79,9 +80,6 @@ func openPlace(place string) (s store.Store, name string, err error) {
 func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if name, ok := changed(r.run.flags, []string{"deterministic"}); ok {
 		return usagef("--%s: a run goes on as it began", name)
-	}
-	if err := r.run.limits(); err != nil {
-		return err
 	}
 	if err := r.run.keep.check(); err != nil {
 		return err
@@ -105,7 +103,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if err != nil {
 		return err
 	}
-	spec, err := jobspec.Earlier(m.Job)
+	spec, err := resolve.Earlier(m.Job)
 	if err != nil {
 		return fmt.Errorf("%s/%s: %w", s, checkpoint.ManifestName(m.Superstep), err)
 	}
@@ -118,10 +116,10 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	keep := &r.run.keep
 	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
 	keep.asBefore(spec.KeepWhen, r.run.flags)
-	if keep.place == "" && !r.run.fork {
-		keep.place = s.String()
+	if keep.Place == "" && !r.run.Fork {
+		keep.Place = s.String()
 	}
-	if err := apart(r.graph, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+	if err := apart(string(r.asked.Graph), "--output", r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	r.app.notices().say(slog.LevelInfo, "superstep: goes on before "+m.Where())
@@ -139,20 +137,20 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
-	job, err := c.Job(ctx, id)
+	j, err := c.Job(ctx, id)
 	c.Close()
 	warnings.done()
 	switch {
 	case err != nil:
 		return err
-	case job.Spec.GetCheckpoints() == "":
+	case j.Spec().Checkpoints == "":
 		return fmt.Errorf("job %s kept no checkpoints: superstep master --checkpoints says where jobs keep them", id)
-	case !job.State.Ended():
+	case !j.State.Ended():
 		return fmt.Errorf("job %s has not ended: superstep watch %[1]s shows it", id)
-	case job.State == control.JobState_JOB_STATE_DONE && job.Complete():
+	case j.State == control.JobState_JOB_STATE_DONE && j.Complete():
 		return fmt.Errorf("job %s is done, and its checkpoints are removed", id)
 	}
-	spec := proto.CloneOf(job.Spec)
+	spec := j.Spec()
 	rows, columns := spec.Rows, spec.Columns
 	if err := r.asBefore(spec, &checkpoint.Manifest{}); err != nil {
 		return err
@@ -162,17 +160,15 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	}
 	spec.KeepResult = spec.KeepResult || r.run.cluster.detach
 	spec.KeepWhen = r.run.keep.ofJob(spec.KeepWhen, r.run.flags)
-	spec.GoOn, spec.Checkpoints = job.Spec.Checkpoints, ""
+	spec.GoOn, spec.Checkpoints = spec.Checkpoints, ""
 	return r.perform(ctx, spec)
 }
 
 // asBefore completes what a run goes on with.
-func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) error {
-	if r.graph = control.CatalogPrefix + spec.Graph; spec.Source != nil {
-		r.graph = spec.Source.Input
-	}
-	spec.KeepResult, spec.Unsorted = r.output != "" || r.verify, !r.sorted
-	given, err := r.app.splitParameters(spec.Program, r.params)
+func (r *runCommand) asBefore(spec *job.Spec, m *checkpoint.Manifest) error {
+	r.asked.Graph = graphValue(graphOf(spec))
+	spec.KeepResult, spec.Unsorted = r.result.Output != "" || r.result.Verify, !r.result.Sorted
+	given, err := r.app.splitParameters(spec.Program, r.asked.Params)
 	if err != nil {
 		return err
 	}
@@ -181,9 +177,6 @@ func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) err
 	}
 	for name, value := range given {
 		spec.Parameters[name] = value
-	}
-	if spec.Options == nil {
-		spec.Options = &control.RunOptions{}
 	}
 	now := r.run.options()
 	now.Deterministic = spec.Options.Deterministic
@@ -197,7 +190,7 @@ func (r *runCommand) asBefore(spec *control.JobSpec, m *checkpoint.Manifest) err
 		now.Delivery = ""
 	}
 	spec.Options = now
-	if !r.run.flags.Changed("partitions") && r.run.grid == "" && !r.run.onCluster {
+	if !r.run.flags.Changed("partitions") && r.run.Grid == "" && !r.run.onCluster {
 		if g, err := graph.ParseGrid(m.Graph.Grid); err == nil {
 			spec.Rows, spec.Columns = uint32(g.Rows), uint32(g.Columns)
 			return nil

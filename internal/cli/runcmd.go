@@ -15,10 +15,9 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
-	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/pregel"
@@ -28,17 +27,26 @@ import (
 // runCommand is `superstep run`.
 type runCommand struct {
 	app    *app
-	input  inputFlags
-	store  storeFlags
+	input  sourceFlags
 	run    runFlags
-	graph  string
-	params []string
-	column []string
-	output string
-	verify bool
-	sorted bool
+	asked  askedFlags
+	result resultFlags
 	pick   pickFlags
-	format resultFormat
+}
+
+// askedFlags say what is run.
+type askedFlags struct {
+	Graph  graphValue `flag:"graph" short:"g" group:"input" help:"the {GRAPH}: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), - for standard input, or a generator such as kronecker:scale=18"`
+	Params []string   `flag:"param" short:"p" group:"run" help:"set a parameter of the algorithm: {KEY=VALUE}; may be repeated"`
+	Column []string   `flag:"column" group:"input" help:"fill the program's column NAME from a file: {NAME=FILE}, with lines \"id value\" as --output writes them, or \"from to value\" for a column of edges. NAME=FILE:N takes column N of the file, FILE.csv:COLUMN a column of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN also name the ids, FILE.v:COLUMN and FILE.e:COLUMN take a column that FILE.properties names; may be repeated. A column without a file has zeros"`
+}
+
+// resultFlags say what becomes of a result.
+type resultFlags struct {
+	Output string `flag:"output" short:"o" group:"output" help:"write a line \"id value\" for every vertex to {FILE}, - for standard output"`
+	resultFormat
+	Sorted bool `flag:"sorted" group:"output,more" default:"true" help:"write vertices by rising id; --sorted=false writes them by falling degree, which is faster"`
+	Verify bool `flag:"verify" group:"output" help:"check the result independently of the engine"`
 }
 
 func (a *app) runProgram() *cobra.Command {
@@ -79,30 +87,23 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &r.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), - for standard input, or a generator such as kronecker:scale=18")
-	cmd.Flags().StringArrayVarP(&r.params, "param", "p", nil, "set a parameter of the algorithm: `KEY=VALUE`; may be repeated")
-	cmd.Flags().StringArrayVar(&r.column, "column", nil, "fill the program's column NAME from a file: `NAME=FILE`, with lines \"id value\" as --output writes them, or \"from to value\" for a column of edges. NAME=FILE:N takes column N of the file, FILE.csv:COLUMN a column of a table, FILE.csv:ID,COLUMN and FILE.csv:FROM,TO,COLUMN also name the ids, FILE.v:COLUMN and FILE.e:COLUMN take a column that FILE.properties names; may be repeated. A column without a file has zeros")
-	cmd.Flags().StringVarP(&r.output, "output", "o", "", "write a line \"id value\" for every vertex to `FILE`, - for standard output")
-	cmd.Flags().BoolVar(&r.sorted, "sorted", true, "write vertices by rising id; --sorted=false writes them by falling degree, which is faster")
-	cmd.Flags().BoolVar(&r.verify, "verify", false, "check the result independently of the engine")
-	r.format.define(cmd)
-	r.pick.define(cmd)
+	flagsOf(cmd, &r.asked)
+	flagsOf(cmd, &r.result)
+	flagsOf(cmd, &r.pick)
+	r.pick.given = cmd.Flags().Changed
 	r.input.define(cmd)
-	r.store.define(cmd)
-	r.store.defineCompare(cmd)
 	r.run.define(cmd, columnOf)
-	cmd.Flags().IntVar(&r.run.maxSupersteps, "max-supersteps", 0, "stop after `N` supersteps (default: no limit)")
-	cmd.Flags().Uint64Var(&r.run.seed, "seed", 0, "the `SEED` of the program's random numbers (default 0)")
-	nothing(cmd, "max-supersteps", "seed")
-	r.run.keep.define(cmd)
+	flagsOf(cmd, &r.run.keep)
 	r.run.cluster.defineDetach(cmd)
+	configFlag(cmd)
+	rare(cmd, configName)
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.run.cluster.completeAnyGraph)
 	_ = cmd.RegisterFlagCompletionFunc("param", a.completeParameter)
 	return cmd
 }
 
 func (r *runCommand) execute(ctx context.Context, name string) error {
-	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(r.graph, control.CatalogPrefix)
+	onCluster := r.run.cluster.wanted(r.run.flags) || strings.HasPrefix(string(r.asked.Graph), control.CatalogPrefix)
 	err := r.run.place(onCluster, "jobs", []string{"output", "output-format", "top", "bottom", "by", "select", "json", "trace", "verify"}, "job: not with --%s; superstep watch and superstep result have what comes later")
 	if err != nil {
 		return err
@@ -111,31 +112,31 @@ func (r *runCommand) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if r.run.columns, err = splitColumns(r.column); err != nil {
+	if r.run.columns, err = splitColumns(r.asked.Column); err != nil {
 		return err
 	}
 	return r.perform(ctx, spec)
 }
 
 // perform runs the job and writes what it computes.
-func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
+func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 	for _, c := range r.run.columns {
-		if c.path == r.output {
+		if c.path == r.result.Output {
 			return usagef("--column %s and --output are both %s", c.name, c.path)
 		}
 	}
-	if err := apart(r.graph, "--bad-file", r.input.skip.file, "--output", r.output, "--json", r.run.json, "--trace", r.run.trace); err != nil {
+	if err := apart(string(r.asked.Graph), "--bad-file", r.input.BadFile, "--output", r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
 	picked, err := r.pick.check()
 	if err == nil {
-		err = r.format.check(r.output)
+		err = r.result.check(r.result.Output)
 	}
 	if err != nil {
 		return err
 	}
 	return r.run.perform(ctx, r.app, spec, r.check, func(ctx context.Context, to runner, seen *observer) error {
-		computed, err := to.program(ctx, spec, r.verify)
+		computed, err := to.program(ctx, spec, r.result.Verify)
 		if err != nil {
 			return err
 		}
@@ -145,15 +146,15 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		} else {
 			defer computed.close()
 		}
-		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: r.graph, Delivery: r.run.delivery.value}
-		if r.verify {
+		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
+		if r.result.Verify {
 			if err := computed.verify(ctx); err != nil {
 				return err
 			}
-			report.Verified = &r.verify
+			report.Verified = &r.result.Verify
 		}
 		began := time.Now()
-		write, path := computed.write, r.output
+		write, path := computed.write, r.result.Output
 		form := computed.form(r.app)
 		if r.pick.wanted() {
 			if write, err = picked.save(form, write); err != nil {
@@ -161,8 +162,8 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 			}
 			path = cmp.Or(path, "-")
 		}
-		write = r.format.save(path, form, write)
-		if err := r.app.save(ctx, path, r.run.threads, write); err != nil {
+		write = r.result.save(path, form, write)
+		if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
 			return err
 		}
 		computed.finished()
@@ -171,28 +172,28 @@ func (r *runCommand) perform(ctx context.Context, spec *control.JobSpec) error {
 		if path != "" {
 			report.fields = form.Names()
 		}
-		if err := r.input.skip.write(ctx, r.app, report.skipped); err != nil {
+		if err := r.app.leftOut(ctx, r.input.BadFile, report.skipped); err != nil {
 			return err
 		}
 		report.WriteTime += time.Since(began).Seconds()
 		seen.done()
-		r.app.reported(r.app.reportTo(path, r.run.json), report, seen.meter.Lines())
-		return r.app.writeJSON(ctx, r.run.json, report)
-	}, r.output)
+		r.app.reported(r.app.reportTo(path, r.run.JSON), report, seen.meter.Lines())
+		return r.app.writeJSON(ctx, r.run.JSON, report)
+	}, r.result.Output)
 }
 
 // zeros are the columns of a job's program that no --column fills.
-func (r *runCommand) zeros(spec *control.JobSpec) (names []string) {
+func (r *runCommand) zeros(spec *job.Spec) (names []string) {
 	e, err := r.app.programs.Find(spec.Program)
 	if err != nil {
 		return nil
 	}
 	find := func(uint64) (pregel.VertexID, bool) { return 0, true }
-	p, err := e.New(jobspec.AsNames(e.Parameters, spec.Parameters), find)
+	p, err := e.New(resolve.AsNames(e.Parameters, spec.Parameters), find)
 	if err != nil {
 		return nil
 	}
-	for _, c := range jobspec.Inputs(p) {
+	for _, c := range resolve.Inputs(p) {
 		given := func(f columnFile) bool { return f.name == c.Name }
 		if !slices.ContainsFunc(r.run.columns, given) {
 			names = append(names, c.Name)
@@ -202,18 +203,16 @@ func (r *runCommand) zeros(spec *control.JobSpec) (names []string) {
 }
 
 // spec is the job that the command line describes.
-func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec, err error) {
-	spec := &control.JobSpec{
-		Program: name, KeepResult: r.output != "" || r.pick.wanted() || r.verify || r.run.cluster.detach, Unsorted: !r.sorted, Options: r.run.options(),
+func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err error) {
+	spec := &job.Spec{
+		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify || r.run.cluster.detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
 	}
-	if spec.Parameters, err = r.app.splitParameters(name, r.params); err != nil {
+	if spec.Parameters, err = r.app.splitParameters(name, r.asked.Params); err != nil {
 		return nil, err
 	}
-	if r.graph == "" {
+	name = string(r.asked.Graph)
+	if name == "" {
 		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
-	}
-	if err := r.run.limits(); err != nil {
-		return nil, err
 	}
 	if err := r.run.keep.check(); err != nil {
 		return nil, err
@@ -221,66 +220,28 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *control.JobSpec,
 	if r.run.onCluster {
 		spec.KeepWhen = r.run.keep.ofJob(nil, r.run.flags)
 	}
-	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, r.graph, graph.Of); err != nil {
+	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, name, graph.Of); err != nil {
 		return nil, err
 	}
 	if !r.run.onCluster && r.run.flags.Changed("workers") {
-		r.app.notices().say(slog.LevelWarn, fmt.Sprintf("--workers without --master: this process has %s, as with --partitions", things(r.run.workers, "partition", "partitions")))
+		r.app.notices().say(slog.LevelWarn, fmt.Sprintf("--workers without --master: this process has %s, as with --partitions", things(r.run.Workers, "partition", "partitions")))
 	}
-	catalog, ok := strings.CutPrefix(r.graph, control.CatalogPrefix)
+	catalog, ok := strings.CutPrefix(name, control.CatalogPrefix)
 	if !ok {
-		spec.Source, err = graphSource(r.graph, &r.input, &r.store, r.run.onCluster)
+		spec.Source, err = r.input.toLoad(name, r.run.onCluster)
 		return spec, err
 	}
-	if name, ok := changed(r.run.flags, ofLoading); ok {
-		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, r.graph)
+	if flag, ok := changed(r.run.flags, ofLoading); ok {
+		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
 	}
 	if spec.Graph = catalog; catalog == "" {
-		return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", r.graph)
+		return nil, usagef("--graph %s: expected catalog:NAME, a graph that superstep graphs list shows", name)
 	}
 	return spec, nil
 }
 
 // ofLoading are flags that say how a graph is loaded.
 var ofLoading = []string{"format", "directed", "undirected", "max-expand", "skip-bad", "bad-file", "source-column", "target-column", "weight-column", "delimiter", "header", "ids", "vertices", "vertex-column", "duplicates", "self-loops", "unit-weights", "check-files", "trust-files", "partitions", "grid"}
-
-// graphSource says what is to be loaded. The workers of a cluster see files under the same name.
-func graphSource(name string, input *inputFlags, store *storeFlags, onCluster bool) (*control.GraphSource, error) {
-	request, err := input.request(name)
-	if err != nil {
-		return nil, err
-	}
-	if err := jobspec.Loadable(name); err != nil {
-		return nil, usageError{err}
-	}
-	s := &control.GraphSource{
-		Input: name, Format: string(request.Format), Directed: request.Directed, MaxExpand: uint64(request.MaxExpand),
-		Duplicates: store.duplicates.value, DropLoops: store.loops.value == "drop", UnitWeights: store.unit,
-		SourceColumn: request.Columns.Source, TargetColumn: request.Columns.Target, WeightColumn: request.Columns.Weight,
-		SkipBad: uint32(request.SkipBad), Delimiter: request.Columns.Delimiter, Header: request.Columns.Header, Ids: request.Columns.IDs,
-		Vertices: request.Columns.Vertices, VertexColumn: request.Columns.Vertex, CheckFiles: store.check, TrustFiles: store.trust,
-	}
-	switch {
-	case store.check && store.trust:
-		return nil, usagef("--check-files and --trust-files contradict each other")
-	case !onCluster && (store.check || store.trust):
-		return nil, usagef("--check-files and --trust-files are of the workers of a cluster: --master ADDR")
-	}
-	if onCluster && request.SkipBad > mostSkippedThere {
-		return nil, usagef("--skip-bad: found %d, expected at most %d on a cluster", request.SkipBad, mostSkippedThere)
-	}
-	if onCluster && !generate.IsGenerator(name) {
-		if s.Input, err = graphio.Absolute(name); err != nil {
-			return nil, fmt.Errorf("--graph %s: %w", name, err)
-		}
-	}
-	if onCluster && s.Vertices != "" {
-		if s.Vertices, err = graphio.Absolute(s.Vertices); err != nil {
-			return nil, fmt.Errorf("--vertices %s: %w", s.Vertices, err)
-		}
-	}
-	return s, nil
-}
 
 // runReport is what --json writes.
 type runReport struct {

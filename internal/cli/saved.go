@@ -17,7 +17,7 @@ import (
 
 // ui is `superstep ui`.
 func (a *app) ui() *cobra.Command {
-	f := &seeFlags{}
+	f := &seeFlags{pageFlags: pageFlags{HTTP: "127.0.0.1:0"}}
 	cmd := &cobra.Command{
 		Use:   "ui TRACE...",
 		Short: "Show saved traces on a page",
@@ -30,7 +30,8 @@ which. The page can compare two traces, superstep by superstep.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
 	}
 	cmd.Flags().SortFlags = false
-	f.defineHTTP(cmd, "127.0.0.1:0", "serve the page and its API at `ADDR`")
+	flagsOf(cmd, &f.pageFlags)
+	cmd.Flags().Lookup("http").Usage = "serve the page and its API at `ADDR`"
 	return cmd
 }
 

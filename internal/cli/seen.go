@@ -9,8 +9,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
@@ -24,43 +22,35 @@ import (
 
 // seeFlags say how a run can be seen.
 type seeFlags struct {
-	trace     string
-	http      string
-	linger    bool
-	tokenFile string
-	command   string
+	Trace string `flag:"trace" group:"output" help:"write a record of each superstep to {FILE}, as lines of JSON"`
+	pageFlags
+	Linger  bool `flag:"http-linger" group:"output,more" help:"keep serving after the run has ended, until an interrupt"`
+	command string
 }
 
-func (f *seeFlags) define(cmd *cobra.Command) {
-	f.command = cmd.Name()
-	cmd.Flags().StringVar(&f.trace, "trace", "", "write a record of each superstep to `FILE`, as lines of JSON")
-	f.defineHTTP(cmd, "", "serve a page that shows the run, its API and /metrics at `ADDR`, such as 127.0.0.1:8080, while it runs")
-	cmd.Flags().BoolVar(&f.linger, "http-linger", false, "keep serving after the run has ended, until an interrupt")
-}
-
-func (f *seeFlags) defineHTTP(cmd *cobra.Command, usual, help string) {
-	cmd.Flags().StringVar(&f.http, "http", usual, help)
-	cmd.Flags().StringVar(&f.tokenFile, "http-token-file", "", "require the token in `FILE` to open the page; required if other machines can reach it (default: a new one, which the printed link has)")
-	nothing(cmd, "http")
+// pageFlags say where this process serves a page.
+type pageFlags struct {
+	HTTP      string `flag:"http" group:"output,more" help:"serve a page that shows the run, its API and /metrics at {ADDR}, such as 127.0.0.1:8080, while it runs"`
+	TokenFile string `flag:"http-token-file" group:"output,more" help:"require the token in {FILE} to open the page; required if other machines can reach it (default: a new one, which the printed link has)"`
 }
 
 // check refuses what cannot be, before long work.
 func (f *seeFlags) check() error {
-	if f.http == "" {
-		if f.linger || f.tokenFile != "" {
+	if f.HTTP == "" {
+		if f.Linger || f.TokenFile != "" {
 			return usagef("--http-linger and --http-token-file are of --http")
 		}
 		return nil
 	}
-	token, err := readToken("--http-token-file", f.tokenFile, func(string) {})
+	token, err := readToken("--http-token-file", f.TokenFile, func(string) {})
 	if err != nil {
 		return err
 	}
-	if err := control.CheckListen(f.http, control.Credentials{Token: token, InsecureToken: true}); err != nil {
-		if token.Given() || control.Loopback(f.http) || !strings.Contains(err.Error(), "other machines") {
+	if err := control.CheckListen(f.HTTP, control.Credentials{Token: token, InsecureToken: true}); err != nil {
+		if token.Given() || control.Loopback(f.HTTP) || !strings.Contains(err.Error(), "other machines") {
 			return usagef("--http: %w", err)
 		}
-		return usagef("--http: %s can be reached from other machines: give --http-token-file, or listen at 127.0.0.1", f.http)
+		return usagef("--http: %s can be reached from other machines: give --http-token-file, or listen at 127.0.0.1", f.HTTP)
 	}
 	return nil
 }
@@ -88,8 +78,8 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	if f.command != "graph500" { // searches have a display of their own
 		w.Tee = append(w.Tee, &shows{progress: w.progress})
 	}
-	if f.trace != "" {
-		w.file = &lateFile{path: f.trace}
+	if f.Trace != "" {
+		w.file = &lateFile{path: f.Trace}
 		w.Tee = append(w.Tee, trace.NewWriter(w.file))
 	}
 	if threads == 0 {
@@ -105,7 +95,7 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 	if spans != nil {
 		w.spans, w.Tee = spans, append(w.Tee, spans.Journal())
 	}
-	if f.http == "" {
+	if f.HTTP == "" {
 		return w, nil
 	}
 	set := metrics.New(buildinfo.Revision())
@@ -115,11 +105,11 @@ func (f *seeFlags) start(a *app, threads int) (*observer, error) {
 }
 
 func (w *observer) serve(metrics http.Handler) error {
-	token, err := readToken("--http-token-file", w.flags.tokenFile, w.app.warn)
+	token, err := readToken("--http-token-file", w.flags.TokenFile, w.app.warn)
 	if err != nil {
 		return err
 	}
-	if w.server, err = web.Start(w.flags.http, token, w.local, metrics); err != nil {
+	if w.server, err = web.Start(w.flags.HTTP, token, w.local, metrics); err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
 	link := shown(w.server.Link, w.app.shared[1])
@@ -174,7 +164,7 @@ func (w *observer) linger(ctx context.Context) {
 }
 
 // lingers reports whether the page stays when the run has ended.
-func (w *observer) lingers() bool { return w.server != nil && w.flags.linger }
+func (w *observer) lingers() bool { return w.server != nil && w.flags.Linger }
 
 // offer lets the page ask for what a run has computed, if the page stays. It is closed by after.
 func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context, to io.Writer) error) {

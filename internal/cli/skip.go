@@ -7,16 +7,8 @@ import (
 	"log/slog"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/internal/graphio"
 )
-
-// skipFlags say what becomes of malformed lines of a graph.
-type skipFlags struct {
-	bad  int
-	file string
-}
 
 // mostSkipped is how many malformed lines may be left out: a file with more is not what it was taken for. On a cluster they are in what the master
 // says of the job, and may be fewer.
@@ -25,32 +17,16 @@ const (
 	mostSkippedThere = 1000
 )
 
-func (f *skipFlags) define(cmd *cobra.Command) {
-	cmd.Flags().IntVar(&f.bad, "skip-bad", 0, "skip up to `N` malformed lines of a text file; one more is an error")
-	cmd.Flags().StringVar(&f.file, "bad-file", "", "write the place and the error of each skipped line to `FILE`")
-	nothing(cmd, "skip-bad")
-}
-
-func (f *skipFlags) check() error {
-	if f.bad < 0 || f.bad > mostSkipped {
-		return usagef("--skip-bad: found %d, expected 0 to %d", f.bad, mostSkipped)
-	}
-	if f.file != "" && f.bad == 0 {
-		return usagef("--bad-file is of lines that --skip-bad N leaves out")
-	}
-	return writable(f.file)
-}
-
-// write writes the lines that were left out to the file, if there is one, and warns of them.
-func (f *skipFlags) write(ctx context.Context, a *app, lines []string) error {
+// leftOut writes lines that were left out to a file, if there is one, and warns of them.
+func (a *app) leftOut(ctx context.Context, file string, lines []string) error {
 	if n := len(lines); n > 0 {
 		text := things(n, "malformed line was", "malformed lines were") + " left out, the first at " + lines[0]
 		a.notices().say(slog.LevelWarn, text)
 	}
-	if f.file == "" {
+	if file == "" {
 		return nil
 	}
-	return graphio.WriteFile(ctx, f.file, 1, func(w io.Writer) error {
+	return graphio.WriteFile(ctx, file, 1, func(w io.Writer) error {
 		for _, line := range lines {
 			if _, err := fmt.Fprintln(w, line); err != nil {
 				return err
@@ -72,9 +48,4 @@ func (g *graphValue) Set(name string) error {
 	}
 	*g = graphValue(name)
 	return nil
-}
-
-// graphFlag defines --graph.
-func graphFlag(cmd *cobra.Command, graph *string, usage string) {
-	cmd.Flags().VarP((*graphValue)(graph), "graph", "g", usage)
 }

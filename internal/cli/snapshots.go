@@ -16,7 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
@@ -24,9 +24,9 @@ import (
 )
 
 // partitionsOf returns the grid of partitions asked for or, if none is, that of a snapshot: with it the snapshot is opened as it is.
-func (f *runFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
+func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int) graph.Grid) (rows, columns uint32, err error) {
 	rows, columns, err = f.partitions(of)
-	if err != nil || f.flags.Changed("partitions") || f.grid != "" || f.flags.Changed("workers") || generate.IsGenerator(name) || !snapshot.Is(name) {
+	if err != nil || f.flags.Changed("partitions") || f.Grid != "" || f.flags.Changed("workers") || generate.IsGenerator(name) || !snapshot.Is(name) {
 		return rows, columns, err
 	}
 	place, err := snapshot.Find(ctx, name)
@@ -43,12 +43,10 @@ func (f *runFlags) partitionsOf(ctx context.Context, name string, of func(n int)
 
 // graphSave is `superstep graphs save`.
 type graphSave struct {
-	app           *app
-	input         inputFlags
-	store         storeFlags
-	weights       *oneOf
-	graph, output string
-	run           runFlags
+	app     *app
+	output  string
+	threads int
+	loadFlags
 }
 
 func (a *app) saveGraph() *cobra.Command {
@@ -67,7 +65,7 @@ reach the place.`,
   superstep graphs save --graph web.txt.gz --partitions 4 --output s3://graphs/web
   superstep graphs save web --output s3://graphs/web`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 && c.graph != "" {
+			if len(args) == 0 && c.Graph != "" {
 				return nil
 			}
 			if len(args) == 0 {
@@ -75,7 +73,7 @@ reach the place.`,
 			}
 			return exactly(1, aGraph)(cmd, args)
 		},
-		ValidArgsFunction: c.run.cluster.completeCatalog,
+		ValidArgsFunction: c.grid.cluster.completeCatalog,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.output == "" {
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
@@ -83,7 +81,7 @@ reach the place.`,
 			if len(args) == 0 {
 				return c.execute(cmd.Context())
 			}
-			if c.graph != "" {
+			if c.Graph != "" {
 				return usagef("save %s: --graph is another graph: give one of the two", args[0])
 			}
 			if name, ok := changed(cmd.Flags(), append([]string{"weights", "threads"}, ofLoading...)); ok {
@@ -93,16 +91,11 @@ reach the place.`,
 		},
 	}
 	cmd.Flags().SortFlags = false
-	graphFlag(cmd, &c.graph, "the `GRAPH`: a file, several (a directory, 'parts/*.csv', a.csv,b.csv; may be repeated), a generator such as kronecker:scale=18, or a snapshot")
 	cmd.Flags().StringVarP(&c.output, "output", "o", "", "the `PLACE`: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet")
-	c.weights = wordFlag(cmd, "weights", "the type of the weights to store; auto: float64 if the input has weights", "auto", "none", "float32", "float64")
-	c.input.define(cmd)
-	c.store.define(cmd)
-	c.run.defineGrid(cmd, columnOf)
-	threadsFlag(cmd, &c.run.threads)
-	c.run.cluster.define(cmd)
-	c.run.cluster.definePatience(cmd, waitPatience)
-	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
+	c.define(cmd, ofWorkers...)
+	threadsFlag(cmd, &c.threads)
+	inGroup(cmd, "output", "output")
+	inGroup(cmd, "run", "threads")
 	return cmd
 }
 
@@ -114,7 +107,7 @@ func (c *graphSave) onCluster(ctx context.Context, name string) error {
 	}
 	d := c.app.progress()
 	defer d.done()
-	to, err := c.run.cluster.connect(ctx, d.warn)
+	to, err := c.grid.cluster.connect(ctx, d.warn)
 	if err != nil {
 		return err
 	}
@@ -141,22 +134,15 @@ func (c *graphSave) saved(place string, m *snapshot.Manifest, seconds float64) {
 
 // execute builds a graph in this process, and stores it.
 func (c *graphSave) execute(ctx context.Context) (err error) {
-	source, err := graphSource(c.graph, &c.input, &c.store, false)
+	source, rows, columns, err := c.source(ctx, false)
 	if err != nil {
 		return err
 	}
-	if source.Weights = c.weights.value; source.Weights == "auto" {
-		source.Weights = ""
-	}
-	rows, columns, err := c.run.partitionsOf(ctx, c.graph, graph.Of)
+	request, o, err := resolve.Source(source)
 	if err != nil {
 		return err
 	}
-	request, o, err := jobspec.Source(source)
-	if err != nil {
-		return err
-	}
-	team, err := c.run.team()
+	team, err := newTeam(c.threads)
 	if err != nil {
 		return err
 	}
@@ -185,7 +171,7 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	defer g.Close()
 	in.Close()
 	progress.found(in.Notes)
-	if err := c.input.skip.write(ctx, c.app, in.Skipped); err != nil {
+	if err := c.app.leftOut(ctx, c.input.BadFile, in.Skipped); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -286,8 +272,7 @@ that opening the snapshot checks. Opening does not check the SHA-256 of files.`,
   superstep graphs verify s3://graphs/web/ --json`,
 		Args: exactly(1, "the place of a snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			flags := runFlags{threads: threads}
-			team, err := flags.team()
+			team, err := newTeam(threads)
 			if err != nil {
 				return err
 			}

@@ -37,6 +37,8 @@ func (f *tlsFlags) define(cmd *cobra.Command, environment bool) {
 		if environment {
 			fromEnvironment(cmd.Flags(), tlsFlagNames[i], variable)
 		}
+		inGroup(cmd, "cluster", tlsFlagNames[i])
+		rare(cmd, tlsFlagNames[i])
 	}
 	flag(&f.Cert, 0, "the `FILE` with the certificate of this process, for TLS", certVariable)
 	flag(&f.Key, 1, "the `FILE` with the key of --tls-cert", keyVariable)

@@ -88,8 +88,8 @@ worker and client (superstep ca issue --role master,worker,client --host 127.0.0
 	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master listens at `ADDR`, HOST:PORT; port 0 is any free port")
 	cmd.Flags().StringVar(&u.data, "data", "", "the master stores its state and results below `DIR`, and is restarted if it ends (default: a directory that is removed with it)")
 	cmd.Flags().StringArrayVar(&u.roots, "data-root", nil, "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: the current directory)")
-	cmd.Flags().StringVar(&u.checkpoints.place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)")
-	cmd.Flags().StringVar(&u.checkpoints.every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME (default: computed from the cost of a checkpoint)")
+	cmd.Flags().StringVar(&u.checkpoints.Place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)")
+	cmd.Flags().StringVar(&u.checkpoints.Every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME (default: computed from the cost of a checkpoint)")
 	holdFlag(cmd, &u.hold, "wait `TIME` for a lost worker before its graphs are loaded again")
 	u.quotas.define(cmd)
 	u.running.define(cmd)
@@ -218,15 +218,15 @@ func (u *upCommand) master(listen string, first chan<- string) error {
 		args = append(args, "--data", u.data)
 	}
 	c := u.checkpoints
-	if c.place == "" && u.data != "" {
+	if c.Place == "" && u.data != "" {
 		// On this machine workers need no help of the master's.
-		c.place = filepath.Join(u.data, "checkpoints")
+		c.Place = filepath.Join(u.data, "checkpoints")
 	}
-	if c.place != "" {
-		args = append(args, "--checkpoints", c.place)
+	if c.Place != "" {
+		args = append(args, "--checkpoints", c.Place)
 	}
-	if c.every != "" {
-		args = append(args, "--checkpoint-every", c.every)
+	if c.Every != "" {
+		args = append(args, "--checkpoint-every", c.Every)
 	}
 	return u.children.start(masterName, first, args...)
 }

@@ -9,11 +9,11 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/algorithms/verify"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/names"
 	"github.com/superstep-go/superstep/internal/trace"
 )
@@ -41,15 +41,15 @@ type claim struct {
 }
 
 // check refuses a job that cannot be run, and --verify where nothing could be said of the result.
-func (r *runCommand) check(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
-	if err := jobspec.CheckProgram(programs, spec, grid); err != nil || !r.verify {
+func (r *runCommand) check(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
+	if err := resolve.CheckProgram(programs, spec, grid); err != nil || !r.result.Verify {
 		return err
 	}
 	return certifiable(programs, spec)
 }
 
 // certifiable refuses --verify where nothing could be said of the result.
-func certifiable(programs engine.Registry, spec *control.JobSpec) error {
+func certifiable(programs engine.Registry, spec *job.Spec) error {
 	switch p, _ := programs.Find(spec.Program); {
 	case p.Own || certificates[spec.Program].check == nil:
 		return usagef("--verify: there is no certificate for %s, only for the algorithms that come with superstep", spec.Program)

@@ -15,6 +15,7 @@ import (
 	"connectrpc.com/connect"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // waiting is a command that waits for a job, and what an interrupt does to it:
@@ -114,7 +115,7 @@ func (w *waiting) outcome(err, cause error) error {
 }
 
 // job submits a job and follows it to its end. The error is errLeft when detach says not to: then the job's name has been printed.
-func (w *waiting) job(ctx context.Context, spec *control.JobSpec, f *followed, detach bool) (*control.Job, error) {
+func (w *waiting) job(ctx context.Context, spec *job.Spec, f *followed, detach bool) (*control.Job, error) {
 	w.display.stage("submitting", 0, 0)
 	job, err := w.client.Submit(ctx, spec)
 	if connect.CodeOf(err) == connect.CodeInvalidArgument {

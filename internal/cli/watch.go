@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"google.golang.org/protobuf/encoding/protojson"
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
@@ -43,7 +42,7 @@ was cancelled. After an interrupt the job continues.`,
 				return err
 			}
 			defer c.Close()
-			if err := writable(run.trace); err != nil {
+			if err := writable(run.seeFlags.Trace); err != nil {
 				return err
 			}
 			if f.json {
@@ -59,7 +58,7 @@ was cancelled. After an interrupt the job continues.`,
 				}
 				return outcome(last)
 			}
-			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.trace != ""}
+			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.seeFlags.Trace != ""}
 			job, err := w.watch(cmd.Context())
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
@@ -71,18 +70,18 @@ was cancelled. After an interrupt the job continues.`,
 			}
 			err = outcome(job)
 			switch {
-			case job.Spec.GetGraph500() != nil:
+			case job.Spec().Graph500 != nil:
 				return cmp.Or(a.benchmarkReported(cmd.Context(), benchmarkReport(job), "", lines), err)
 			case err != nil:
 				return err
-			case job.Spec.GetNetbench() != nil:
+			case job.Spec().Netbench != nil:
 				report, err := networkReport(cmd.Context(), c, job)
 				if err != nil {
 					return err
 				}
 				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
-			report := &runReport{Algorithm: job.Spec.GetProgram(), Graph: graphOf(job.Spec)}
+			report := &runReport{Algorithm: job.Spec().Program, Graph: graphOf(job.Spec())}
 			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.reportTo(), report, lines)
@@ -92,13 +91,13 @@ was cancelled. After an interrupt the job continues.`,
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().BoolVar(&f.json, "json", false, "print every event as a line of JSON")
-	cmd.Flags().StringVar(&run.trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	cmd.Flags().StringVar(&run.seeFlags.Trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
 	return cmd
 }
 
 // printEvent prints an event as a line of JSON.
 func (a *app) printEvent(e *control.JobEvent) error {
-	data, err := protojson.MarshalOptions{UseProtoNames: true}.Marshal(e)
+	data, err := messageJSON(e, false)
 	if err != nil {
 		return err
 	}
@@ -149,12 +148,12 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 			if err != nil {
 				return err
 			}
-			if job.Spec.GetValues() != "" {
+			if job.Spec().Values != "" {
 				return fmt.Errorf("job %s was submitted by a Go program, which alone reads its result", job.Id)
 			}
 			computed := &remoteResult{from: c, progress: d, job: job}
 			// The result is a report: JSON, whatever the file is called.
-			if job.Spec.GetNetbench() != nil || job.Spec.GetGraph500() != nil {
+			if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
 				return a.save(cmd.Context(), output, 1, computed.write)
 			}
 			if err := format.check(output); err != nil {
@@ -172,8 +171,9 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 	f.define(cmd)
 	f.definePatience(cmd, waitPatience)
 	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
-	format.define(cmd)
-	pick.define(cmd)
+	flagsOf(cmd, &format)
+	flagsOf(cmd, &pick)
+	pick.given = cmd.Flags().Changed
 	return cmd
 }
 

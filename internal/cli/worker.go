@@ -29,7 +29,6 @@ type workerCommand struct {
 	data       string
 	listen     string
 	advertise  string
-	join       string
 	threads    int
 	compress   *oneOf
 	window     windowFlag
@@ -74,14 +73,13 @@ the address from which the worker reaches the master.`,
 	w.compress = wordFlag(cmd, "compress", "compress messages to other workers: auto if compressing is faster than the measured link, on always, off never", "auto", "on", "off")
 	w.window.define(cmd)
 	w.memory.define(cmd)
-	cmd.Flags().StringVar(&w.join, "gossip-join", "", "the gossip `ADDR` of any member, through which the worker finds the master")
 	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master does not answer; then end with status 1")
 	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1, to be restarted, if a cancelled command does not stop within `TIME`, such as a Compute that never returns")
 	w.metrics.define(cmd)
 	w.gossip.define(cmd)
 	w.withInput.define(cmd)
 	configFlag(cmd)
-	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "gossip-join", "window")
+	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "window")
 	return cmd
 }
 
@@ -167,9 +165,6 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	if group != nil {
 		defer group.Close()
 		o.Group = group
-		if w.join != "" {
-			group.Join(w.join)
-		}
 	}
 	if len(w.roots) == 0 {
 		log.Info("jobs name no files here: --data-root PLACE lets them read below PLACE")

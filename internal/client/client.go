@@ -19,6 +19,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Options say which master a client talks to, and how patiently.
@@ -215,10 +216,10 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 
 // Submit submits a job. When it is not known whether the job was taken, it is submitted again under the same key, so that
 // there is one. It begins when Confirm has said that this client knows of it: one whose client gives up before that never runs.
-func (c *Client) Submit(ctx context.Context, spec *control.JobSpec) (*control.Job, error) {
+func (c *Client) Submit(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	// Until the answer is here, and until a last try to confirm it has ended.
 	patience := c.Patience + 3*callTimeout
-	request := &control.SubmitJobRequest{Spec: spec, Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
+	request := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: rand.Text(), ConfirmMilliseconds: uint64(patience.Milliseconds())}
 	return c.job(ctx, func(ctx context.Context) (*connect.Response[control.Job], error) {
 		return c.conn().Cluster.SubmitJob(ctx, connect.NewRequest(request))
 	})
@@ -242,13 +243,13 @@ func (c *Client) Job(ctx context.Context, id string) (*control.Job, error) {
 }
 
 // job makes a call that is answered with a job, again when the connection was lost.
-func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.Response[control.Job], error)) (job *control.Job, err error) {
+func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.Response[control.Job], error)) (about *control.Job, err error) {
 	broke := false
 	err = c.persist(ctx, func(ctx context.Context) (bool, error) {
 		err := c.once(ctx, func(ctx context.Context) error {
 			r, err := call(ctx)
 			if err == nil {
-				job = r.Msg
+				about = r.Msg
 			}
 			return err
 		})
@@ -258,7 +259,12 @@ func (c *Client) job(ctx context.Context, call func(context.Context) (*connect.R
 		broke = err != nil
 		return err == nil, err
 	})
-	return job, err
+	if err == nil && about.SpecJson != "" {
+		if _, err = job.Read[job.Spec](about.SpecJson); err != nil {
+			return nil, fmt.Errorf("job %s: %w", about.Id, err)
+		}
+	}
+	return about, err
 }
 
 // Cancel tells a job to end, and returns how it is.

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/internal/store"
 )
@@ -84,7 +85,7 @@ func (f *fake) dial(ctx context.Context, network, address string) (net.Conn, err
 }
 
 func (f *fake) SubmitJob(_ context.Context, r *connect.Request[control.SubmitJobRequest]) (*connect.Response[control.Job], error) {
-	if r.Msg.Spec.GetProgram() == "none" {
+	if r.Msg.Spec().Program == "none" {
 		return nil, connect.NewError(connect.CodeInvalidArgument, errors.New("there is no algorithm"))
 	}
 	f.mu.Lock()
@@ -324,7 +325,7 @@ func TestTooLarge(t *testing.T) {
 func TestSubmitOnce(t *testing.T) {
 	f := &fake{breaks: map[string][]int{"submit": {0, 0}}}
 	c, _ := start(t, f, time.Minute)
-	j, err := c.Submit(t.Context(), &control.JobSpec{Program: "bfs"})
+	j, err := c.Submit(t.Context(), &job.Spec{Program: "bfs"})
 	if err != nil || j.Id != "j1" {
 		t.Fatalf("found %v, %v", j, err)
 	}
@@ -334,7 +335,7 @@ func TestSubmitOnce(t *testing.T) {
 	if last := f.waits[len(f.waits)-1]; last < uint64(time.Minute.Milliseconds()) {
 		t.Errorf("the job waits %d ms for a client that tries for a minute", last)
 	}
-	_, err = c.Submit(t.Context(), &control.JobSpec{Program: "none"})
+	_, err = c.Submit(t.Context(), &job.Spec{Program: "none"})
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || err.Error() != "there is no algorithm" {
 		t.Errorf("found %v", err)
 	}
@@ -355,7 +356,7 @@ func TestSendColumn(t *testing.T) {
 		f := &fake{breaks: map[string][]int{"column": {-1, 0}}}
 		c, _ := start(t, f, time.Minute)
 		data := bytes.Repeat([]byte("7"), n)
-		var about control.ColumnData
+		var about job.ColumnData
 		err := c.SendColumn(t.Context(), &about, func(w io.Writer) error {
 			_, err := w.Write(data[:n/2])
 			if err == nil {
@@ -368,14 +369,14 @@ func TestSendColumn(t *testing.T) {
 		}
 		var got []byte
 		for i, r := range f.column {
-			if r.Id != about.Id || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
+			if r.Id != about.ID || len(r.Data) > control.ChunkSize || r.Offset > uint64(len(got)) || r.Last && i < len(f.column)-2 {
 				t.Fatalf("%d bytes: piece %d is of %d bytes from %d, last %t", n, i, len(r.Data), r.Offset, r.Last)
 			}
 			got = append(got[:r.Offset], r.Data...)
 		}
 		var sum store.Sum
 		_, _ = sum.Write(data)
-		if about.Sum.GetBytes() != uint64(n) || about.Sum.GetCrc32C() != sum.CRC32C {
+		if *about.Sum != sum {
 			t.Errorf("%d bytes: found the sum %v, expected %v", n, about.Sum, sum)
 		}
 		if !bytes.Equal(got, data) || !f.column[len(f.column)-1].Last || n > control.ChunkSize && len(f.column) < n/control.ChunkSize+2 {
@@ -384,7 +385,7 @@ func TestSendColumn(t *testing.T) {
 	}
 	enough := errors.New("enough")
 	c, _ := start(t, &fake{}, time.Minute)
-	if err := c.SendColumn(t.Context(), &control.ColumnData{}, func(io.Writer) error { return enough }); !errors.Is(err, enough) {
+	if err := c.SendColumn(t.Context(), &job.ColumnData{}, func(io.Writer) error { return enough }); !errors.Is(err, enough) {
 		t.Error(err)
 	}
 }
@@ -462,7 +463,7 @@ func TestNoMaster(t *testing.T) {
 			address = banner(t, "", true)
 		}
 		for call, do := range map[string]func(*Client) error{
-			"submit": func(c *Client) error { _, err := c.Submit(t.Context(), &control.JobSpec{}); return err },
+			"submit": func(c *Client) error { _, err := c.Submit(t.Context(), &job.Spec{}); return err },
 			"follow": func(c *Client) error {
 				return c.Follow(t.Context(), "j1", func(*control.JobEvent) error { return nil })
 			},
@@ -493,15 +494,15 @@ func TestTextsThatAreNoUTF8(t *testing.T) {
 	bad := "/graphs/\xff.txt"
 	calls := map[string]func() error{
 		"a file": func() error {
-			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: bad}})
+			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Source: &job.Source{Input: bad}})
 			return err
 		},
 		"a parameter": func() error {
-			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Parameters: map[string]string{"x": bad}})
+			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Parameters: map[string]string{"x": bad}})
 			return err
 		},
 		"a parameter's name": func() error {
-			_, err := c.Submit(t.Context(), &control.JobSpec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
+			_, err := c.Submit(t.Context(), &job.Spec{Program: "wcc", Parameters: map[string]string{bad: "x"}})
 			return err
 		},
 		"a job":    func() error { _, err := c.Job(t.Context(), bad); return err },

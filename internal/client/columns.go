@@ -9,18 +9,19 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
 // SendColumn sends what write writes, and notes its id and checksum in the ColumnData of the job
 // that is then submitted. A piece is sent at a time, again when the connection was lost.
-func (c *Client) SendColumn(ctx context.Context, data *control.ColumnData, write func(io.Writer) error) error {
+func (c *Client) SendColumn(ctx context.Context, data *job.ColumnData, write func(io.Writer) error) error {
 	s := &columnSender{client: c, ctx: ctx, id: rand.Text()}
 	var sum store.Sum
 	if err := write(io.MultiWriter(s, &sum)); err != nil {
 		return err
 	}
-	data.Id, data.Sum = s.id, &control.Sum{Bytes: uint64(sum.Bytes), Crc32C: sum.CRC32C}
+	data.ID, data.Sum = s.id, &sum
 	return s.send(s.waiting.Next(s.waiting.Len()), true)
 }
 

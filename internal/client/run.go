@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // endTime bounds the wait for a job that was told to end.
@@ -13,7 +14,7 @@ const endTime = 30 * time.Second
 
 // Run submits a job, passes on what happens to it, and returns how it has ended. When ctx ends the job is cancelled, and waited
 // for, for a while; then Run returns ctx's cause.
-func (c *Client) Run(ctx context.Context, spec *control.JobSpec, each func(*control.JobEvent) error) (*control.Job, error) {
+func (c *Client) Run(ctx context.Context, spec *job.Spec, each func(*control.JobEvent) error) (*control.Job, error) {
 	// The master may have taken a job though nobody waits for the answer any more: it is waited for, and the job cancelled.
 	submitting, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)

@@ -3,30 +3,31 @@ package control
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"connectrpc.com/connect"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protopath"
 	"google.golang.org/protobuf/reflect/protorange"
+
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Bounds of what a request says.
 const (
 	// MaxName bounds the bytes of a name, a path, a reason or another text.
-	MaxName = 4 << 10
-	// MaxParameters bounds the bytes of all parameters of a job.
-	MaxParameters = 64 << 10
+	MaxName = job.MaxText
 )
 
-// Bounded returns an error if a request has a text above MaxName, or maps above MaxParameters together.
-// Texts of maps are bounded by the latter alone.
+// Bounded returns an error if a request has a text above MaxName. Package job bounds descriptions.
 func Bounded(m proto.Message) error {
-	maps := 0
 	err := protorange.Range(m.ProtoReflect(), func(p protopath.Values) error {
 		last := p.Index(-1)
 		text, _ := last.Value.Interface().(string)
-		if last.Step.Kind() == protopath.MapIndexStep {
-			maps += len(last.Step.MapIndex().String()) + len(text)
+		if last.Step.Kind() == protopath.FieldAccessStep && strings.HasSuffix(string(last.Step.FieldDescriptor().Name()), description) {
+			if len(text) > MaxSpec {
+				return fmt.Errorf("found a description of %d bytes, expected at most %d", len(text), MaxSpec)
+			}
 			return nil
 		}
 		if len(text) > MaxName {
@@ -34,14 +35,14 @@ func Bounded(m proto.Message) error {
 		}
 		return nil
 	})
-	if err == nil && maps > MaxParameters {
-		err = fmt.Errorf("found parameters of %d bytes, expected at most %d", maps, MaxParameters)
-	}
 	if err != nil {
 		return connect.NewError(connect.CodeInvalidArgument, err)
 	}
 	return nil
 }
+
+// description ends the names of fields that hold a description in JSON.
+const description = "_json"
 
 // door refuses requests that are not bounded, before a handler has them.
 type door struct{}

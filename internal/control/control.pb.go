@@ -3173,195 +3173,6 @@ func (x *Placement) GetSite() string {
 	return ""
 }
 
-// GraphSource says what to load, and how it is stored.
-type GraphSource struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Input         string                 `protobuf:"bytes,1,opt,name=input,proto3" json:"input,omitempty"` // a file the workers can read, or a generator
-	Format        string                 `protobuf:"bytes,2,opt,name=format,proto3" json:"format,omitempty"`
-	Directed      *bool                  `protobuf:"varint,3,opt,name=directed,proto3,oneof" json:"directed,omitempty"`
-	Duplicates    string                 `protobuf:"bytes,4,opt,name=duplicates,proto3" json:"duplicates,omitempty"`
-	DropLoops     bool                   `protobuf:"varint,5,opt,name=drop_loops,json=dropLoops,proto3" json:"drop_loops,omitempty"`
-	UnitWeights   bool                   `protobuf:"varint,6,opt,name=unit_weights,json=unitWeights,proto3" json:"unit_weights,omitempty"`
-	Weights       string                 `protobuf:"bytes,7,opt,name=weights,proto3" json:"weights,omitempty"` // none, float32, float64; empty: what the job's program wants, else those there are
-	MaxExpand     uint64                 `protobuf:"varint,8,opt,name=max_expand,json=maxExpand,proto3" json:"max_expand,omitempty"`
-	SourceColumn  string                 `protobuf:"bytes,9,opt,name=source_column,json=sourceColumn,proto3" json:"source_column,omitempty"` // of a table: by name, or by number from 1
-	TargetColumn  string                 `protobuf:"bytes,10,opt,name=target_column,json=targetColumn,proto3" json:"target_column,omitempty"`
-	WeightColumn  string                 `protobuf:"bytes,11,opt,name=weight_column,json=weightColumn,proto3" json:"weight_column,omitempty"`
-	Delimiter     string                 `protobuf:"bytes,12,opt,name=delimiter,proto3" json:"delimiter,omitempty"`
-	Header        *bool                  `protobuf:"varint,13,opt,name=header,proto3,oneof" json:"header,omitempty"`
-	Ids           string                 `protobuf:"bytes,14,opt,name=ids,proto3" json:"ids,omitempty"`                                       // number, name, or empty
-	SkipBad       uint32                 `protobuf:"varint,15,opt,name=skip_bad,json=skipBad,proto3" json:"skip_bad,omitempty"`               // how many malformed lines may be left out
-	Vertices      string                 `protobuf:"bytes,16,opt,name=vertices,proto3" json:"vertices,omitempty"`                             // of a table: a table of vertices
-	VertexColumn  string                 `protobuf:"bytes,17,opt,name=vertex_column,json=vertexColumn,proto3" json:"vertex_column,omitempty"` // of that: its column of ids
-	CheckFiles    bool                   `protobuf:"varint,18,opt,name=check_files,json=checkFiles,proto3" json:"check_files,omitempty"`      // workers compare all bytes of the files that they see; else one block in 16
-	TrustFiles    bool                   `protobuf:"varint,19,opt,name=trust_files,json=trustFiles,proto3" json:"trust_files,omitempty"`      // or nothing
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *GraphSource) Reset() {
-	*x = GraphSource{}
-	mi := &file_control_proto_msgTypes[36]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *GraphSource) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*GraphSource) ProtoMessage() {}
-
-func (x *GraphSource) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[36]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use GraphSource.ProtoReflect.Descriptor instead.
-func (*GraphSource) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{36}
-}
-
-func (x *GraphSource) GetInput() string {
-	if x != nil {
-		return x.Input
-	}
-	return ""
-}
-
-func (x *GraphSource) GetFormat() string {
-	if x != nil {
-		return x.Format
-	}
-	return ""
-}
-
-func (x *GraphSource) GetDirected() bool {
-	if x != nil && x.Directed != nil {
-		return *x.Directed
-	}
-	return false
-}
-
-func (x *GraphSource) GetDuplicates() string {
-	if x != nil {
-		return x.Duplicates
-	}
-	return ""
-}
-
-func (x *GraphSource) GetDropLoops() bool {
-	if x != nil {
-		return x.DropLoops
-	}
-	return false
-}
-
-func (x *GraphSource) GetUnitWeights() bool {
-	if x != nil {
-		return x.UnitWeights
-	}
-	return false
-}
-
-func (x *GraphSource) GetWeights() string {
-	if x != nil {
-		return x.Weights
-	}
-	return ""
-}
-
-func (x *GraphSource) GetMaxExpand() uint64 {
-	if x != nil {
-		return x.MaxExpand
-	}
-	return 0
-}
-
-func (x *GraphSource) GetSourceColumn() string {
-	if x != nil {
-		return x.SourceColumn
-	}
-	return ""
-}
-
-func (x *GraphSource) GetTargetColumn() string {
-	if x != nil {
-		return x.TargetColumn
-	}
-	return ""
-}
-
-func (x *GraphSource) GetWeightColumn() string {
-	if x != nil {
-		return x.WeightColumn
-	}
-	return ""
-}
-
-func (x *GraphSource) GetDelimiter() string {
-	if x != nil {
-		return x.Delimiter
-	}
-	return ""
-}
-
-func (x *GraphSource) GetHeader() bool {
-	if x != nil && x.Header != nil {
-		return *x.Header
-	}
-	return false
-}
-
-func (x *GraphSource) GetIds() string {
-	if x != nil {
-		return x.Ids
-	}
-	return ""
-}
-
-func (x *GraphSource) GetSkipBad() uint32 {
-	if x != nil {
-		return x.SkipBad
-	}
-	return 0
-}
-
-func (x *GraphSource) GetVertices() string {
-	if x != nil {
-		return x.Vertices
-	}
-	return ""
-}
-
-func (x *GraphSource) GetVertexColumn() string {
-	if x != nil {
-		return x.VertexColumn
-	}
-	return ""
-}
-
-func (x *GraphSource) GetCheckFiles() bool {
-	if x != nil {
-		return x.CheckFiles
-	}
-	return false
-}
-
-func (x *GraphSource) GetTrustFiles() bool {
-	if x != nil {
-		return x.TrustFiles
-	}
-	return false
-}
-
 // Meet readies a worker to load a graph, or to measure, together with others: none may send before all are ready.
 type Meet struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -3374,7 +3185,7 @@ type Meet struct {
 
 func (x *Meet) Reset() {
 	*x = Meet{}
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3386,7 +3197,7 @@ func (x *Meet) String() string {
 func (*Meet) ProtoMessage() {}
 
 func (x *Meet) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[37]
+	mi := &file_control_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3399,7 +3210,7 @@ func (x *Meet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Meet.ProtoReflect.Descriptor instead.
 func (*Meet) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{37}
+	return file_control_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Meet) GetGraph() string {
@@ -3426,7 +3237,7 @@ func (x *Meet) GetPlacements() []*Placement {
 type Load struct {
 	state      protoimpl.MessageState `protogen:"open.v1"`
 	Graph      string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Source     *GraphSource           `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	SourceJson string                 `protobuf:"bytes,9,opt,name=source_json,json=sourceJson,proto3" json:"source_json,omitempty"`
 	Rows       uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"`
 	Columns    uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	Placements []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
@@ -3441,7 +3252,7 @@ type Load struct {
 
 func (x *Load) Reset() {
 	*x = Load{}
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3453,7 +3264,7 @@ func (x *Load) String() string {
 func (*Load) ProtoMessage() {}
 
 func (x *Load) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[38]
+	mi := &file_control_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3466,7 +3277,7 @@ func (x *Load) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Load.ProtoReflect.Descriptor instead.
 func (*Load) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{38}
+	return file_control_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Load) GetGraph() string {
@@ -3476,11 +3287,11 @@ func (x *Load) GetGraph() string {
 	return ""
 }
 
-func (x *Load) GetSource() *GraphSource {
+func (x *Load) GetSourceJson() string {
 	if x != nil {
-		return x.Source
+		return x.SourceJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Load) GetRows() uint32 {
@@ -3539,7 +3350,7 @@ type Save struct {
 
 func (x *Save) Reset() {
 	*x = Save{}
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3551,7 +3362,7 @@ func (x *Save) String() string {
 func (*Save) ProtoMessage() {}
 
 func (x *Save) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[39]
+	mi := &file_control_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3564,7 +3375,7 @@ func (x *Save) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Save.ProtoReflect.Descriptor instead.
 func (*Save) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{39}
+	return file_control_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Save) GetGraph() string {
@@ -3611,7 +3422,7 @@ type SaveReport struct {
 
 func (x *SaveReport) Reset() {
 	*x = SaveReport{}
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +3434,7 @@ func (x *SaveReport) String() string {
 func (*SaveReport) ProtoMessage() {}
 
 func (x *SaveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[40]
+	mi := &file_control_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +3447,7 @@ func (x *SaveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveReport.ProtoReflect.Descriptor instead.
 func (*SaveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{40}
+	return file_control_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *SaveReport) GetManifest() []byte {
@@ -3664,7 +3475,7 @@ type LoadReport struct {
 
 func (x *LoadReport) Reset() {
 	*x = LoadReport{}
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3676,7 +3487,7 @@ func (x *LoadReport) String() string {
 func (*LoadReport) ProtoMessage() {}
 
 func (x *LoadReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[41]
+	mi := &file_control_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3689,7 +3500,7 @@ func (x *LoadReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadReport.ProtoReflect.Descriptor instead.
 func (*LoadReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{41}
+	return file_control_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LoadReport) GetVertices() uint64 {
@@ -3762,123 +3573,6 @@ func (x *LoadReport) GetNotes() []string {
 	return nil
 }
 
-// RunOptions say how a program is run; empty fields are the defaults of the command line.
-type RunOptions struct {
-	state            protoimpl.MessageState `protogen:"open.v1"`
-	Delivery         string                 `protobuf:"bytes,1,opt,name=delivery,proto3" json:"delivery,omitempty"`
-	Encoding         string                 `protobuf:"bytes,2,opt,name=encoding,proto3" json:"encoding,omitempty"`
-	Uncombined       bool                   `protobuf:"varint,3,opt,name=uncombined,proto3" json:"uncombined,omitempty"`
-	Deterministic    bool                   `protobuf:"varint,4,opt,name=deterministic,proto3" json:"deterministic,omitempty"`
-	MaxSupersteps    uint32                 `protobuf:"varint,5,opt,name=max_supersteps,json=maxSupersteps,proto3" json:"max_supersteps,omitempty"`
-	SuperstepTimeout int64                  `protobuf:"varint,7,opt,name=superstep_timeout,json=superstepTimeout,proto3" json:"superstep_timeout,omitempty"` // in nanoseconds: the job fails when one takes longer; 0: no limit
-	Serial           bool                   `protobuf:"varint,6,opt,name=serial,proto3" json:"serial,omitempty"`                                             // columns go one after the other, and none while edges are walked
-	Trace            bool                   `protobuf:"varint,10,opt,name=trace,proto3" json:"trace,omitempty"`                                              // tell of every exchange in the records of supersteps
-	Seed             uint64                 `protobuf:"varint,11,opt,name=seed,proto3" json:"seed,omitempty"`                                                // of pregel.Vertex.Rand
-	Fork             bool                   `protobuf:"varint,12,opt,name=fork,proto3" json:"fork,omitempty"`                                                // go on from a checkpoint of a run with other parameters, seed and so on
-	unknownFields    protoimpl.UnknownFields
-	sizeCache        protoimpl.SizeCache
-}
-
-func (x *RunOptions) Reset() {
-	*x = RunOptions{}
-	mi := &file_control_proto_msgTypes[42]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *RunOptions) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*RunOptions) ProtoMessage() {}
-
-func (x *RunOptions) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[42]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use RunOptions.ProtoReflect.Descriptor instead.
-func (*RunOptions) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{42}
-}
-
-func (x *RunOptions) GetDelivery() string {
-	if x != nil {
-		return x.Delivery
-	}
-	return ""
-}
-
-func (x *RunOptions) GetEncoding() string {
-	if x != nil {
-		return x.Encoding
-	}
-	return ""
-}
-
-func (x *RunOptions) GetUncombined() bool {
-	if x != nil {
-		return x.Uncombined
-	}
-	return false
-}
-
-func (x *RunOptions) GetDeterministic() bool {
-	if x != nil {
-		return x.Deterministic
-	}
-	return false
-}
-
-func (x *RunOptions) GetMaxSupersteps() uint32 {
-	if x != nil {
-		return x.MaxSupersteps
-	}
-	return 0
-}
-
-func (x *RunOptions) GetSuperstepTimeout() int64 {
-	if x != nil {
-		return x.SuperstepTimeout
-	}
-	return 0
-}
-
-func (x *RunOptions) GetSerial() bool {
-	if x != nil {
-		return x.Serial
-	}
-	return false
-}
-
-func (x *RunOptions) GetTrace() bool {
-	if x != nil {
-		return x.Trace
-	}
-	return false
-}
-
-func (x *RunOptions) GetSeed() uint64 {
-	if x != nil {
-		return x.Seed
-	}
-	return 0
-}
-
-func (x *RunOptions) GetFork() bool {
-	if x != nil {
-		return x.Fork
-	}
-	return false
-}
-
 // Locate asks for the vertices of a graph with these input ids, and for the input ids of vertices from a number on; of a graph with names also
 // for the input ids of these names, and for the names of these input ids.
 type Locate struct {
@@ -3895,7 +3589,7 @@ type Locate struct {
 
 func (x *Locate) Reset() {
 	*x = Locate{}
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3907,7 +3601,7 @@ func (x *Locate) String() string {
 func (*Locate) ProtoMessage() {}
 
 func (x *Locate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[43]
+	mi := &file_control_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3920,7 +3614,7 @@ func (x *Locate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Locate.ProtoReflect.Descriptor instead.
 func (*Locate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{43}
+	return file_control_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Locate) GetGraph() string {
@@ -3977,7 +3671,7 @@ type Located struct {
 
 func (x *Located) Reset() {
 	*x = Located{}
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3989,7 +3683,7 @@ func (x *Located) String() string {
 func (*Located) ProtoMessage() {}
 
 func (x *Located) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[44]
+	mi := &file_control_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4002,7 +3696,7 @@ func (x *Located) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Located.ProtoReflect.Descriptor instead.
 func (*Located) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{44}
+	return file_control_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Located) GetVertices() []*Vertex {
@@ -4037,7 +3731,7 @@ type Name struct {
 
 func (x *Name) Reset() {
 	*x = Name{}
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4049,7 +3743,7 @@ func (x *Name) String() string {
 func (*Name) ProtoMessage() {}
 
 func (x *Name) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[45]
+	mi := &file_control_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4062,7 +3756,7 @@ func (x *Name) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Name.ProtoReflect.Descriptor instead.
 func (*Name) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{45}
+	return file_control_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Name) GetName() string {
@@ -4090,7 +3784,7 @@ type Vertex struct {
 
 func (x *Vertex) Reset() {
 	*x = Vertex{}
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4102,7 +3796,7 @@ func (x *Vertex) String() string {
 func (*Vertex) ProtoMessage() {}
 
 func (x *Vertex) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[46]
+	mi := &file_control_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4115,7 +3809,7 @@ func (x *Vertex) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Vertex.ProtoReflect.Descriptor instead.
 func (*Vertex) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{46}
+	return file_control_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Vertex) GetLabel() uint64 {
@@ -4133,13 +3827,13 @@ func (x *Vertex) GetId() uint64 {
 }
 
 type Prepare struct {
-	state      protoimpl.MessageState `protogen:"open.v1"`
-	Graph      string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
-	Program    string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
-	Parameters map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Options    *RunOptions            `protobuf:"bytes,4,opt,name=options,proto3" json:"options,omitempty"`
-	Placements []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
-	Vertices   []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
+	state       protoimpl.MessageState `protogen:"open.v1"`
+	Graph       string                 `protobuf:"bytes,1,opt,name=graph,proto3" json:"graph,omitempty"`
+	Program     string                 `protobuf:"bytes,2,opt,name=program,proto3" json:"program,omitempty"`
+	Parameters  map[string]string      `protobuf:"bytes,3,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
+	OptionsJson string                 `protobuf:"bytes,13,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
+	Placements  []*Placement           `protobuf:"bytes,5,rep,name=placements,proto3" json:"placements,omitempty"`
+	Vertices    []*Vertex              `protobuf:"bytes,8,rep,name=vertices,proto3" json:"vertices,omitempty"` // that parameters name
 	// phase is one more than the place, among the phases of the program's plan, of the one to prepare; 0 is the program itself.
 	// sequence counts what is prepared of an attempt, from 0: what is not the first takes over the columns of the one before.
 	Phase         uint32 `protobuf:"varint,9,opt,name=phase,proto3" json:"phase,omitempty"`
@@ -4151,7 +3845,7 @@ type Prepare struct {
 
 func (x *Prepare) Reset() {
 	*x = Prepare{}
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4163,7 +3857,7 @@ func (x *Prepare) String() string {
 func (*Prepare) ProtoMessage() {}
 
 func (x *Prepare) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[47]
+	mi := &file_control_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4176,7 +3870,7 @@ func (x *Prepare) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Prepare.ProtoReflect.Descriptor instead.
 func (*Prepare) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{47}
+	return file_control_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Prepare) GetGraph() string {
@@ -4200,11 +3894,11 @@ func (x *Prepare) GetParameters() map[string]string {
 	return nil
 }
 
-func (x *Prepare) GetOptions() *RunOptions {
+func (x *Prepare) GetOptionsJson() string {
 	if x != nil {
-		return x.Options
+		return x.OptionsJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Prepare) GetPlacements() []*Placement {
@@ -4245,18 +3939,18 @@ func (x *Prepare) GetKeep() *Keep {
 // Keep says where a run keeps checkpoints, and when it takes them, as package checkpoint has it.
 type Keep struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`  // a store that all workers reach, of this job alone
-	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`      // is in the names of what is stored: another one of each attempt
-	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`    // the job, for whoever goes on from a checkpoint
-	Began         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=began,proto3" json:"began,omitempty"` // the first attempt
-	When          *KeepWhen              `protobuf:"bytes,8,opt,name=when,proto3" json:"when,omitempty"`
+	Place         string                 `protobuf:"bytes,1,opt,name=place,proto3" json:"place,omitempty"`                        // a store that all workers reach, of this job alone
+	Run           string                 `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`                            // is in the names of what is stored: another one of each attempt
+	Spec          []byte                 `protobuf:"bytes,7,opt,name=spec,proto3" json:"spec,omitempty"`                          // the job, for whoever goes on from a checkpoint
+	Began         *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=began,proto3" json:"began,omitempty"`                       // the first attempt
+	WhenJson      string                 `protobuf:"bytes,11,opt,name=when_json,json=whenJson,proto3" json:"when_json,omitempty"` // checkpoint.Policy
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Keep) Reset() {
 	*x = Keep{}
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4268,7 +3962,7 @@ func (x *Keep) String() string {
 func (*Keep) ProtoMessage() {}
 
 func (x *Keep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[48]
+	mi := &file_control_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4281,7 +3975,7 @@ func (x *Keep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Keep.ProtoReflect.Descriptor instead.
 func (*Keep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{48}
+	return file_control_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Keep) GetPlace() string {
@@ -4312,80 +4006,11 @@ func (x *Keep) GetBegan() *timestamppb.Timestamp {
 	return nil
 }
 
-func (x *Keep) GetWhen() *KeepWhen {
+func (x *Keep) GetWhenJson() string {
 	if x != nil {
-		return x.When
+		return x.WhenJson
 	}
-	return nil
-}
-
-// KeepWhen says when checkpoints are taken: checkpoint.Policy.
-type KeepWhen struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Every         uint32                 `protobuf:"varint,1,opt,name=every,proto3" json:"every,omitempty"`       // supersteps
-	Interval      int64                  `protobuf:"varint,2,opt,name=interval,proto3" json:"interval,omitempty"` // nanoseconds
-	Mtbf          int64                  `protobuf:"varint,3,opt,name=mtbf,proto3" json:"mtbf,omitempty"`         // nanoseconds
-	Strict        bool                   `protobuf:"varint,4,opt,name=strict,proto3" json:"strict,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *KeepWhen) Reset() {
-	*x = KeepWhen{}
-	mi := &file_control_proto_msgTypes[49]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *KeepWhen) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*KeepWhen) ProtoMessage() {}
-
-func (x *KeepWhen) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[49]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use KeepWhen.ProtoReflect.Descriptor instead.
-func (*KeepWhen) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{49}
-}
-
-func (x *KeepWhen) GetEvery() uint32 {
-	if x != nil {
-		return x.Every
-	}
-	return 0
-}
-
-func (x *KeepWhen) GetInterval() int64 {
-	if x != nil {
-		return x.Interval
-	}
-	return 0
-}
-
-func (x *KeepWhen) GetMtbf() int64 {
-	if x != nil {
-		return x.Mtbf
-	}
-	return 0
-}
-
-func (x *KeepWhen) GetStrict() bool {
-	if x != nil {
-		return x.Strict
-	}
-	return false
+	return ""
 }
 
 // GoOn has a worker take up its share of a checkpoint with what it has prepared. All workers have prepared it before any gets this: they change the
@@ -4400,7 +4025,7 @@ type GoOn struct {
 
 func (x *GoOn) Reset() {
 	*x = GoOn{}
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4412,7 +4037,7 @@ func (x *GoOn) String() string {
 func (*GoOn) ProtoMessage() {}
 
 func (x *GoOn) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[50]
+	mi := &file_control_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4425,7 +4050,7 @@ func (x *GoOn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GoOn.ProtoReflect.Descriptor instead.
 func (*GoOn) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{50}
+	return file_control_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *GoOn) GetPlace() string {
@@ -4457,7 +4082,7 @@ type Fill struct {
 
 func (x *Fill) Reset() {
 	*x = Fill{}
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4469,7 +4094,7 @@ func (x *Fill) String() string {
 func (*Fill) ProtoMessage() {}
 
 func (x *Fill) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[51]
+	mi := &file_control_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4482,7 +4107,7 @@ func (x *Fill) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Fill.ProtoReflect.Descriptor instead.
 func (*Fill) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{51}
+	return file_control_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Fill) GetColumn() string {
@@ -4531,7 +4156,7 @@ type PrepareReport struct {
 
 func (x *PrepareReport) Reset() {
 	*x = PrepareReport{}
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4543,7 +4168,7 @@ func (x *PrepareReport) String() string {
 func (*PrepareReport) ProtoMessage() {}
 
 func (x *PrepareReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[52]
+	mi := &file_control_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4556,7 +4181,7 @@ func (x *PrepareReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PrepareReport.ProtoReflect.Descriptor instead.
 func (*PrepareReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{52}
+	return file_control_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *PrepareReport) GetSeconds() float64 {
@@ -4588,7 +4213,7 @@ type Drive struct {
 
 func (x *Drive) Reset() {
 	*x = Drive{}
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4600,7 +4225,7 @@ func (x *Drive) String() string {
 func (*Drive) ProtoMessage() {}
 
 func (x *Drive) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[53]
+	mi := &file_control_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4613,7 +4238,7 @@ func (x *Drive) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drive.ProtoReflect.Descriptor instead.
 func (*Drive) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{53}
+	return file_control_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Drive) GetFacts() [][]byte {
@@ -4668,7 +4293,7 @@ type Outcome struct {
 
 func (x *Outcome) Reset() {
 	*x = Outcome{}
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4680,7 +4305,7 @@ func (x *Outcome) String() string {
 func (*Outcome) ProtoMessage() {}
 
 func (x *Outcome) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[54]
+	mi := &file_control_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4693,7 +4318,7 @@ func (x *Outcome) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Outcome.ProtoReflect.Descriptor instead.
 func (*Outcome) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{54}
+	return file_control_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Outcome) GetEnded() string {
@@ -4767,7 +4392,7 @@ type DriveReport struct {
 
 func (x *DriveReport) Reset() {
 	*x = DriveReport{}
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4779,7 +4404,7 @@ func (x *DriveReport) String() string {
 func (*DriveReport) ProtoMessage() {}
 
 func (x *DriveReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[55]
+	mi := &file_control_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4792,7 +4417,7 @@ func (x *DriveReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DriveReport.ProtoReflect.Descriptor instead.
 func (*DriveReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{55}
+	return file_control_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *DriveReport) GetOutcome() *Outcome {
@@ -4850,7 +4475,7 @@ type RunEnd struct {
 
 func (x *RunEnd) Reset() {
 	*x = RunEnd{}
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4862,7 +4487,7 @@ func (x *RunEnd) String() string {
 func (*RunEnd) ProtoMessage() {}
 
 func (x *RunEnd) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[56]
+	mi := &file_control_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4875,7 +4500,7 @@ func (x *RunEnd) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnd.ProtoReflect.Descriptor instead.
 func (*RunEnd) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{56}
+	return file_control_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RunEnd) GetOwn() *Outcome {
@@ -4923,7 +4548,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4935,7 +4560,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[57]
+	mi := &file_control_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4948,7 +4573,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57}
+	return file_control_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *Step) GetBody() isStep_Body {
@@ -5044,7 +4669,7 @@ type Superstep struct {
 
 func (x *Superstep) Reset() {
 	*x = Superstep{}
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5056,7 +4681,7 @@ func (x *Superstep) String() string {
 func (*Superstep) ProtoMessage() {}
 
 func (x *Superstep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[58]
+	mi := &file_control_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5069,7 +4694,7 @@ func (x *Superstep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Superstep.ProtoReflect.Descriptor instead.
 func (*Superstep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{58}
+	return file_control_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *Superstep) GetSuperstep() uint32 {
@@ -5182,7 +4807,7 @@ type SuperstepReport struct {
 
 func (x *SuperstepReport) Reset() {
 	*x = SuperstepReport{}
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5194,7 +4819,7 @@ func (x *SuperstepReport) String() string {
 func (*SuperstepReport) ProtoMessage() {}
 
 func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[59]
+	mi := &file_control_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5207,7 +4832,7 @@ func (x *SuperstepReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SuperstepReport.ProtoReflect.Descriptor instead.
 func (*SuperstepReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{59}
+	return file_control_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *SuperstepReport) GetSuperstep() uint32 {
@@ -5243,7 +4868,7 @@ type GraphSize struct {
 
 func (x *GraphSize) Reset() {
 	*x = GraphSize{}
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5255,7 +4880,7 @@ func (x *GraphSize) String() string {
 func (*GraphSize) ProtoMessage() {}
 
 func (x *GraphSize) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[60]
+	mi := &file_control_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5268,7 +4893,7 @@ func (x *GraphSize) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphSize.ProtoReflect.Descriptor instead.
 func (*GraphSize) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{60}
+	return file_control_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *GraphSize) GetVertices() uint64 {
@@ -5309,7 +4934,7 @@ type BenchmarkStep struct {
 
 func (x *BenchmarkStep) Reset() {
 	*x = BenchmarkStep{}
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5321,7 +4946,7 @@ func (x *BenchmarkStep) String() string {
 func (*BenchmarkStep) ProtoMessage() {}
 
 func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[61]
+	mi := &file_control_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5334,7 +4959,7 @@ func (x *BenchmarkStep) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStep.ProtoReflect.Descriptor instead.
 func (*BenchmarkStep) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{61}
+	return file_control_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *BenchmarkStep) GetStep() isBenchmarkStep_Step {
@@ -5411,7 +5036,7 @@ func (*BenchmarkStep_Judge) isBenchmarkStep_Step() {}
 // Generate makes the worker's share of the tuples.
 type Generate struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Spec          *Graph500              `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
+	SpecJson      string                 `protobuf:"bytes,5,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Graph500
 	Placements    []*Placement           `protobuf:"bytes,2,rep,name=placements,proto3" json:"placements,omitempty"`
 	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // of the grid of partitions
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
@@ -5421,7 +5046,7 @@ type Generate struct {
 
 func (x *Generate) Reset() {
 	*x = Generate{}
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5433,7 +5058,7 @@ func (x *Generate) String() string {
 func (*Generate) ProtoMessage() {}
 
 func (x *Generate) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[62]
+	mi := &file_control_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5446,14 +5071,14 @@ func (x *Generate) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Generate.ProtoReflect.Descriptor instead.
 func (*Generate) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{62}
+	return file_control_proto_rawDescGZIP(), []int{59}
 }
 
-func (x *Generate) GetSpec() *Graph500 {
+func (x *Generate) GetSpecJson() string {
 	if x != nil {
-		return x.Spec
+		return x.SpecJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Generate) GetPlacements() []*Placement {
@@ -5486,7 +5111,7 @@ type Construct struct {
 
 func (x *Construct) Reset() {
 	*x = Construct{}
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5498,7 +5123,7 @@ func (x *Construct) String() string {
 func (*Construct) ProtoMessage() {}
 
 func (x *Construct) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[63]
+	mi := &file_control_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5511,7 +5136,7 @@ func (x *Construct) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Construct.ProtoReflect.Descriptor instead.
 func (*Construct) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{63}
+	return file_control_proto_rawDescGZIP(), []int{60}
 }
 
 // Search makes ready to search from a root.
@@ -5519,14 +5144,14 @@ type Search struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Kernel        string                 `protobuf:"bytes,1,opt,name=kernel,proto3" json:"kernel,omitempty"` // bfs or sssp
 	Root          *Vertex                `protobuf:"bytes,2,opt,name=root,proto3" json:"root,omitempty"`
-	Options       *RunOptions            `protobuf:"bytes,3,opt,name=options,proto3" json:"options,omitempty"`
+	OptionsJson   string                 `protobuf:"bytes,4,opt,name=options_json,json=optionsJson,proto3" json:"options_json,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Search) Reset() {
 	*x = Search{}
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5538,7 +5163,7 @@ func (x *Search) String() string {
 func (*Search) ProtoMessage() {}
 
 func (x *Search) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[64]
+	mi := &file_control_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5551,7 +5176,7 @@ func (x *Search) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Search.ProtoReflect.Descriptor instead.
 func (*Search) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{64}
+	return file_control_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *Search) GetKernel() string {
@@ -5568,11 +5193,11 @@ func (x *Search) GetRoot() *Vertex {
 	return nil
 }
 
-func (x *Search) GetOptions() *RunOptions {
+func (x *Search) GetOptionsJson() string {
 	if x != nil {
-		return x.Options
+		return x.OptionsJson
 	}
-	return nil
+	return ""
 }
 
 // Judge brings what the search found to the input's numbers and judges it, if that was asked for.
@@ -5585,7 +5210,7 @@ type Judge struct {
 
 func (x *Judge) Reset() {
 	*x = Judge{}
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5597,7 +5222,7 @@ func (x *Judge) String() string {
 func (*Judge) ProtoMessage() {}
 
 func (x *Judge) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[65]
+	mi := &file_control_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5610,7 +5235,7 @@ func (x *Judge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Judge.ProtoReflect.Descriptor instead.
 func (*Judge) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{65}
+	return file_control_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *Judge) GetRoot() uint64 {
@@ -5639,7 +5264,7 @@ type BenchmarkReport struct {
 
 func (x *BenchmarkReport) Reset() {
 	*x = BenchmarkReport{}
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[63]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5651,7 +5276,7 @@ func (x *BenchmarkReport) String() string {
 func (*BenchmarkReport) ProtoMessage() {}
 
 func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[66]
+	mi := &file_control_proto_msgTypes[63]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5664,7 +5289,7 @@ func (x *BenchmarkReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkReport.ProtoReflect.Descriptor instead.
 func (*BenchmarkReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{66}
+	return file_control_proto_rawDescGZIP(), []int{63}
 }
 
 func (x *BenchmarkReport) GetSeconds() float64 {
@@ -5749,7 +5374,7 @@ type Violation struct {
 
 func (x *Violation) Reset() {
 	*x = Violation{}
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[64]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5761,7 +5386,7 @@ func (x *Violation) String() string {
 func (*Violation) ProtoMessage() {}
 
 func (x *Violation) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[67]
+	mi := &file_control_proto_msgTypes[64]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5774,7 +5399,7 @@ func (x *Violation) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Violation.ProtoReflect.Descriptor instead.
 func (*Violation) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{67}
+	return file_control_proto_rawDescGZIP(), []int{64}
 }
 
 func (x *Violation) GetRule() uint32 {
@@ -5803,7 +5428,7 @@ func (x *Violation) GetText() string {
 type Measure struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Meeting       string                 `protobuf:"bytes,1,opt,name=meeting,proto3" json:"meeting,omitempty"`
-	Spec          *Netbench              `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	SpecJson      string                 `protobuf:"bytes,4,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Netbench
 	Placements    []*Placement           `protobuf:"bytes,3,rep,name=placements,proto3" json:"placements,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5811,7 +5436,7 @@ type Measure struct {
 
 func (x *Measure) Reset() {
 	*x = Measure{}
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[65]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5823,7 +5448,7 @@ func (x *Measure) String() string {
 func (*Measure) ProtoMessage() {}
 
 func (x *Measure) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[68]
+	mi := &file_control_proto_msgTypes[65]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5836,7 +5461,7 @@ func (x *Measure) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Measure.ProtoReflect.Descriptor instead.
 func (*Measure) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{68}
+	return file_control_proto_rawDescGZIP(), []int{65}
 }
 
 func (x *Measure) GetMeeting() string {
@@ -5846,11 +5471,11 @@ func (x *Measure) GetMeeting() string {
 	return ""
 }
 
-func (x *Measure) GetSpec() *Netbench {
+func (x *Measure) GetSpecJson() string {
 	if x != nil {
-		return x.Spec
+		return x.SpecJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Measure) GetPlacements() []*Placement {
@@ -5870,7 +5495,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[66]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5882,7 +5507,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[69]
+	mi := &file_control_proto_msgTypes[66]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5895,7 +5520,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{69}
+	return file_control_proto_rawDescGZIP(), []int{66}
 }
 
 func (x *Probe) GetPeers() []*Placement {
@@ -5915,7 +5540,7 @@ type ProbeReport struct {
 
 func (x *ProbeReport) Reset() {
 	*x = ProbeReport{}
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[67]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5927,7 +5552,7 @@ func (x *ProbeReport) String() string {
 func (*ProbeReport) ProtoMessage() {}
 
 func (x *ProbeReport) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[70]
+	mi := &file_control_proto_msgTypes[67]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5940,7 +5565,7 @@ func (x *ProbeReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ProbeReport.ProtoReflect.Descriptor instead.
 func (*ProbeReport) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{70}
+	return file_control_proto_rawDescGZIP(), []int{67}
 }
 
 func (x *ProbeReport) GetUnreachable() []string {
@@ -5961,7 +5586,7 @@ type Values struct {
 
 func (x *Values) Reset() {
 	*x = Values{}
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[68]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5973,7 +5598,7 @@ func (x *Values) String() string {
 func (*Values) ProtoMessage() {}
 
 func (x *Values) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[71]
+	mi := &file_control_proto_msgTypes[68]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5986,7 +5611,7 @@ func (x *Values) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Values.ProtoReflect.Descriptor instead.
 func (*Values) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{71}
+	return file_control_proto_rawDescGZIP(), []int{68}
 }
 
 func (x *Values) GetSorted() bool {
@@ -6013,7 +5638,7 @@ type ValuesChunk struct {
 
 func (x *ValuesChunk) Reset() {
 	*x = ValuesChunk{}
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[69]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6025,7 +5650,7 @@ func (x *ValuesChunk) String() string {
 func (*ValuesChunk) ProtoMessage() {}
 
 func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[72]
+	mi := &file_control_proto_msgTypes[69]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6038,7 +5663,7 @@ func (x *ValuesChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ValuesChunk.ProtoReflect.Descriptor instead.
 func (*ValuesChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{72}
+	return file_control_proto_rawDescGZIP(), []int{69}
 }
 
 func (x *ValuesChunk) GetData() []byte {
@@ -6066,7 +5691,7 @@ type Cancel struct {
 
 func (x *Cancel) Reset() {
 	*x = Cancel{}
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[70]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6078,7 +5703,7 @@ func (x *Cancel) String() string {
 func (*Cancel) ProtoMessage() {}
 
 func (x *Cancel) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[73]
+	mi := &file_control_proto_msgTypes[70]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6091,7 +5716,7 @@ func (x *Cancel) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Cancel.ProtoReflect.Descriptor instead.
 func (*Cancel) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{73}
+	return file_control_proto_rawDescGZIP(), []int{70}
 }
 
 func (x *Cancel) GetReason() string {
@@ -6118,7 +5743,7 @@ type Drop struct {
 
 func (x *Drop) Reset() {
 	*x = Drop{}
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[71]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6130,7 +5755,7 @@ func (x *Drop) String() string {
 func (*Drop) ProtoMessage() {}
 
 func (x *Drop) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[74]
+	mi := &file_control_proto_msgTypes[71]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6143,7 +5768,7 @@ func (x *Drop) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Drop.ProtoReflect.Descriptor instead.
 func (*Drop) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{74}
+	return file_control_proto_rawDescGZIP(), []int{71}
 }
 
 func (x *Drop) GetGraph() string {
@@ -6165,7 +5790,7 @@ type LogLine struct {
 
 func (x *LogLine) Reset() {
 	*x = LogLine{}
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[72]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6177,7 +5802,7 @@ func (x *LogLine) String() string {
 func (*LogLine) ProtoMessage() {}
 
 func (x *LogLine) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[75]
+	mi := &file_control_proto_msgTypes[72]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6190,7 +5815,7 @@ func (x *LogLine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogLine.ProtoReflect.Descriptor instead.
 func (*LogLine) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{75}
+	return file_control_proto_rawDescGZIP(), []int{72}
 }
 
 func (x *LogLine) GetTime() *timestamppb.Timestamp {
@@ -6221,287 +5846,6 @@ func (x *LogLine) GetText() string {
 	return ""
 }
 
-type JobSpec struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Program       string                 `protobuf:"bytes,1,opt,name=program,proto3" json:"program,omitempty"`
-	Parameters    map[string]string      `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
-	Graph         string                 `protobuf:"bytes,3,opt,name=graph,proto3" json:"graph,omitempty"`   // of the catalog
-	Source        *GraphSource           `protobuf:"bytes,4,opt,name=source,proto3" json:"source,omitempty"` // or a graph of its own, loaded for the job and dropped after it
-	Options       *RunOptions            `protobuf:"bytes,5,opt,name=options,proto3" json:"options,omitempty"`
-	KeepResult    bool                   `protobuf:"varint,6,opt,name=keep_result,json=keepResult,proto3" json:"keep_result,omitempty"`                                                                           // for GetResult
-	Unsorted      bool                   `protobuf:"varint,7,opt,name=unsorted,proto3" json:"unsorted,omitempty"`                                                                                                 // the result need not be by rising id
-	Values        string                 `protobuf:"bytes,10,opt,name=values,proto3" json:"values,omitempty"`                                                                                                     // the type of values as a client in Go has it, which wants them raw; empty: lines
-	Form          string                 `protobuf:"bytes,11,opt,name=form,proto3" json:"form,omitempty"`                                                                                                         // what the program is at that client, but for its code: engine.Registered.Form
-	Inputs        map[string]string      `protobuf:"bytes,12,rep,name=inputs,proto3" json:"inputs,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`                           // vertex columns of the program by name: the jobs whose raw results they begin with
-	ColumnData    map[string]*ColumnData `protobuf:"bytes,13,rep,name=column_data,json=columnData,proto3" json:"column_data,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"` // vertex columns of the program by name: what a client has sent of them
-	Rows          uint32                 `protobuf:"varint,8,opt,name=rows,proto3" json:"rows,omitempty"`                                                                                                         // of the grid that a graph of its own is dealt to; 0: the workers by 1
-	Columns       uint32                 `protobuf:"varint,9,opt,name=columns,proto3" json:"columns,omitempty"`
-	Load          string                 `protobuf:"bytes,14,opt,name=load,proto3" json:"load,omitempty"`                         // of the catalog's graph, as Graph has it, whose numbers of vertices the client knows; empty: any
-	Graph500      *Graph500              `protobuf:"bytes,20,opt,name=graph500,proto3" json:"graph500,omitempty"`                 // the benchmark, which has its own graph; program is graph500 then
-	Netbench      *Netbench              `protobuf:"bytes,21,opt,name=netbench,proto3" json:"netbench,omitempty"`                 // measurements between the workers, without a graph; program is netbench then
-	Checkpoints   string                 `protobuf:"bytes,22,opt,name=checkpoints,proto3" json:"checkpoints,omitempty"`           // where the job's are kept; the master says so
-	KeepWhen      *KeepWhen              `protobuf:"bytes,30,opt,name=keep_when,json=keepWhen,proto3" json:"keep_when,omitempty"` // when checkpoints are taken, if the job says so; in a checkpoint: whoever goes on from it takes them as often
-	GoOn          string                 `protobuf:"bytes,23,opt,name=go_on,json=goOn,proto3" json:"go_on,omitempty"`             // the place of the checkpoints of the job that this one goes on from; the master says so
-	Priority      Priority               `protobuf:"varint,24,opt,name=priority,proto3,enum=superstep.control.v1.Priority" json:"priority,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *JobSpec) Reset() {
-	*x = JobSpec{}
-	mi := &file_control_proto_msgTypes[76]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *JobSpec) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*JobSpec) ProtoMessage() {}
-
-func (x *JobSpec) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[76]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use JobSpec.ProtoReflect.Descriptor instead.
-func (*JobSpec) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{76}
-}
-
-func (x *JobSpec) GetProgram() string {
-	if x != nil {
-		return x.Program
-	}
-	return ""
-}
-
-func (x *JobSpec) GetParameters() map[string]string {
-	if x != nil {
-		return x.Parameters
-	}
-	return nil
-}
-
-func (x *JobSpec) GetGraph() string {
-	if x != nil {
-		return x.Graph
-	}
-	return ""
-}
-
-func (x *JobSpec) GetSource() *GraphSource {
-	if x != nil {
-		return x.Source
-	}
-	return nil
-}
-
-func (x *JobSpec) GetOptions() *RunOptions {
-	if x != nil {
-		return x.Options
-	}
-	return nil
-}
-
-func (x *JobSpec) GetKeepResult() bool {
-	if x != nil {
-		return x.KeepResult
-	}
-	return false
-}
-
-func (x *JobSpec) GetUnsorted() bool {
-	if x != nil {
-		return x.Unsorted
-	}
-	return false
-}
-
-func (x *JobSpec) GetValues() string {
-	if x != nil {
-		return x.Values
-	}
-	return ""
-}
-
-func (x *JobSpec) GetForm() string {
-	if x != nil {
-		return x.Form
-	}
-	return ""
-}
-
-func (x *JobSpec) GetInputs() map[string]string {
-	if x != nil {
-		return x.Inputs
-	}
-	return nil
-}
-
-func (x *JobSpec) GetColumnData() map[string]*ColumnData {
-	if x != nil {
-		return x.ColumnData
-	}
-	return nil
-}
-
-func (x *JobSpec) GetRows() uint32 {
-	if x != nil {
-		return x.Rows
-	}
-	return 0
-}
-
-func (x *JobSpec) GetColumns() uint32 {
-	if x != nil {
-		return x.Columns
-	}
-	return 0
-}
-
-func (x *JobSpec) GetLoad() string {
-	if x != nil {
-		return x.Load
-	}
-	return ""
-}
-
-func (x *JobSpec) GetGraph500() *Graph500 {
-	if x != nil {
-		return x.Graph500
-	}
-	return nil
-}
-
-func (x *JobSpec) GetNetbench() *Netbench {
-	if x != nil {
-		return x.Netbench
-	}
-	return nil
-}
-
-func (x *JobSpec) GetCheckpoints() string {
-	if x != nil {
-		return x.Checkpoints
-	}
-	return ""
-}
-
-func (x *JobSpec) GetKeepWhen() *KeepWhen {
-	if x != nil {
-		return x.KeepWhen
-	}
-	return nil
-}
-
-func (x *JobSpec) GetGoOn() string {
-	if x != nil {
-		return x.GoOn
-	}
-	return ""
-}
-
-func (x *JobSpec) GetPriority() Priority {
-	if x != nil {
-		return x.Priority
-	}
-	return Priority_PRIORITY_UNSPECIFIED
-}
-
-// ColumnData is what a client has sent with SendColumn. The master keeps it until a job that names it has ended.
-type ColumnData struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	File          string                 `protobuf:"bytes,2,opt,name=file,proto3" json:"file,omitempty"`     // it is lines "LINE ID VALUE" of this file, LINE counting from 1; empty: blocks of a raw result
-	Named         bool                   `protobuf:"varint,5,opt,name=named,proto3" json:"named,omitempty"`  // it is lines "LINE NAME<TAB>VALUE", the name in quotes; of a graph without names it is an input id
-	Values        string                 `protobuf:"bytes,3,opt,name=values,proto3" json:"values,omitempty"` // of blocks: the type of values, as JobSpec has it
-	Load          string                 `protobuf:"bytes,4,opt,name=load,proto3" json:"load,omitempty"`     // of blocks: the load of the graph that has the vertices, as Graph has it
-	Sum           *Sum                   `protobuf:"bytes,6,opt,name=sum,proto3" json:"sum,omitempty"`       // of what was sent
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *ColumnData) Reset() {
-	*x = ColumnData{}
-	mi := &file_control_proto_msgTypes[77]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *ColumnData) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*ColumnData) ProtoMessage() {}
-
-func (x *ColumnData) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[77]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use ColumnData.ProtoReflect.Descriptor instead.
-func (*ColumnData) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{77}
-}
-
-func (x *ColumnData) GetId() string {
-	if x != nil {
-		return x.Id
-	}
-	return ""
-}
-
-func (x *ColumnData) GetFile() string {
-	if x != nil {
-		return x.File
-	}
-	return ""
-}
-
-func (x *ColumnData) GetNamed() bool {
-	if x != nil {
-		return x.Named
-	}
-	return false
-}
-
-func (x *ColumnData) GetValues() string {
-	if x != nil {
-		return x.Values
-	}
-	return ""
-}
-
-func (x *ColumnData) GetLoad() string {
-	if x != nil {
-		return x.Load
-	}
-	return ""
-}
-
-func (x *ColumnData) GetSum() *Sum {
-	if x != nil {
-		return x.Sum
-	}
-	return nil
-}
-
 // Sum is the length and the checksum of an object when it was written.
 type Sum struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
@@ -6513,7 +5857,7 @@ type Sum struct {
 
 func (x *Sum) Reset() {
 	*x = Sum{}
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6525,7 +5869,7 @@ func (x *Sum) String() string {
 func (*Sum) ProtoMessage() {}
 
 func (x *Sum) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[78]
+	mi := &file_control_proto_msgTypes[73]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6538,7 +5882,7 @@ func (x *Sum) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Sum.ProtoReflect.Descriptor instead.
 func (*Sum) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{78}
+	return file_control_proto_rawDescGZIP(), []int{73}
 }
 
 func (x *Sum) GetBytes() uint64 {
@@ -6568,7 +5912,7 @@ type SendColumnRequest struct {
 
 func (x *SendColumnRequest) Reset() {
 	*x = SendColumnRequest{}
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6580,7 +5924,7 @@ func (x *SendColumnRequest) String() string {
 func (*SendColumnRequest) ProtoMessage() {}
 
 func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[79]
+	mi := &file_control_proto_msgTypes[74]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6593,7 +5937,7 @@ func (x *SendColumnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnRequest.ProtoReflect.Descriptor instead.
 func (*SendColumnRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{79}
+	return file_control_proto_rawDescGZIP(), []int{74}
 }
 
 func (x *SendColumnRequest) GetId() string {
@@ -6632,7 +5976,7 @@ type SendColumnResponse struct {
 
 func (x *SendColumnResponse) Reset() {
 	*x = SendColumnResponse{}
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6644,7 +5988,7 @@ func (x *SendColumnResponse) String() string {
 func (*SendColumnResponse) ProtoMessage() {}
 
 func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[80]
+	mi := &file_control_proto_msgTypes[75]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6657,169 +6001,7 @@ func (x *SendColumnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SendColumnResponse.ProtoReflect.Descriptor instead.
 func (*SendColumnResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{80}
-}
-
-// Netbench measures messages and collectives between the workers, as internal/netbench does. The report is the result.
-type Netbench struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Sizes         []uint64               `protobuf:"varint,1,rep,packed,name=sizes,proto3" json:"sizes,omitempty"`      // of messages in bytes, rising; none: the usual ones
-	Collectives   []string               `protobuf:"bytes,2,rep,name=collectives,proto3" json:"collectives,omitempty"`  // none: the usual ones
-	Algorithm     string                 `protobuf:"bytes,3,opt,name=algorithm,proto3" json:"algorithm,omitempty"`      // the only one; empty: all
-	Repetitions   uint32                 `protobuf:"varint,4,opt,name=repetitions,proto3" json:"repetitions,omitempty"` // 0: by how long they take
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Netbench) Reset() {
-	*x = Netbench{}
-	mi := &file_control_proto_msgTypes[81]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Netbench) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Netbench) ProtoMessage() {}
-
-func (x *Netbench) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[81]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Netbench.ProtoReflect.Descriptor instead.
-func (*Netbench) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{81}
-}
-
-func (x *Netbench) GetSizes() []uint64 {
-	if x != nil {
-		return x.Sizes
-	}
-	return nil
-}
-
-func (x *Netbench) GetCollectives() []string {
-	if x != nil {
-		return x.Collectives
-	}
-	return nil
-}
-
-func (x *Netbench) GetAlgorithm() string {
-	if x != nil {
-		return x.Algorithm
-	}
-	return ""
-}
-
-func (x *Netbench) GetRepetitions() uint32 {
-	if x != nil {
-		return x.Repetitions
-	}
-	return 0
-}
-
-// Graph500 is the benchmark: generation, kernel 1, searches from many roots, each timed and judged.
-type Graph500 struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Scale         uint32                 `protobuf:"varint,1,opt,name=scale,proto3" json:"scale,omitempty"`
-	EdgeFactor    uint32                 `protobuf:"varint,2,opt,name=edge_factor,json=edgeFactor,proto3" json:"edge_factor,omitempty"`
-	Seed1         uint64                 `protobuf:"varint,3,opt,name=seed1,proto3" json:"seed1,omitempty"`
-	Seed2         uint64                 `protobuf:"varint,4,opt,name=seed2,proto3" json:"seed2,omitempty"`
-	Roots         uint32                 `protobuf:"varint,5,opt,name=roots,proto3" json:"roots,omitempty"`
-	Sssp          bool                   `protobuf:"varint,6,opt,name=sssp,proto3" json:"sssp,omitempty"`
-	Validate      bool                   `protobuf:"varint,7,opt,name=validate,proto3" json:"validate,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *Graph500) Reset() {
-	*x = Graph500{}
-	mi := &file_control_proto_msgTypes[82]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *Graph500) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*Graph500) ProtoMessage() {}
-
-func (x *Graph500) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[82]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use Graph500.ProtoReflect.Descriptor instead.
-func (*Graph500) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{82}
-}
-
-func (x *Graph500) GetScale() uint32 {
-	if x != nil {
-		return x.Scale
-	}
-	return 0
-}
-
-func (x *Graph500) GetEdgeFactor() uint32 {
-	if x != nil {
-		return x.EdgeFactor
-	}
-	return 0
-}
-
-func (x *Graph500) GetSeed1() uint64 {
-	if x != nil {
-		return x.Seed1
-	}
-	return 0
-}
-
-func (x *Graph500) GetSeed2() uint64 {
-	if x != nil {
-		return x.Seed2
-	}
-	return 0
-}
-
-func (x *Graph500) GetRoots() uint32 {
-	if x != nil {
-		return x.Roots
-	}
-	return 0
-}
-
-func (x *Graph500) GetSssp() bool {
-	if x != nil {
-		return x.Sssp
-	}
-	return false
-}
-
-func (x *Graph500) GetValidate() bool {
-	if x != nil {
-		return x.Validate
-	}
-	return false
+	return file_control_proto_rawDescGZIP(), []int{75}
 }
 
 // Graph500Result is what came out, as far as the run got. Times are in seconds, by root.
@@ -6838,7 +6020,7 @@ type Graph500Result struct {
 
 func (x *Graph500Result) Reset() {
 	*x = Graph500Result{}
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[76]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6850,7 +6032,7 @@ func (x *Graph500Result) String() string {
 func (*Graph500Result) ProtoMessage() {}
 
 func (x *Graph500Result) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[83]
+	mi := &file_control_proto_msgTypes[76]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6863,7 +6045,7 @@ func (x *Graph500Result) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph500Result.ProtoReflect.Descriptor instead.
 func (*Graph500Result) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{83}
+	return file_control_proto_rawDescGZIP(), []int{76}
 }
 
 func (x *Graph500Result) GetGeneration() float64 {
@@ -6927,7 +6109,7 @@ type KernelResult struct {
 
 func (x *KernelResult) Reset() {
 	*x = KernelResult{}
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[77]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -6939,7 +6121,7 @@ func (x *KernelResult) String() string {
 func (*KernelResult) ProtoMessage() {}
 
 func (x *KernelResult) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[84]
+	mi := &file_control_proto_msgTypes[77]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -6952,7 +6134,7 @@ func (x *KernelResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use KernelResult.ProtoReflect.Descriptor instead.
 func (*KernelResult) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{84}
+	return file_control_proto_rawDescGZIP(), []int{77}
 }
 
 func (x *KernelResult) GetTime() []float64 {
@@ -6986,7 +6168,7 @@ func (x *KernelResult) GetNedge() []uint64 {
 type Job struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Id            string                 `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	Spec          *JobSpec               `protobuf:"bytes,2,opt,name=spec,proto3" json:"spec,omitempty"`
+	SpecJson      string                 `protobuf:"bytes,45,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"` // job.Spec, as package job writes it; so are the other fields of JSON, by their types
 	State         JobState               `protobuf:"varint,3,opt,name=state,proto3,enum=superstep.control.v1.JobState" json:"state,omitempty"`
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"` // why it failed or was cancelled
 	Epoch         uint32                 `protobuf:"varint,5,opt,name=epoch,proto3" json:"epoch,omitempty"`
@@ -7032,7 +6214,7 @@ type Job struct {
 
 func (x *Job) Reset() {
 	*x = Job{}
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[78]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7044,7 +6226,7 @@ func (x *Job) String() string {
 func (*Job) ProtoMessage() {}
 
 func (x *Job) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[85]
+	mi := &file_control_proto_msgTypes[78]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7057,7 +6239,7 @@ func (x *Job) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Job.ProtoReflect.Descriptor instead.
 func (*Job) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{85}
+	return file_control_proto_rawDescGZIP(), []int{78}
 }
 
 func (x *Job) GetId() string {
@@ -7067,11 +6249,11 @@ func (x *Job) GetId() string {
 	return ""
 }
 
-func (x *Job) GetSpec() *JobSpec {
+func (x *Job) GetSpecJson() string {
 	if x != nil {
-		return x.Spec
+		return x.SpecJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Job) GetState() JobState {
@@ -7359,7 +6541,7 @@ type Aggregator struct {
 
 func (x *Aggregator) Reset() {
 	*x = Aggregator{}
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[79]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7371,7 +6553,7 @@ func (x *Aggregator) String() string {
 func (*Aggregator) ProtoMessage() {}
 
 func (x *Aggregator) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[86]
+	mi := &file_control_proto_msgTypes[79]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7384,7 +6566,7 @@ func (x *Aggregator) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Aggregator.ProtoReflect.Descriptor instead.
 func (*Aggregator) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{86}
+	return file_control_proto_rawDescGZIP(), []int{79}
 }
 
 func (x *Aggregator) GetName() string {
@@ -7409,9 +6591,9 @@ func (x *Aggregator) GetValue() []byte {
 }
 
 type SubmitJobRequest struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	Spec  *JobSpec               `protobuf:"bytes,1,opt,name=spec,proto3" json:"spec,omitempty"`
-	Key   string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // chosen by the client: a call that is made again with it finds the job it made, another job is refused
+	state    protoimpl.MessageState `protogen:"open.v1"`
+	SpecJson string                 `protobuf:"bytes,4,opt,name=spec_json,json=specJson,proto3" json:"spec_json,omitempty"`
+	Key      string                 `protobuf:"bytes,2,opt,name=key,proto3" json:"key,omitempty"` // chosen by the client: a call that is made again with it finds the job it made, another job is refused
 	// confirm_milliseconds is how long the job waits for ConfirmJob, without which it is cancelled and never begins: a client that
 	// is gone before it hears the answer leaves nothing that runs. 0: the job may begin at once.
 	ConfirmMilliseconds uint64 `protobuf:"varint,3,opt,name=confirm_milliseconds,json=confirmMilliseconds,proto3" json:"confirm_milliseconds,omitempty"`
@@ -7421,7 +6603,7 @@ type SubmitJobRequest struct {
 
 func (x *SubmitJobRequest) Reset() {
 	*x = SubmitJobRequest{}
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[80]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7433,7 +6615,7 @@ func (x *SubmitJobRequest) String() string {
 func (*SubmitJobRequest) ProtoMessage() {}
 
 func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[87]
+	mi := &file_control_proto_msgTypes[80]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7446,14 +6628,14 @@ func (x *SubmitJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SubmitJobRequest.ProtoReflect.Descriptor instead.
 func (*SubmitJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{87}
+	return file_control_proto_rawDescGZIP(), []int{80}
 }
 
-func (x *SubmitJobRequest) GetSpec() *JobSpec {
+func (x *SubmitJobRequest) GetSpecJson() string {
 	if x != nil {
-		return x.Spec
+		return x.SpecJson
 	}
-	return nil
+	return ""
 }
 
 func (x *SubmitJobRequest) GetKey() string {
@@ -7480,7 +6662,7 @@ type ConfirmJobRequest struct {
 
 func (x *ConfirmJobRequest) Reset() {
 	*x = ConfirmJobRequest{}
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[81]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7492,7 +6674,7 @@ func (x *ConfirmJobRequest) String() string {
 func (*ConfirmJobRequest) ProtoMessage() {}
 
 func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[88]
+	mi := &file_control_proto_msgTypes[81]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7505,7 +6687,7 @@ func (x *ConfirmJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConfirmJobRequest.ProtoReflect.Descriptor instead.
 func (*ConfirmJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{88}
+	return file_control_proto_rawDescGZIP(), []int{81}
 }
 
 func (x *ConfirmJobRequest) GetId() string {
@@ -7525,7 +6707,7 @@ type ListJobsRequest struct {
 
 func (x *ListJobsRequest) Reset() {
 	*x = ListJobsRequest{}
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[82]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7537,7 +6719,7 @@ func (x *ListJobsRequest) String() string {
 func (*ListJobsRequest) ProtoMessage() {}
 
 func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[89]
+	mi := &file_control_proto_msgTypes[82]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7550,7 +6732,7 @@ func (x *ListJobsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsRequest.ProtoReflect.Descriptor instead.
 func (*ListJobsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{89}
+	return file_control_proto_rawDescGZIP(), []int{82}
 }
 
 func (x *ListJobsRequest) GetEnded() bool {
@@ -7578,7 +6760,7 @@ type ListJobsResponse struct {
 
 func (x *ListJobsResponse) Reset() {
 	*x = ListJobsResponse{}
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[83]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7590,7 +6772,7 @@ func (x *ListJobsResponse) String() string {
 func (*ListJobsResponse) ProtoMessage() {}
 
 func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[90]
+	mi := &file_control_proto_msgTypes[83]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7603,7 +6785,7 @@ func (x *ListJobsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListJobsResponse.ProtoReflect.Descriptor instead.
 func (*ListJobsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{90}
+	return file_control_proto_rawDescGZIP(), []int{83}
 }
 
 func (x *ListJobsResponse) GetJobs() []*Job {
@@ -7636,7 +6818,7 @@ type GetJobRequest struct {
 
 func (x *GetJobRequest) Reset() {
 	*x = GetJobRequest{}
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[84]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7648,7 +6830,7 @@ func (x *GetJobRequest) String() string {
 func (*GetJobRequest) ProtoMessage() {}
 
 func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[91]
+	mi := &file_control_proto_msgTypes[84]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7661,7 +6843,7 @@ func (x *GetJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetJobRequest.ProtoReflect.Descriptor instead.
 func (*GetJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{91}
+	return file_control_proto_rawDescGZIP(), []int{84}
 }
 
 func (x *GetJobRequest) GetId() string {
@@ -7683,7 +6865,7 @@ type WatchJobRequest struct {
 
 func (x *WatchJobRequest) Reset() {
 	*x = WatchJobRequest{}
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[85]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7695,7 +6877,7 @@ func (x *WatchJobRequest) String() string {
 func (*WatchJobRequest) ProtoMessage() {}
 
 func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[92]
+	mi := &file_control_proto_msgTypes[85]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7708,7 +6890,7 @@ func (x *WatchJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchJobRequest.ProtoReflect.Descriptor instead.
 func (*WatchJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{92}
+	return file_control_proto_rawDescGZIP(), []int{85}
 }
 
 func (x *WatchJobRequest) GetId() string {
@@ -7759,7 +6941,7 @@ type JobEvent struct {
 
 func (x *JobEvent) Reset() {
 	*x = JobEvent{}
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[86]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7771,7 +6953,7 @@ func (x *JobEvent) String() string {
 func (*JobEvent) ProtoMessage() {}
 
 func (x *JobEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[93]
+	mi := &file_control_proto_msgTypes[86]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7784,7 +6966,7 @@ func (x *JobEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobEvent.ProtoReflect.Descriptor instead.
 func (*JobEvent) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{93}
+	return file_control_proto_rawDescGZIP(), []int{86}
 }
 
 func (x *JobEvent) GetSequence() uint64 {
@@ -7900,7 +7082,7 @@ type BenchmarkStage struct {
 
 func (x *BenchmarkStage) Reset() {
 	*x = BenchmarkStage{}
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[87]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7912,7 +7094,7 @@ func (x *BenchmarkStage) String() string {
 func (*BenchmarkStage) ProtoMessage() {}
 
 func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[94]
+	mi := &file_control_proto_msgTypes[87]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7925,7 +7107,7 @@ func (x *BenchmarkStage) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BenchmarkStage.ProtoReflect.Descriptor instead.
 func (*BenchmarkStage) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{94}
+	return file_control_proto_rawDescGZIP(), []int{87}
 }
 
 func (x *BenchmarkStage) GetStage() string {
@@ -7965,7 +7147,7 @@ type DrainWorkerRequest struct {
 
 func (x *DrainWorkerRequest) Reset() {
 	*x = DrainWorkerRequest{}
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[88]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -7977,7 +7159,7 @@ func (x *DrainWorkerRequest) String() string {
 func (*DrainWorkerRequest) ProtoMessage() {}
 
 func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[95]
+	mi := &file_control_proto_msgTypes[88]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -7990,7 +7172,7 @@ func (x *DrainWorkerRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerRequest.ProtoReflect.Descriptor instead.
 func (*DrainWorkerRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{95}
+	return file_control_proto_rawDescGZIP(), []int{88}
 }
 
 func (x *DrainWorkerRequest) GetName() string {
@@ -8010,7 +7192,7 @@ type DrainWorkerResponse struct {
 
 func (x *DrainWorkerResponse) Reset() {
 	*x = DrainWorkerResponse{}
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[89]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8022,7 +7204,7 @@ func (x *DrainWorkerResponse) String() string {
 func (*DrainWorkerResponse) ProtoMessage() {}
 
 func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[96]
+	mi := &file_control_proto_msgTypes[89]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8035,7 +7217,7 @@ func (x *DrainWorkerResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrainWorkerResponse.ProtoReflect.Descriptor instead.
 func (*DrainWorkerResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{96}
+	return file_control_proto_rawDescGZIP(), []int{89}
 }
 
 func (x *DrainWorkerResponse) GetMoves() []string {
@@ -8062,7 +7244,7 @@ type CancelJobRequest struct {
 
 func (x *CancelJobRequest) Reset() {
 	*x = CancelJobRequest{}
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[90]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8074,7 +7256,7 @@ func (x *CancelJobRequest) String() string {
 func (*CancelJobRequest) ProtoMessage() {}
 
 func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[97]
+	mi := &file_control_proto_msgTypes[90]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8087,7 +7269,7 @@ func (x *CancelJobRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CancelJobRequest.ProtoReflect.Descriptor instead.
 func (*CancelJobRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{97}
+	return file_control_proto_rawDescGZIP(), []int{90}
 }
 
 func (x *CancelJobRequest) GetId() string {
@@ -8114,7 +7296,7 @@ type GetResultRequest struct {
 
 func (x *GetResultRequest) Reset() {
 	*x = GetResultRequest{}
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[91]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8126,7 +7308,7 @@ func (x *GetResultRequest) String() string {
 func (*GetResultRequest) ProtoMessage() {}
 
 func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[98]
+	mi := &file_control_proto_msgTypes[91]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8139,7 +7321,7 @@ func (x *GetResultRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetResultRequest.ProtoReflect.Descriptor instead.
 func (*GetResultRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{98}
+	return file_control_proto_rawDescGZIP(), []int{91}
 }
 
 func (x *GetResultRequest) GetId() string {
@@ -8165,7 +7347,7 @@ type ResultChunk struct {
 
 func (x *ResultChunk) Reset() {
 	*x = ResultChunk{}
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[92]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8177,7 +7359,7 @@ func (x *ResultChunk) String() string {
 func (*ResultChunk) ProtoMessage() {}
 
 func (x *ResultChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[99]
+	mi := &file_control_proto_msgTypes[92]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8190,7 +7372,7 @@ func (x *ResultChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResultChunk.ProtoReflect.Descriptor instead.
 func (*ResultChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{99}
+	return file_control_proto_rawDescGZIP(), []int{92}
 }
 
 func (x *ResultChunk) GetData() []byte {
@@ -8203,7 +7385,7 @@ func (x *ResultChunk) GetData() []byte {
 type LoadGraphRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Source        *GraphSource           `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	SourceJson    string                 `protobuf:"bytes,5,opt,name=source_json,json=sourceJson,proto3" json:"source_json,omitempty"`
 	Rows          uint32                 `protobuf:"varint,3,opt,name=rows,proto3" json:"rows,omitempty"` // 0: the workers by 1
 	Columns       uint32                 `protobuf:"varint,4,opt,name=columns,proto3" json:"columns,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -8212,7 +7394,7 @@ type LoadGraphRequest struct {
 
 func (x *LoadGraphRequest) Reset() {
 	*x = LoadGraphRequest{}
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[93]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8224,7 +7406,7 @@ func (x *LoadGraphRequest) String() string {
 func (*LoadGraphRequest) ProtoMessage() {}
 
 func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[100]
+	mi := &file_control_proto_msgTypes[93]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8237,7 +7419,7 @@ func (x *LoadGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LoadGraphRequest.ProtoReflect.Descriptor instead.
 func (*LoadGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{100}
+	return file_control_proto_rawDescGZIP(), []int{93}
 }
 
 func (x *LoadGraphRequest) GetName() string {
@@ -8247,11 +7429,11 @@ func (x *LoadGraphRequest) GetName() string {
 	return ""
 }
 
-func (x *LoadGraphRequest) GetSource() *GraphSource {
+func (x *LoadGraphRequest) GetSourceJson() string {
 	if x != nil {
-		return x.Source
+		return x.SourceJson
 	}
-	return nil
+	return ""
 }
 
 func (x *LoadGraphRequest) GetRows() uint32 {
@@ -8271,7 +7453,7 @@ func (x *LoadGraphRequest) GetColumns() uint32 {
 type Graph struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	Source        *GraphSource           `protobuf:"bytes,2,opt,name=source,proto3" json:"source,omitempty"`
+	SourceJson    string                 `protobuf:"bytes,31,opt,name=source_json,json=sourceJson,proto3" json:"source_json,omitempty"`
 	State         GraphState             `protobuf:"varint,3,opt,name=state,proto3,enum=superstep.control.v1.GraphState" json:"state,omitempty"`
 	Reason        string                 `protobuf:"bytes,4,opt,name=reason,proto3" json:"reason,omitempty"`
 	Vertices      uint64                 `protobuf:"varint,5,opt,name=vertices,proto3" json:"vertices,omitempty"`
@@ -8297,7 +7479,7 @@ type Graph struct {
 
 func (x *Graph) Reset() {
 	*x = Graph{}
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[94]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8309,7 +7491,7 @@ func (x *Graph) String() string {
 func (*Graph) ProtoMessage() {}
 
 func (x *Graph) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[101]
+	mi := &file_control_proto_msgTypes[94]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8322,7 +7504,7 @@ func (x *Graph) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Graph.ProtoReflect.Descriptor instead.
 func (*Graph) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{101}
+	return file_control_proto_rawDescGZIP(), []int{94}
 }
 
 func (x *Graph) GetName() string {
@@ -8332,11 +7514,11 @@ func (x *Graph) GetName() string {
 	return ""
 }
 
-func (x *Graph) GetSource() *GraphSource {
+func (x *Graph) GetSourceJson() string {
 	if x != nil {
-		return x.Source
+		return x.SourceJson
 	}
-	return nil
+	return ""
 }
 
 func (x *Graph) GetState() GraphState {
@@ -8481,7 +7663,7 @@ type ListGraphsRequest struct {
 
 func (x *ListGraphsRequest) Reset() {
 	*x = ListGraphsRequest{}
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[95]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8493,7 +7675,7 @@ func (x *ListGraphsRequest) String() string {
 func (*ListGraphsRequest) ProtoMessage() {}
 
 func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[102]
+	mi := &file_control_proto_msgTypes[95]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8506,7 +7688,7 @@ func (x *ListGraphsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsRequest.ProtoReflect.Descriptor instead.
 func (*ListGraphsRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{102}
+	return file_control_proto_rawDescGZIP(), []int{95}
 }
 
 func (x *ListGraphsRequest) GetAfter() string {
@@ -8526,7 +7708,7 @@ type ListGraphsResponse struct {
 
 func (x *ListGraphsResponse) Reset() {
 	*x = ListGraphsResponse{}
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[96]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8538,7 +7720,7 @@ func (x *ListGraphsResponse) String() string {
 func (*ListGraphsResponse) ProtoMessage() {}
 
 func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[103]
+	mi := &file_control_proto_msgTypes[96]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8551,7 +7733,7 @@ func (x *ListGraphsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListGraphsResponse.ProtoReflect.Descriptor instead.
 func (*ListGraphsResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{103}
+	return file_control_proto_rawDescGZIP(), []int{96}
 }
 
 func (x *ListGraphsResponse) GetGraphs() []*Graph {
@@ -8577,7 +7759,7 @@ type InspectGraphRequest struct {
 
 func (x *InspectGraphRequest) Reset() {
 	*x = InspectGraphRequest{}
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[97]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8589,7 +7771,7 @@ func (x *InspectGraphRequest) String() string {
 func (*InspectGraphRequest) ProtoMessage() {}
 
 func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[104]
+	mi := &file_control_proto_msgTypes[97]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8602,7 +7784,7 @@ func (x *InspectGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InspectGraphRequest.ProtoReflect.Descriptor instead.
 func (*InspectGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{104}
+	return file_control_proto_rawDescGZIP(), []int{97}
 }
 
 func (x *InspectGraphRequest) GetName() string {
@@ -8621,7 +7803,7 @@ type DropGraphRequest struct {
 
 func (x *DropGraphRequest) Reset() {
 	*x = DropGraphRequest{}
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[98]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8633,7 +7815,7 @@ func (x *DropGraphRequest) String() string {
 func (*DropGraphRequest) ProtoMessage() {}
 
 func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[105]
+	mi := &file_control_proto_msgTypes[98]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8646,7 +7828,7 @@ func (x *DropGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DropGraphRequest.ProtoReflect.Descriptor instead.
 func (*DropGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{105}
+	return file_control_proto_rawDescGZIP(), []int{98}
 }
 
 func (x *DropGraphRequest) GetName() string {
@@ -8666,7 +7848,7 @@ type SaveGraphRequest struct {
 
 func (x *SaveGraphRequest) Reset() {
 	*x = SaveGraphRequest{}
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[99]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8678,7 +7860,7 @@ func (x *SaveGraphRequest) String() string {
 func (*SaveGraphRequest) ProtoMessage() {}
 
 func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[106]
+	mi := &file_control_proto_msgTypes[99]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8691,7 +7873,7 @@ func (x *SaveGraphRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphRequest.ProtoReflect.Descriptor instead.
 func (*SaveGraphRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{106}
+	return file_control_proto_rawDescGZIP(), []int{99}
 }
 
 func (x *SaveGraphRequest) GetName() string {
@@ -8718,7 +7900,7 @@ type SaveGraphResponse struct {
 
 func (x *SaveGraphResponse) Reset() {
 	*x = SaveGraphResponse{}
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[100]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8730,7 +7912,7 @@ func (x *SaveGraphResponse) String() string {
 func (*SaveGraphResponse) ProtoMessage() {}
 
 func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[107]
+	mi := &file_control_proto_msgTypes[100]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8743,7 +7925,7 @@ func (x *SaveGraphResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SaveGraphResponse.ProtoReflect.Descriptor instead.
 func (*SaveGraphResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{107}
+	return file_control_proto_rawDescGZIP(), []int{100}
 }
 
 func (x *SaveGraphResponse) GetManifest() []byte {
@@ -8773,7 +7955,7 @@ type ListVerticesRequest struct {
 
 func (x *ListVerticesRequest) Reset() {
 	*x = ListVerticesRequest{}
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[101]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8785,7 +7967,7 @@ func (x *ListVerticesRequest) String() string {
 func (*ListVerticesRequest) ProtoMessage() {}
 
 func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[108]
+	mi := &file_control_proto_msgTypes[101]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8798,7 +7980,7 @@ func (x *ListVerticesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesRequest.ProtoReflect.Descriptor instead.
 func (*ListVerticesRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{108}
+	return file_control_proto_rawDescGZIP(), []int{101}
 }
 
 func (x *ListVerticesRequest) GetGraph() string {
@@ -8846,7 +8028,7 @@ type ListVerticesResponse struct {
 
 func (x *ListVerticesResponse) Reset() {
 	*x = ListVerticesResponse{}
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[102]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8858,7 +8040,7 @@ func (x *ListVerticesResponse) String() string {
 func (*ListVerticesResponse) ProtoMessage() {}
 
 func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[109]
+	mi := &file_control_proto_msgTypes[102]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8871,7 +8053,7 @@ func (x *ListVerticesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListVerticesResponse.ProtoReflect.Descriptor instead.
 func (*ListVerticesResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{109}
+	return file_control_proto_rawDescGZIP(), []int{102}
 }
 
 func (x *ListVerticesResponse) GetLabels() []uint64 {
@@ -8913,7 +8095,7 @@ type Worker struct {
 
 func (x *Worker) Reset() {
 	*x = Worker{}
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[103]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -8925,7 +8107,7 @@ func (x *Worker) String() string {
 func (*Worker) ProtoMessage() {}
 
 func (x *Worker) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[110]
+	mi := &file_control_proto_msgTypes[103]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -8938,7 +8120,7 @@ func (x *Worker) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Worker.ProtoReflect.Descriptor instead.
 func (*Worker) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{110}
+	return file_control_proto_rawDescGZIP(), []int{103}
 }
 
 func (x *Worker) GetName() string {
@@ -9068,7 +8250,7 @@ type BackupRequest struct {
 
 func (x *BackupRequest) Reset() {
 	*x = BackupRequest{}
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[104]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9080,7 +8262,7 @@ func (x *BackupRequest) String() string {
 func (*BackupRequest) ProtoMessage() {}
 
 func (x *BackupRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[111]
+	mi := &file_control_proto_msgTypes[104]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9093,7 +8275,7 @@ func (x *BackupRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupRequest.ProtoReflect.Descriptor instead.
 func (*BackupRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{111}
+	return file_control_proto_rawDescGZIP(), []int{104}
 }
 
 type BackupChunk struct {
@@ -9105,7 +8287,7 @@ type BackupChunk struct {
 
 func (x *BackupChunk) Reset() {
 	*x = BackupChunk{}
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[105]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9117,7 +8299,7 @@ func (x *BackupChunk) String() string {
 func (*BackupChunk) ProtoMessage() {}
 
 func (x *BackupChunk) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[112]
+	mi := &file_control_proto_msgTypes[105]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9130,7 +8312,7 @@ func (x *BackupChunk) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BackupChunk.ProtoReflect.Descriptor instead.
 func (*BackupChunk) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{112}
+	return file_control_proto_rawDescGZIP(), []int{105}
 }
 
 func (x *BackupChunk) GetData() []byte {
@@ -9148,7 +8330,7 @@ type ListWorkersRequest struct {
 
 func (x *ListWorkersRequest) Reset() {
 	*x = ListWorkersRequest{}
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[106]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9160,7 +8342,7 @@ func (x *ListWorkersRequest) String() string {
 func (*ListWorkersRequest) ProtoMessage() {}
 
 func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[113]
+	mi := &file_control_proto_msgTypes[106]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9173,7 +8355,7 @@ func (x *ListWorkersRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersRequest.ProtoReflect.Descriptor instead.
 func (*ListWorkersRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{113}
+	return file_control_proto_rawDescGZIP(), []int{106}
 }
 
 type ListWorkersResponse struct {
@@ -9186,7 +8368,7 @@ type ListWorkersResponse struct {
 
 func (x *ListWorkersResponse) Reset() {
 	*x = ListWorkersResponse{}
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[107]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9198,7 +8380,7 @@ func (x *ListWorkersResponse) String() string {
 func (*ListWorkersResponse) ProtoMessage() {}
 
 func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[114]
+	mi := &file_control_proto_msgTypes[107]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9211,7 +8393,7 @@ func (x *ListWorkersResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListWorkersResponse.ProtoReflect.Descriptor instead.
 func (*ListWorkersResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{114}
+	return file_control_proto_rawDescGZIP(), []int{107}
 }
 
 func (x *ListWorkersResponse) GetWorkers() []*Worker {
@@ -9236,7 +8418,7 @@ type StatusRequest struct {
 
 func (x *StatusRequest) Reset() {
 	*x = StatusRequest{}
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[108]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9248,7 +8430,7 @@ func (x *StatusRequest) String() string {
 func (*StatusRequest) ProtoMessage() {}
 
 func (x *StatusRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[115]
+	mi := &file_control_proto_msgTypes[108]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9261,7 +8443,7 @@ func (x *StatusRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusRequest.ProtoReflect.Descriptor instead.
 func (*StatusRequest) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{115}
+	return file_control_proto_rawDescGZIP(), []int{108}
 }
 
 type StatusResponse struct {
@@ -9288,7 +8470,7 @@ type StatusResponse struct {
 
 func (x *StatusResponse) Reset() {
 	*x = StatusResponse{}
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[109]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9300,7 +8482,7 @@ func (x *StatusResponse) String() string {
 func (*StatusResponse) ProtoMessage() {}
 
 func (x *StatusResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[116]
+	mi := &file_control_proto_msgTypes[109]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9313,7 +8495,7 @@ func (x *StatusResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatusResponse.ProtoReflect.Descriptor instead.
 func (*StatusResponse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{116}
+	return file_control_proto_rawDescGZIP(), []int{109}
 }
 
 func (x *StatusResponse) GetVersion() string {
@@ -9445,7 +8627,7 @@ type QuotaUse struct {
 
 func (x *QuotaUse) Reset() {
 	*x = QuotaUse{}
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[110]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9457,7 +8639,7 @@ func (x *QuotaUse) String() string {
 func (*QuotaUse) ProtoMessage() {}
 
 func (x *QuotaUse) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[117]
+	mi := &file_control_proto_msgTypes[110]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9470,7 +8652,7 @@ func (x *QuotaUse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use QuotaUse.ProtoReflect.Descriptor instead.
 func (*QuotaUse) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{117}
+	return file_control_proto_rawDescGZIP(), []int{110}
 }
 
 func (x *QuotaUse) GetOwner() string {
@@ -9548,7 +8730,7 @@ type JobRecord struct {
 
 func (x *JobRecord) Reset() {
 	*x = JobRecord{}
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[111]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9560,7 +8742,7 @@ func (x *JobRecord) String() string {
 func (*JobRecord) ProtoMessage() {}
 
 func (x *JobRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[118]
+	mi := &file_control_proto_msgTypes[111]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9573,7 +8755,7 @@ func (x *JobRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JobRecord.ProtoReflect.Descriptor instead.
 func (*JobRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{118}
+	return file_control_proto_rawDescGZIP(), []int{111}
 }
 
 func (x *JobRecord) GetJob() *Job {
@@ -9661,7 +8843,7 @@ type GraphRecord struct {
 
 func (x *GraphRecord) Reset() {
 	*x = GraphRecord{}
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[112]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9673,7 +8855,7 @@ func (x *GraphRecord) String() string {
 func (*GraphRecord) ProtoMessage() {}
 
 func (x *GraphRecord) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[119]
+	mi := &file_control_proto_msgTypes[112]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9686,7 +8868,7 @@ func (x *GraphRecord) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GraphRecord.ProtoReflect.Descriptor instead.
 func (*GraphRecord) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{119}
+	return file_control_proto_rawDescGZIP(), []int{112}
 }
 
 func (x *GraphRecord) GetLoad() *Load {
@@ -9742,7 +8924,7 @@ type ListObjectsResponse_Object struct {
 
 func (x *ListObjectsResponse_Object) Reset() {
 	*x = ListObjectsResponse_Object{}
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[113]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9754,7 +8936,7 @@ func (x *ListObjectsResponse_Object) String() string {
 func (*ListObjectsResponse_Object) ProtoMessage() {}
 
 func (x *ListObjectsResponse_Object) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[120]
+	mi := &file_control_proto_msgTypes[113]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9800,7 +8982,7 @@ type Step_End struct {
 
 func (x *Step_End) Reset() {
 	*x = Step_End{}
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[115]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9812,7 +8994,7 @@ func (x *Step_End) String() string {
 func (*Step_End) ProtoMessage() {}
 
 func (x *Step_End) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[122]
+	mi := &file_control_proto_msgTypes[115]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9825,7 +9007,7 @@ func (x *Step_End) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_End.ProtoReflect.Descriptor instead.
 func (*Step_End) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57, 0}
+	return file_control_proto_rawDescGZIP(), []int{54, 0}
 }
 
 func (x *Step_End) GetTook() float64 {
@@ -9843,7 +9025,7 @@ type Step_Ready struct {
 
 func (x *Step_Ready) Reset() {
 	*x = Step_Ready{}
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[116]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -9855,7 +9037,7 @@ func (x *Step_Ready) String() string {
 func (*Step_Ready) ProtoMessage() {}
 
 func (x *Step_Ready) ProtoReflect() protoreflect.Message {
-	mi := &file_control_proto_msgTypes[123]
+	mi := &file_control_proto_msgTypes[116]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -9868,7 +9050,7 @@ func (x *Step_Ready) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step_Ready.ProtoReflect.Descriptor instead.
 func (*Step_Ready) Descriptor() ([]byte, []int) {
-	return file_control_proto_rawDescGZIP(), []int{57, 1}
+	return file_control_proto_rawDescGZIP(), []int{54, 1}
 }
 
 var File_control_proto protoreflect.FileDescriptor
@@ -10085,45 +9267,17 @@ const file_control_proto_rawDesc = "" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x18\n" +
 	"\aaddress\x18\x03 \x01(\tR\aaddress\x12 \n" +
 	"\vincarnation\x18\x04 \x01(\x04R\vincarnation\x12\x12\n" +
-	"\x04site\x18\x05 \x01(\tR\x04site\"\xe9\x04\n" +
-	"\vGraphSource\x12\x14\n" +
-	"\x05input\x18\x01 \x01(\tR\x05input\x12\x16\n" +
-	"\x06format\x18\x02 \x01(\tR\x06format\x12\x1f\n" +
-	"\bdirected\x18\x03 \x01(\bH\x00R\bdirected\x88\x01\x01\x12\x1e\n" +
-	"\n" +
-	"duplicates\x18\x04 \x01(\tR\n" +
-	"duplicates\x12\x1d\n" +
-	"\n" +
-	"drop_loops\x18\x05 \x01(\bR\tdropLoops\x12!\n" +
-	"\funit_weights\x18\x06 \x01(\bR\vunitWeights\x12\x18\n" +
-	"\aweights\x18\a \x01(\tR\aweights\x12\x1d\n" +
-	"\n" +
-	"max_expand\x18\b \x01(\x04R\tmaxExpand\x12#\n" +
-	"\rsource_column\x18\t \x01(\tR\fsourceColumn\x12#\n" +
-	"\rtarget_column\x18\n" +
-	" \x01(\tR\ftargetColumn\x12#\n" +
-	"\rweight_column\x18\v \x01(\tR\fweightColumn\x12\x1c\n" +
-	"\tdelimiter\x18\f \x01(\tR\tdelimiter\x12\x1b\n" +
-	"\x06header\x18\r \x01(\bH\x01R\x06header\x88\x01\x01\x12\x10\n" +
-	"\x03ids\x18\x0e \x01(\tR\x03ids\x12\x19\n" +
-	"\bskip_bad\x18\x0f \x01(\rR\askipBad\x12\x1a\n" +
-	"\bvertices\x18\x10 \x01(\tR\bvertices\x12#\n" +
-	"\rvertex_column\x18\x11 \x01(\tR\fvertexColumn\x12\x1f\n" +
-	"\vcheck_files\x18\x12 \x01(\bR\n" +
-	"checkFiles\x12\x1f\n" +
-	"\vtrust_files\x18\x13 \x01(\bR\n" +
-	"trustFilesB\v\n" +
-	"\t_directedB\t\n" +
-	"\a_header\"w\n" +
+	"\x04site\x18\x05 \x01(\tR\x04site\"w\n" +
 	"\x04Meet\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aattempt\x18\x02 \x01(\x04R\aattempt\x12?\n" +
 	"\n" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\"\x8c\x02\n" +
+	"placements\"\xf8\x01\n" +
 	"\x04Load\x12\x14\n" +
-	"\x05graph\x18\x01 \x01(\tR\x05graph\x129\n" +
-	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
+	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x1f\n" +
+	"\vsource_json\x18\t \x01(\tR\n" +
+	"sourceJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
 	"\acolumns\x18\x04 \x01(\rR\acolumns\x12?\n" +
 	"\n" +
@@ -10131,7 +9285,7 @@ const file_control_proto_rawDesc = "" +
 	"placements\x12\x16\n" +
 	"\x06master\x18\x06 \x01(\tR\x06master\x12\x16\n" +
 	"\x06number\x18\a \x01(\x04R\x06number\x12\x14\n" +
-	"\x05owner\x18\b \x01(\tR\x05owner\"~\n" +
+	"\x05owner\x18\b \x01(\tR\x05ownerJ\x04\b\x02\x10\x03\"~\n" +
 	"\x04Save\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x14\n" +
 	"\x05place\x18\x02 \x01(\tR\x05place\x12\x1a\n" +
@@ -10153,22 +9307,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05named\x18\b \x01(\bR\x05named\x12\x18\n" +
 	"\askipped\x18\t \x03(\tR\askipped\x12\x14\n" +
 	"\x05notes\x18\n" +
-	" \x03(\tR\x05notes\"\xb4\x02\n" +
-	"\n" +
-	"RunOptions\x12\x1a\n" +
-	"\bdelivery\x18\x01 \x01(\tR\bdelivery\x12\x1a\n" +
-	"\bencoding\x18\x02 \x01(\tR\bencoding\x12\x1e\n" +
-	"\n" +
-	"uncombined\x18\x03 \x01(\bR\n" +
-	"uncombined\x12$\n" +
-	"\rdeterministic\x18\x04 \x01(\bR\rdeterministic\x12%\n" +
-	"\x0emax_supersteps\x18\x05 \x01(\rR\rmaxSupersteps\x12+\n" +
-	"\x11superstep_timeout\x18\a \x01(\x03R\x10superstepTimeout\x12\x16\n" +
-	"\x06serial\x18\x06 \x01(\bR\x06serial\x12\x14\n" +
-	"\x05trace\x18\n" +
-	" \x01(\bR\x05trace\x12\x12\n" +
-	"\x04seed\x18\v \x01(\x04R\x04seed\x12\x12\n" +
-	"\x04fork\x18\f \x01(\bR\x04fork\"\x93\x01\n" +
+	" \x03(\tR\x05notes\"\x93\x01\n" +
 	"\x06Locate\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x16\n" +
 	"\x06labels\x18\x02 \x03(\x04R\x06labels\x12\x14\n" +
@@ -10185,14 +9324,14 @@ const file_control_proto_rawDesc = "" +
 	"\x05label\x18\x02 \x01(\x04R\x05label\".\n" +
 	"\x06Vertex\x12\x14\n" +
 	"\x05label\x18\x01 \x01(\x04R\x05label\x12\x0e\n" +
-	"\x02id\x18\x02 \x01(\x04R\x02id\"\xe6\x03\n" +
+	"\x02id\x18\x02 \x01(\x04R\x02id\"\xd3\x03\n" +
 	"\aPrepare\x12\x14\n" +
 	"\x05graph\x18\x01 \x01(\tR\x05graph\x12\x18\n" +
 	"\aprogram\x18\x02 \x01(\tR\aprogram\x12M\n" +
 	"\n" +
 	"parameters\x18\x03 \x03(\v2-.superstep.control.v1.Prepare.ParametersEntryR\n" +
-	"parameters\x12:\n" +
-	"\aoptions\x18\x04 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12?\n" +
+	"parameters\x12!\n" +
+	"\foptions_json\x18\r \x01(\tR\voptionsJson\x12?\n" +
 	"\n" +
 	"placements\x18\x05 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x128\n" +
@@ -10203,20 +9342,15 @@ const file_control_proto_rawDesc = "" +
 	"\x04keep\x18\v \x01(\v2\x1a.superstep.control.v1.KeepR\x04keep\x1a=\n" +
 	"\x0fParametersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\r\"\xb4\x01\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01J\x04\b\f\x10\rJ\x04\b\x04\x10\x05\"\xa3\x01\n" +
 	"\x04Keep\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x12\n" +
 	"\x04spec\x18\a \x01(\fR\x04spec\x120\n" +
 	"\x05began\x18\n" +
-	" \x01(\v2\x1a.google.protobuf.TimestampR\x05began\x122\n" +
-	"\x04when\x18\b \x01(\v2\x1e.superstep.control.v1.KeepWhenR\x04whenJ\x04\b\x03\x10\aJ\x04\b\t\x10\n" +
-	"\"h\n" +
-	"\bKeepWhen\x12\x14\n" +
-	"\x05every\x18\x01 \x01(\rR\x05every\x12\x1a\n" +
-	"\binterval\x18\x02 \x01(\x03R\binterval\x12\x12\n" +
-	"\x04mtbf\x18\x03 \x01(\x03R\x04mtbf\x12\x16\n" +
-	"\x06strict\x18\x04 \x01(\bR\x06strict\">\n" +
+	" \x01(\v2\x1a.google.protobuf.TimestampR\x05began\x12\x1b\n" +
+	"\twhen_json\x18\v \x01(\tR\bwhenJsonJ\x04\b\x03\x10\aJ\x04\b\t\x10\n" +
+	"J\x04\b\b\x10\t\">\n" +
 	"\x04GoOn\x12\x14\n" +
 	"\x05place\x18\x01 \x01(\tR\x05place\x12\x1a\n" +
 	"\bmanifest\x18\x02 \x01(\tR\bmanifestJ\x04\b\x03\x10\x04\"\x94\x01\n" +
@@ -10301,19 +9435,19 @@ const file_control_proto_rawDesc = "" +
 	"\tconstruct\x18\x02 \x01(\v2\x1f.superstep.control.v1.ConstructH\x00R\tconstruct\x126\n" +
 	"\x06search\x18\x04 \x01(\v2\x1c.superstep.control.v1.SearchH\x00R\x06search\x123\n" +
 	"\x05judge\x18\x05 \x01(\v2\x1b.superstep.control.v1.JudgeH\x00R\x05judgeB\x06\n" +
-	"\x04stepJ\x04\b\x03\x10\x04\"\xad\x01\n" +
-	"\bGenerate\x122\n" +
-	"\x04spec\x18\x01 \x01(\v2\x1e.superstep.control.v1.Graph500R\x04spec\x12?\n" +
+	"\x04stepJ\x04\b\x03\x10\x04\"\x9c\x01\n" +
+	"\bGenerate\x12\x1b\n" +
+	"\tspec_json\x18\x05 \x01(\tR\bspecJson\x12?\n" +
 	"\n" +
 	"placements\x18\x02 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
 	"placements\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\v\n" +
-	"\tConstruct\"\x8e\x01\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x01\x10\x02\"\v\n" +
+	"\tConstruct\"{\n" +
 	"\x06Search\x12\x16\n" +
 	"\x06kernel\x18\x01 \x01(\tR\x06kernel\x120\n" +
-	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12:\n" +
-	"\aoptions\x18\x03 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\"\x1b\n" +
+	"\x04root\x18\x02 \x01(\v2\x1c.superstep.control.v1.VertexR\x04root\x12!\n" +
+	"\foptions_json\x18\x04 \x01(\tR\voptionsJsonJ\x04\b\x03\x10\x04\"\x1b\n" +
 	"\x05Judge\x12\x12\n" +
 	"\x04root\x18\x01 \x01(\x04R\x04root\"\xe8\x02\n" +
 	"\x0fBenchmarkReport\x12\x18\n" +
@@ -10331,13 +9465,13 @@ const file_control_proto_rawDesc = "" +
 	"\tViolation\x12\x12\n" +
 	"\x04rule\x18\x01 \x01(\rR\x04rule\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
-	"\x04text\x18\x03 \x01(\tR\x04text\"\x98\x01\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\x87\x01\n" +
 	"\aMeasure\x12\x18\n" +
-	"\ameeting\x18\x01 \x01(\tR\ameeting\x122\n" +
-	"\x04spec\x18\x02 \x01(\v2\x1e.superstep.control.v1.NetbenchR\x04spec\x12?\n" +
+	"\ameeting\x18\x01 \x01(\tR\ameeting\x12\x1b\n" +
+	"\tspec_json\x18\x04 \x01(\tR\bspecJson\x12?\n" +
 	"\n" +
 	"placements\x18\x03 \x03(\v2\x1f.superstep.control.v1.PlacementR\n" +
-	"placements\">\n" +
+	"placementsJ\x04\b\x02\x10\x03\">\n" +
 	"\x05Probe\x125\n" +
 	"\x05peers\x18\x01 \x03(\v2\x1f.superstep.control.v1.PlacementR\x05peers\"/\n" +
 	"\vProbeReport\x12 \n" +
@@ -10357,50 +9491,7 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\x12\x16\n" +
 	"\x06worker\x18\x02 \x01(\tR\x06worker\x12\x10\n" +
 	"\x03job\x18\x03 \x01(\tR\x03job\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xc0\b\n" +
-	"\aJobSpec\x12\x18\n" +
-	"\aprogram\x18\x01 \x01(\tR\aprogram\x12M\n" +
-	"\n" +
-	"parameters\x18\x02 \x03(\v2-.superstep.control.v1.JobSpec.ParametersEntryR\n" +
-	"parameters\x12\x14\n" +
-	"\x05graph\x18\x03 \x01(\tR\x05graph\x129\n" +
-	"\x06source\x18\x04 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12:\n" +
-	"\aoptions\x18\x05 \x01(\v2 .superstep.control.v1.RunOptionsR\aoptions\x12\x1f\n" +
-	"\vkeep_result\x18\x06 \x01(\bR\n" +
-	"keepResult\x12\x1a\n" +
-	"\bunsorted\x18\a \x01(\bR\bunsorted\x12\x16\n" +
-	"\x06values\x18\n" +
-	" \x01(\tR\x06values\x12\x12\n" +
-	"\x04form\x18\v \x01(\tR\x04form\x12A\n" +
-	"\x06inputs\x18\f \x03(\v2).superstep.control.v1.JobSpec.InputsEntryR\x06inputs\x12N\n" +
-	"\vcolumn_data\x18\r \x03(\v2-.superstep.control.v1.JobSpec.ColumnDataEntryR\n" +
-	"columnData\x12\x12\n" +
-	"\x04rows\x18\b \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\t \x01(\rR\acolumns\x12\x12\n" +
-	"\x04load\x18\x0e \x01(\tR\x04load\x12:\n" +
-	"\bgraph500\x18\x14 \x01(\v2\x1e.superstep.control.v1.Graph500R\bgraph500\x12:\n" +
-	"\bnetbench\x18\x15 \x01(\v2\x1e.superstep.control.v1.NetbenchR\bnetbench\x12 \n" +
-	"\vcheckpoints\x18\x16 \x01(\tR\vcheckpoints\x12;\n" +
-	"\tkeep_when\x18\x1e \x01(\v2\x1e.superstep.control.v1.KeepWhenR\bkeepWhen\x12\x13\n" +
-	"\x05go_on\x18\x17 \x01(\tR\x04goOn\x12:\n" +
-	"\bpriority\x18\x18 \x01(\x0e2\x1e.superstep.control.v1.PriorityR\bpriority\x1a=\n" +
-	"\x0fParametersEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a9\n" +
-	"\vInputsEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\x1a_\n" +
-	"\x0fColumnDataEntry\x12\x10\n" +
-	"\x03key\x18\x01 \x01(\tR\x03key\x126\n" +
-	"\x05value\x18\x02 \x01(\v2 .superstep.control.v1.ColumnDataR\x05value:\x028\x01\"\x9f\x01\n" +
-	"\n" +
-	"ColumnData\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
-	"\x04file\x18\x02 \x01(\tR\x04file\x12\x14\n" +
-	"\x05named\x18\x05 \x01(\bR\x05named\x12\x16\n" +
-	"\x06values\x18\x03 \x01(\tR\x06values\x12\x12\n" +
-	"\x04load\x18\x04 \x01(\tR\x04load\x12+\n" +
-	"\x03sum\x18\x06 \x01(\v2\x19.superstep.control.v1.SumR\x03sum\"3\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"3\n" +
 	"\x03Sum\x12\x14\n" +
 	"\x05bytes\x18\x01 \x01(\x04R\x05bytes\x12\x16\n" +
 	"\x06crc32c\x18\x02 \x01(\aR\x06crc32c\"c\n" +
@@ -10409,21 +9500,7 @@ const file_control_proto_rawDesc = "" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\x12\x12\n" +
 	"\x04data\x18\x03 \x01(\fR\x04data\x12\x12\n" +
 	"\x04last\x18\x04 \x01(\bR\x04last\"\x14\n" +
-	"\x12SendColumnResponse\"\x82\x01\n" +
-	"\bNetbench\x12\x14\n" +
-	"\x05sizes\x18\x01 \x03(\x04R\x05sizes\x12 \n" +
-	"\vcollectives\x18\x02 \x03(\tR\vcollectives\x12\x1c\n" +
-	"\talgorithm\x18\x03 \x01(\tR\talgorithm\x12 \n" +
-	"\vrepetitions\x18\x04 \x01(\rR\vrepetitions\"\xb3\x01\n" +
-	"\bGraph500\x12\x14\n" +
-	"\x05scale\x18\x01 \x01(\rR\x05scale\x12\x1f\n" +
-	"\vedge_factor\x18\x02 \x01(\rR\n" +
-	"edgeFactor\x12\x14\n" +
-	"\x05seed1\x18\x03 \x01(\x04R\x05seed1\x12\x14\n" +
-	"\x05seed2\x18\x04 \x01(\x04R\x05seed2\x12\x14\n" +
-	"\x05roots\x18\x05 \x01(\rR\x05roots\x12\x12\n" +
-	"\x04sssp\x18\x06 \x01(\bR\x04sssp\x12\x1a\n" +
-	"\bvalidate\x18\a \x01(\bR\bvalidate\"\xb3\x02\n" +
+	"\x12SendColumnResponse\"\xb3\x02\n" +
 	"\x0eGraph500Result\x12\x1e\n" +
 	"\n" +
 	"generation\x18\x01 \x01(\x01R\n" +
@@ -10438,10 +9515,10 @@ const file_control_proto_rawDesc = "" +
 	"\x04time\x18\x01 \x03(\x01R\x04time\x12\x1c\n" +
 	"\ttranslate\x18\x02 \x03(\x01R\ttranslate\x12\x1a\n" +
 	"\bvalidate\x18\x03 \x03(\x01R\bvalidate\x12\x14\n" +
-	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xbc\v\n" +
+	"\x05nedge\x18\x04 \x03(\x04R\x05nedge\"\xac\v\n" +
 	"\x03Job\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\tR\x02id\x121\n" +
-	"\x04spec\x18\x02 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x124\n" +
+	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1b\n" +
+	"\tspec_json\x18- \x01(\tR\bspecJson\x124\n" +
 	"\x05state\x18\x03 \x01(\x0e2\x1e.superstep.control.v1.JobStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x14\n" +
 	"\x05epoch\x18\x05 \x01(\rR\x05epoch\x128\n" +
@@ -10489,16 +9566,16 @@ const file_control_proto_rawDesc = "" +
 	"\x06forked\x18* \x01(\tR\x06forked\x12\x16\n" +
 	"\x06before\x18+ \x01(\fR\x06before\x12@\n" +
 	"\bgraph500\x18( \x01(\v2$.superstep.control.v1.Graph500ResultR\bgraph500\x12\x14\n" +
-	"\x05brief\x182 \x01(\bR\x05briefJ\x04\b\v\x10\f\"J\n" +
+	"\x05brief\x182 \x01(\bR\x05briefJ\x04\b\v\x10\fJ\x04\b\x02\x10\x03\"J\n" +
 	"\n" +
 	"Aggregator\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x12\n" +
 	"\x04json\x18\x02 \x01(\tR\x04json\x12\x14\n" +
-	"\x05value\x18\x03 \x01(\fR\x05value\"\x8a\x01\n" +
-	"\x10SubmitJobRequest\x121\n" +
-	"\x04spec\x18\x01 \x01(\v2\x1d.superstep.control.v1.JobSpecR\x04spec\x12\x10\n" +
+	"\x05value\x18\x03 \x01(\fR\x05value\"z\n" +
+	"\x10SubmitJobRequest\x12\x1b\n" +
+	"\tspec_json\x18\x04 \x01(\tR\bspecJson\x12\x10\n" +
 	"\x03key\x18\x02 \x01(\tR\x03key\x121\n" +
-	"\x14confirm_milliseconds\x18\x03 \x01(\x04R\x13confirmMilliseconds\"#\n" +
+	"\x14confirm_milliseconds\x18\x03 \x01(\x04R\x13confirmMillisecondsJ\x04\b\x01\x10\x02\"#\n" +
 	"\x11ConfirmJobRequest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\"?\n" +
 	"\x0fListJobsRequest\x12\x14\n" +
@@ -10541,15 +9618,17 @@ const file_control_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x16\n" +
 	"\x06offset\x18\x02 \x01(\x04R\x06offset\"!\n" +
 	"\vResultChunk\x12\x12\n" +
-	"\x04data\x18\x01 \x01(\fR\x04data\"\x8f\x01\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"{\n" +
 	"\x10LoadGraphRequest\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
+	"\vsource_json\x18\x05 \x01(\tR\n" +
+	"sourceJson\x12\x12\n" +
 	"\x04rows\x18\x03 \x01(\rR\x04rows\x12\x18\n" +
-	"\acolumns\x18\x04 \x01(\rR\acolumns\"\x8e\x05\n" +
+	"\acolumns\x18\x04 \x01(\rR\acolumnsJ\x04\b\x02\x10\x03\"\xfa\x04\n" +
 	"\x05Graph\x12\x12\n" +
-	"\x04name\x18\x01 \x01(\tR\x04name\x129\n" +
-	"\x06source\x18\x02 \x01(\v2!.superstep.control.v1.GraphSourceR\x06source\x126\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1f\n" +
+	"\vsource_json\x18\x1f \x01(\tR\n" +
+	"sourceJson\x126\n" +
 	"\x05state\x18\x03 \x01(\x0e2 .superstep.control.v1.GraphStateR\x05state\x12\x16\n" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x1a\n" +
 	"\bvertices\x18\x05 \x01(\x04R\bvertices\x12\x14\n" +
@@ -10571,7 +9650,7 @@ const file_control_proto_rawDesc = "" +
 	"\x05notes\x18\x14 \x03(\tR\x05notes\x12\x12\n" +
 	"\x04load\x18\x10 \x01(\tR\x04load\x12\x14\n" +
 	"\x05named\x18\x12 \x01(\bR\x05named\x12\x14\n" +
-	"\x05brief\x18\x1e \x01(\bR\x05brief\")\n" +
+	"\x05brief\x18\x1e \x01(\bR\x05briefJ\x04\b\x02\x10\x03\")\n" +
 	"\x11ListGraphsRequest\x12\x14\n" +
 	"\x05after\x18\x01 \x01(\tR\x05after\"]\n" +
 	"\x12ListGraphsResponse\x123\n" +
@@ -10748,7 +9827,7 @@ func file_control_proto_rawDescGZIP() []byte {
 }
 
 var file_control_proto_enumTypes = make([]protoimpl.EnumInfo, 5)
-var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 127)
+var file_control_proto_msgTypes = make([]protoimpl.MessageInfo, 117)
 var file_control_proto_goTypes = []any{
 	(Priority)(0),                      // 0: superstep.control.v1.Priority
 	(JobState)(0),                      // 1: superstep.control.v1.JobState
@@ -10791,101 +9870,91 @@ var file_control_proto_goTypes = []any{
 	(*Failure)(nil),                    // 38: superstep.control.v1.Failure
 	(*Panic)(nil),                      // 39: superstep.control.v1.Panic
 	(*Placement)(nil),                  // 40: superstep.control.v1.Placement
-	(*GraphSource)(nil),                // 41: superstep.control.v1.GraphSource
-	(*Meet)(nil),                       // 42: superstep.control.v1.Meet
-	(*Load)(nil),                       // 43: superstep.control.v1.Load
-	(*Save)(nil),                       // 44: superstep.control.v1.Save
-	(*SaveReport)(nil),                 // 45: superstep.control.v1.SaveReport
-	(*LoadReport)(nil),                 // 46: superstep.control.v1.LoadReport
-	(*RunOptions)(nil),                 // 47: superstep.control.v1.RunOptions
-	(*Locate)(nil),                     // 48: superstep.control.v1.Locate
-	(*Located)(nil),                    // 49: superstep.control.v1.Located
-	(*Name)(nil),                       // 50: superstep.control.v1.Name
-	(*Vertex)(nil),                     // 51: superstep.control.v1.Vertex
-	(*Prepare)(nil),                    // 52: superstep.control.v1.Prepare
-	(*Keep)(nil),                       // 53: superstep.control.v1.Keep
-	(*KeepWhen)(nil),                   // 54: superstep.control.v1.KeepWhen
-	(*GoOn)(nil),                       // 55: superstep.control.v1.GoOn
-	(*Fill)(nil),                       // 56: superstep.control.v1.Fill
-	(*PrepareReport)(nil),              // 57: superstep.control.v1.PrepareReport
-	(*Drive)(nil),                      // 58: superstep.control.v1.Drive
-	(*Outcome)(nil),                    // 59: superstep.control.v1.Outcome
-	(*DriveReport)(nil),                // 60: superstep.control.v1.DriveReport
-	(*RunEnd)(nil),                     // 61: superstep.control.v1.RunEnd
-	(*Step)(nil),                       // 62: superstep.control.v1.Step
-	(*Superstep)(nil),                  // 63: superstep.control.v1.Superstep
-	(*SuperstepReport)(nil),            // 64: superstep.control.v1.SuperstepReport
-	(*GraphSize)(nil),                  // 65: superstep.control.v1.GraphSize
-	(*BenchmarkStep)(nil),              // 66: superstep.control.v1.BenchmarkStep
-	(*Generate)(nil),                   // 67: superstep.control.v1.Generate
-	(*Construct)(nil),                  // 68: superstep.control.v1.Construct
-	(*Search)(nil),                     // 69: superstep.control.v1.Search
-	(*Judge)(nil),                      // 70: superstep.control.v1.Judge
-	(*BenchmarkReport)(nil),            // 71: superstep.control.v1.BenchmarkReport
-	(*Violation)(nil),                  // 72: superstep.control.v1.Violation
-	(*Measure)(nil),                    // 73: superstep.control.v1.Measure
-	(*Probe)(nil),                      // 74: superstep.control.v1.Probe
-	(*ProbeReport)(nil),                // 75: superstep.control.v1.ProbeReport
-	(*Values)(nil),                     // 76: superstep.control.v1.Values
-	(*ValuesChunk)(nil),                // 77: superstep.control.v1.ValuesChunk
-	(*Cancel)(nil),                     // 78: superstep.control.v1.Cancel
-	(*Drop)(nil),                       // 79: superstep.control.v1.Drop
-	(*LogLine)(nil),                    // 80: superstep.control.v1.LogLine
-	(*JobSpec)(nil),                    // 81: superstep.control.v1.JobSpec
-	(*ColumnData)(nil),                 // 82: superstep.control.v1.ColumnData
-	(*Sum)(nil),                        // 83: superstep.control.v1.Sum
-	(*SendColumnRequest)(nil),          // 84: superstep.control.v1.SendColumnRequest
-	(*SendColumnResponse)(nil),         // 85: superstep.control.v1.SendColumnResponse
-	(*Netbench)(nil),                   // 86: superstep.control.v1.Netbench
-	(*Graph500)(nil),                   // 87: superstep.control.v1.Graph500
-	(*Graph500Result)(nil),             // 88: superstep.control.v1.Graph500Result
-	(*KernelResult)(nil),               // 89: superstep.control.v1.KernelResult
-	(*Job)(nil),                        // 90: superstep.control.v1.Job
-	(*Aggregator)(nil),                 // 91: superstep.control.v1.Aggregator
-	(*SubmitJobRequest)(nil),           // 92: superstep.control.v1.SubmitJobRequest
-	(*ConfirmJobRequest)(nil),          // 93: superstep.control.v1.ConfirmJobRequest
-	(*ListJobsRequest)(nil),            // 94: superstep.control.v1.ListJobsRequest
-	(*ListJobsResponse)(nil),           // 95: superstep.control.v1.ListJobsResponse
-	(*GetJobRequest)(nil),              // 96: superstep.control.v1.GetJobRequest
-	(*WatchJobRequest)(nil),            // 97: superstep.control.v1.WatchJobRequest
-	(*JobEvent)(nil),                   // 98: superstep.control.v1.JobEvent
-	(*BenchmarkStage)(nil),             // 99: superstep.control.v1.BenchmarkStage
-	(*DrainWorkerRequest)(nil),         // 100: superstep.control.v1.DrainWorkerRequest
-	(*DrainWorkerResponse)(nil),        // 101: superstep.control.v1.DrainWorkerResponse
-	(*CancelJobRequest)(nil),           // 102: superstep.control.v1.CancelJobRequest
-	(*GetResultRequest)(nil),           // 103: superstep.control.v1.GetResultRequest
-	(*ResultChunk)(nil),                // 104: superstep.control.v1.ResultChunk
-	(*LoadGraphRequest)(nil),           // 105: superstep.control.v1.LoadGraphRequest
-	(*Graph)(nil),                      // 106: superstep.control.v1.Graph
-	(*ListGraphsRequest)(nil),          // 107: superstep.control.v1.ListGraphsRequest
-	(*ListGraphsResponse)(nil),         // 108: superstep.control.v1.ListGraphsResponse
-	(*InspectGraphRequest)(nil),        // 109: superstep.control.v1.InspectGraphRequest
-	(*DropGraphRequest)(nil),           // 110: superstep.control.v1.DropGraphRequest
-	(*SaveGraphRequest)(nil),           // 111: superstep.control.v1.SaveGraphRequest
-	(*SaveGraphResponse)(nil),          // 112: superstep.control.v1.SaveGraphResponse
-	(*ListVerticesRequest)(nil),        // 113: superstep.control.v1.ListVerticesRequest
-	(*ListVerticesResponse)(nil),       // 114: superstep.control.v1.ListVerticesResponse
-	(*Worker)(nil),                     // 115: superstep.control.v1.Worker
-	(*BackupRequest)(nil),              // 116: superstep.control.v1.BackupRequest
-	(*BackupChunk)(nil),                // 117: superstep.control.v1.BackupChunk
-	(*ListWorkersRequest)(nil),         // 118: superstep.control.v1.ListWorkersRequest
-	(*ListWorkersResponse)(nil),        // 119: superstep.control.v1.ListWorkersResponse
-	(*StatusRequest)(nil),              // 120: superstep.control.v1.StatusRequest
-	(*StatusResponse)(nil),             // 121: superstep.control.v1.StatusResponse
-	(*QuotaUse)(nil),                   // 122: superstep.control.v1.QuotaUse
-	(*JobRecord)(nil),                  // 123: superstep.control.v1.JobRecord
-	(*GraphRecord)(nil),                // 124: superstep.control.v1.GraphRecord
-	(*ListObjectsResponse_Object)(nil), // 125: superstep.control.v1.ListObjectsResponse.Object
-	nil,                                // 126: superstep.control.v1.Prepare.ParametersEntry
-	(*Step_End)(nil),                   // 127: superstep.control.v1.Step.End
-	(*Step_Ready)(nil),                 // 128: superstep.control.v1.Step.Ready
-	nil,                                // 129: superstep.control.v1.JobSpec.ParametersEntry
-	nil,                                // 130: superstep.control.v1.JobSpec.InputsEntry
-	nil,                                // 131: superstep.control.v1.JobSpec.ColumnDataEntry
-	(*timestamppb.Timestamp)(nil),      // 132: google.protobuf.Timestamp
+	(*Meet)(nil),                       // 41: superstep.control.v1.Meet
+	(*Load)(nil),                       // 42: superstep.control.v1.Load
+	(*Save)(nil),                       // 43: superstep.control.v1.Save
+	(*SaveReport)(nil),                 // 44: superstep.control.v1.SaveReport
+	(*LoadReport)(nil),                 // 45: superstep.control.v1.LoadReport
+	(*Locate)(nil),                     // 46: superstep.control.v1.Locate
+	(*Located)(nil),                    // 47: superstep.control.v1.Located
+	(*Name)(nil),                       // 48: superstep.control.v1.Name
+	(*Vertex)(nil),                     // 49: superstep.control.v1.Vertex
+	(*Prepare)(nil),                    // 50: superstep.control.v1.Prepare
+	(*Keep)(nil),                       // 51: superstep.control.v1.Keep
+	(*GoOn)(nil),                       // 52: superstep.control.v1.GoOn
+	(*Fill)(nil),                       // 53: superstep.control.v1.Fill
+	(*PrepareReport)(nil),              // 54: superstep.control.v1.PrepareReport
+	(*Drive)(nil),                      // 55: superstep.control.v1.Drive
+	(*Outcome)(nil),                    // 56: superstep.control.v1.Outcome
+	(*DriveReport)(nil),                // 57: superstep.control.v1.DriveReport
+	(*RunEnd)(nil),                     // 58: superstep.control.v1.RunEnd
+	(*Step)(nil),                       // 59: superstep.control.v1.Step
+	(*Superstep)(nil),                  // 60: superstep.control.v1.Superstep
+	(*SuperstepReport)(nil),            // 61: superstep.control.v1.SuperstepReport
+	(*GraphSize)(nil),                  // 62: superstep.control.v1.GraphSize
+	(*BenchmarkStep)(nil),              // 63: superstep.control.v1.BenchmarkStep
+	(*Generate)(nil),                   // 64: superstep.control.v1.Generate
+	(*Construct)(nil),                  // 65: superstep.control.v1.Construct
+	(*Search)(nil),                     // 66: superstep.control.v1.Search
+	(*Judge)(nil),                      // 67: superstep.control.v1.Judge
+	(*BenchmarkReport)(nil),            // 68: superstep.control.v1.BenchmarkReport
+	(*Violation)(nil),                  // 69: superstep.control.v1.Violation
+	(*Measure)(nil),                    // 70: superstep.control.v1.Measure
+	(*Probe)(nil),                      // 71: superstep.control.v1.Probe
+	(*ProbeReport)(nil),                // 72: superstep.control.v1.ProbeReport
+	(*Values)(nil),                     // 73: superstep.control.v1.Values
+	(*ValuesChunk)(nil),                // 74: superstep.control.v1.ValuesChunk
+	(*Cancel)(nil),                     // 75: superstep.control.v1.Cancel
+	(*Drop)(nil),                       // 76: superstep.control.v1.Drop
+	(*LogLine)(nil),                    // 77: superstep.control.v1.LogLine
+	(*Sum)(nil),                        // 78: superstep.control.v1.Sum
+	(*SendColumnRequest)(nil),          // 79: superstep.control.v1.SendColumnRequest
+	(*SendColumnResponse)(nil),         // 80: superstep.control.v1.SendColumnResponse
+	(*Graph500Result)(nil),             // 81: superstep.control.v1.Graph500Result
+	(*KernelResult)(nil),               // 82: superstep.control.v1.KernelResult
+	(*Job)(nil),                        // 83: superstep.control.v1.Job
+	(*Aggregator)(nil),                 // 84: superstep.control.v1.Aggregator
+	(*SubmitJobRequest)(nil),           // 85: superstep.control.v1.SubmitJobRequest
+	(*ConfirmJobRequest)(nil),          // 86: superstep.control.v1.ConfirmJobRequest
+	(*ListJobsRequest)(nil),            // 87: superstep.control.v1.ListJobsRequest
+	(*ListJobsResponse)(nil),           // 88: superstep.control.v1.ListJobsResponse
+	(*GetJobRequest)(nil),              // 89: superstep.control.v1.GetJobRequest
+	(*WatchJobRequest)(nil),            // 90: superstep.control.v1.WatchJobRequest
+	(*JobEvent)(nil),                   // 91: superstep.control.v1.JobEvent
+	(*BenchmarkStage)(nil),             // 92: superstep.control.v1.BenchmarkStage
+	(*DrainWorkerRequest)(nil),         // 93: superstep.control.v1.DrainWorkerRequest
+	(*DrainWorkerResponse)(nil),        // 94: superstep.control.v1.DrainWorkerResponse
+	(*CancelJobRequest)(nil),           // 95: superstep.control.v1.CancelJobRequest
+	(*GetResultRequest)(nil),           // 96: superstep.control.v1.GetResultRequest
+	(*ResultChunk)(nil),                // 97: superstep.control.v1.ResultChunk
+	(*LoadGraphRequest)(nil),           // 98: superstep.control.v1.LoadGraphRequest
+	(*Graph)(nil),                      // 99: superstep.control.v1.Graph
+	(*ListGraphsRequest)(nil),          // 100: superstep.control.v1.ListGraphsRequest
+	(*ListGraphsResponse)(nil),         // 101: superstep.control.v1.ListGraphsResponse
+	(*InspectGraphRequest)(nil),        // 102: superstep.control.v1.InspectGraphRequest
+	(*DropGraphRequest)(nil),           // 103: superstep.control.v1.DropGraphRequest
+	(*SaveGraphRequest)(nil),           // 104: superstep.control.v1.SaveGraphRequest
+	(*SaveGraphResponse)(nil),          // 105: superstep.control.v1.SaveGraphResponse
+	(*ListVerticesRequest)(nil),        // 106: superstep.control.v1.ListVerticesRequest
+	(*ListVerticesResponse)(nil),       // 107: superstep.control.v1.ListVerticesResponse
+	(*Worker)(nil),                     // 108: superstep.control.v1.Worker
+	(*BackupRequest)(nil),              // 109: superstep.control.v1.BackupRequest
+	(*BackupChunk)(nil),                // 110: superstep.control.v1.BackupChunk
+	(*ListWorkersRequest)(nil),         // 111: superstep.control.v1.ListWorkersRequest
+	(*ListWorkersResponse)(nil),        // 112: superstep.control.v1.ListWorkersResponse
+	(*StatusRequest)(nil),              // 113: superstep.control.v1.StatusRequest
+	(*StatusResponse)(nil),             // 114: superstep.control.v1.StatusResponse
+	(*QuotaUse)(nil),                   // 115: superstep.control.v1.QuotaUse
+	(*JobRecord)(nil),                  // 116: superstep.control.v1.JobRecord
+	(*GraphRecord)(nil),                // 117: superstep.control.v1.GraphRecord
+	(*ListObjectsResponse_Object)(nil), // 118: superstep.control.v1.ListObjectsResponse.Object
+	nil,                                // 119: superstep.control.v1.Prepare.ParametersEntry
+	(*Step_End)(nil),                   // 120: superstep.control.v1.Step.End
+	(*Step_Ready)(nil),                 // 121: superstep.control.v1.Step.Ready
+	(*timestamppb.Timestamp)(nil),      // 122: google.protobuf.Timestamp
 }
 var file_control_proto_depIdxs = []int32{
-	125, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
+	118, // 0: superstep.control.v1.ListObjectsResponse.objects:type_name -> superstep.control.v1.ListObjectsResponse.Object
 	16,  // 1: superstep.control.v1.RegisterRequest.programs:type_name -> superstep.control.v1.Program
 	14,  // 2: superstep.control.v1.RegisterRequest.budget:type_name -> superstep.control.v1.Budget
 	15,  // 3: superstep.control.v1.Budget.kinds:type_name -> superstep.control.v1.BudgetKind
@@ -10894,13 +9963,13 @@ var file_control_proto_depIdxs = []int32{
 	26,  // 6: superstep.control.v1.FromWorker.heartbeat:type_name -> superstep.control.v1.Heartbeat
 	37,  // 7: superstep.control.v1.FromWorker.report:type_name -> superstep.control.v1.Report
 	28,  // 8: superstep.control.v1.FromWorker.leave:type_name -> superstep.control.v1.Leave
-	80,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
+	77,  // 9: superstep.control.v1.FromWorker.log:type_name -> superstep.control.v1.LogLine
 	23,  // 10: superstep.control.v1.FromWorker.progress:type_name -> superstep.control.v1.Progress
 	22,  // 11: superstep.control.v1.FromWorker.deliver:type_name -> superstep.control.v1.Deliver
-	77,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
+	74,  // 12: superstep.control.v1.FromWorker.values:type_name -> superstep.control.v1.ValuesChunk
 	25,  // 13: superstep.control.v1.Attach.offers:type_name -> superstep.control.v1.Offer
-	43,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
-	46,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
+	42,  // 14: superstep.control.v1.Offer.load:type_name -> superstep.control.v1.Load
+	45,  // 15: superstep.control.v1.Offer.report:type_name -> superstep.control.v1.LoadReport
 	27,  // 16: superstep.control.v1.Heartbeat.ways:type_name -> superstep.control.v1.Way
 	14,  // 17: superstep.control.v1.Heartbeat.budget:type_name -> superstep.control.v1.Budget
 	31,  // 18: superstep.control.v1.ToWorker.attached:type_name -> superstep.control.v1.Attached
@@ -10908,176 +9977,155 @@ var file_control_proto_depIdxs = []int32{
 	34,  // 20: superstep.control.v1.ToWorker.command:type_name -> superstep.control.v1.Command
 	33,  // 21: superstep.control.v1.ToWorker.goodbye:type_name -> superstep.control.v1.Goodbye
 	30,  // 22: superstep.control.v1.ToWorker.delivered:type_name -> superstep.control.v1.Delivered
-	43,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
-	52,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
-	76,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
-	78,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
-	79,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
-	48,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
-	66,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
-	42,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
-	73,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
-	74,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
-	56,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
-	58,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
-	44,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
+	42,  // 23: superstep.control.v1.Command.load:type_name -> superstep.control.v1.Load
+	50,  // 24: superstep.control.v1.Command.prepare:type_name -> superstep.control.v1.Prepare
+	73,  // 25: superstep.control.v1.Command.values:type_name -> superstep.control.v1.Values
+	75,  // 26: superstep.control.v1.Command.cancel:type_name -> superstep.control.v1.Cancel
+	76,  // 27: superstep.control.v1.Command.drop:type_name -> superstep.control.v1.Drop
+	46,  // 28: superstep.control.v1.Command.locate:type_name -> superstep.control.v1.Locate
+	63,  // 29: superstep.control.v1.Command.benchmark:type_name -> superstep.control.v1.BenchmarkStep
+	41,  // 30: superstep.control.v1.Command.meet:type_name -> superstep.control.v1.Meet
+	70,  // 31: superstep.control.v1.Command.measure:type_name -> superstep.control.v1.Measure
+	71,  // 32: superstep.control.v1.Command.probe:type_name -> superstep.control.v1.Probe
+	53,  // 33: superstep.control.v1.Command.fill:type_name -> superstep.control.v1.Fill
+	55,  // 34: superstep.control.v1.Command.drive:type_name -> superstep.control.v1.Drive
+	43,  // 35: superstep.control.v1.Command.save:type_name -> superstep.control.v1.Save
 	35,  // 36: superstep.control.v1.Command.rejoin:type_name -> superstep.control.v1.Rejoin
 	36,  // 37: superstep.control.v1.Command.keep_now:type_name -> superstep.control.v1.KeepNow
-	55,  // 38: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
+	52,  // 38: superstep.control.v1.Command.go_on:type_name -> superstep.control.v1.GoOn
 	38,  // 39: superstep.control.v1.Report.failure:type_name -> superstep.control.v1.Failure
-	46,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
-	57,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
-	49,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
-	71,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
-	75,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
-	60,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
-	45,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
+	45,  // 40: superstep.control.v1.Report.load:type_name -> superstep.control.v1.LoadReport
+	54,  // 41: superstep.control.v1.Report.prepare:type_name -> superstep.control.v1.PrepareReport
+	47,  // 42: superstep.control.v1.Report.located:type_name -> superstep.control.v1.Located
+	68,  // 43: superstep.control.v1.Report.benchmark:type_name -> superstep.control.v1.BenchmarkReport
+	72,  // 44: superstep.control.v1.Report.probe:type_name -> superstep.control.v1.ProbeReport
+	57,  // 45: superstep.control.v1.Report.drive:type_name -> superstep.control.v1.DriveReport
+	44,  // 46: superstep.control.v1.Report.save:type_name -> superstep.control.v1.SaveReport
 	39,  // 47: superstep.control.v1.Failure.panic:type_name -> superstep.control.v1.Panic
 	40,  // 48: superstep.control.v1.Meet.placements:type_name -> superstep.control.v1.Placement
-	41,  // 49: superstep.control.v1.Load.source:type_name -> superstep.control.v1.GraphSource
-	40,  // 50: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
-	51,  // 51: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
-	50,  // 52: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
-	126, // 53: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
-	47,  // 54: superstep.control.v1.Prepare.options:type_name -> superstep.control.v1.RunOptions
-	40,  // 55: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
-	51,  // 56: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
-	53,  // 57: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
-	132, // 58: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
-	54,  // 59: superstep.control.v1.Keep.when:type_name -> superstep.control.v1.KeepWhen
-	51,  // 60: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
-	59,  // 61: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
-	65,  // 62: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
-	59,  // 63: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
-	61,  // 64: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
-	59,  // 65: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
-	91,  // 66: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
-	63,  // 67: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
-	48,  // 68: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
-	127, // 69: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
-	128, // 70: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
-	67,  // 71: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
-	68,  // 72: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
-	69,  // 73: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
-	70,  // 74: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
-	87,  // 75: superstep.control.v1.Generate.spec:type_name -> superstep.control.v1.Graph500
-	40,  // 76: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
-	51,  // 77: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
-	47,  // 78: superstep.control.v1.Search.options:type_name -> superstep.control.v1.RunOptions
-	51,  // 79: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
-	72,  // 80: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
-	86,  // 81: superstep.control.v1.Measure.spec:type_name -> superstep.control.v1.Netbench
-	40,  // 82: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
-	40,  // 83: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
-	132, // 84: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
-	129, // 85: superstep.control.v1.JobSpec.parameters:type_name -> superstep.control.v1.JobSpec.ParametersEntry
-	41,  // 86: superstep.control.v1.JobSpec.source:type_name -> superstep.control.v1.GraphSource
-	47,  // 87: superstep.control.v1.JobSpec.options:type_name -> superstep.control.v1.RunOptions
-	130, // 88: superstep.control.v1.JobSpec.inputs:type_name -> superstep.control.v1.JobSpec.InputsEntry
-	131, // 89: superstep.control.v1.JobSpec.column_data:type_name -> superstep.control.v1.JobSpec.ColumnDataEntry
-	87,  // 90: superstep.control.v1.JobSpec.graph500:type_name -> superstep.control.v1.Graph500
-	86,  // 91: superstep.control.v1.JobSpec.netbench:type_name -> superstep.control.v1.Netbench
-	54,  // 92: superstep.control.v1.JobSpec.keep_when:type_name -> superstep.control.v1.KeepWhen
-	0,   // 93: superstep.control.v1.JobSpec.priority:type_name -> superstep.control.v1.Priority
-	83,  // 94: superstep.control.v1.ColumnData.sum:type_name -> superstep.control.v1.Sum
-	89,  // 95: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
-	89,  // 96: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
-	72,  // 97: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
-	81,  // 98: superstep.control.v1.Job.spec:type_name -> superstep.control.v1.JobSpec
-	1,   // 99: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
-	132, // 100: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
-	132, // 101: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
-	132, // 102: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
-	83,  // 103: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
-	39,  // 104: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
-	91,  // 105: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
-	65,  // 106: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
-	0,   // 107: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
-	88,  // 108: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
-	81,  // 109: superstep.control.v1.SubmitJobRequest.spec:type_name -> superstep.control.v1.JobSpec
-	90,  // 110: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
-	132, // 111: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
-	90,  // 112: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
-	80,  // 113: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
-	23,  // 114: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
-	99,  // 115: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
-	132, // 116: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
-	41,  // 117: superstep.control.v1.LoadGraphRequest.source:type_name -> superstep.control.v1.GraphSource
-	41,  // 118: superstep.control.v1.Graph.source:type_name -> superstep.control.v1.GraphSource
-	2,   // 119: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
-	40,  // 120: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
-	23,  // 121: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
-	106, // 122: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
-	50,  // 123: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
-	3,   // 124: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
-	27,  // 125: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
-	14,  // 126: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
-	115, // 127: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
-	115, // 128: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
-	106, // 129: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
-	90,  // 130: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
-	132, // 131: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
-	122, // 132: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
-	90,  // 133: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
-	40,  // 134: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
-	40,  // 135: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
-	43,  // 136: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
-	2,   // 137: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
-	46,  // 138: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
-	82,  // 139: superstep.control.v1.JobSpec.ColumnDataEntry.value:type_name -> superstep.control.v1.ColumnData
-	13,  // 140: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
-	18,  // 141: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
-	5,   // 142: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
-	7,   // 143: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
-	9,   // 144: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
-	11,  // 145: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
-	92,  // 146: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
-	93,  // 147: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
-	94,  // 148: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
-	96,  // 149: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
-	97,  // 150: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
-	102, // 151: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
-	84,  // 152: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
-	103, // 153: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
-	105, // 154: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
-	107, // 155: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
-	109, // 156: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
-	110, // 157: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
-	111, // 158: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
-	113, // 159: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
-	116, // 160: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
-	100, // 161: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
-	118, // 162: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
-	120, // 163: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
-	17,  // 164: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
-	19,  // 165: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
-	6,   // 166: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
-	8,   // 167: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
-	10,  // 168: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
-	12,  // 169: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
-	90,  // 170: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
-	90,  // 171: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
-	95,  // 172: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
-	90,  // 173: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
-	98,  // 174: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
-	90,  // 175: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
-	85,  // 176: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
-	104, // 177: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
-	106, // 178: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
-	108, // 179: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
-	106, // 180: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
-	106, // 181: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
-	112, // 182: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
-	114, // 183: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
-	117, // 184: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
-	101, // 185: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
-	119, // 186: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
-	121, // 187: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
-	164, // [164:188] is the sub-list for method output_type
-	140, // [140:164] is the sub-list for method input_type
-	140, // [140:140] is the sub-list for extension type_name
-	140, // [140:140] is the sub-list for extension extendee
-	0,   // [0:140] is the sub-list for field type_name
+	40,  // 49: superstep.control.v1.Load.placements:type_name -> superstep.control.v1.Placement
+	49,  // 50: superstep.control.v1.Located.vertices:type_name -> superstep.control.v1.Vertex
+	48,  // 51: superstep.control.v1.Located.names:type_name -> superstep.control.v1.Name
+	119, // 52: superstep.control.v1.Prepare.parameters:type_name -> superstep.control.v1.Prepare.ParametersEntry
+	40,  // 53: superstep.control.v1.Prepare.placements:type_name -> superstep.control.v1.Placement
+	49,  // 54: superstep.control.v1.Prepare.vertices:type_name -> superstep.control.v1.Vertex
+	51,  // 55: superstep.control.v1.Prepare.keep:type_name -> superstep.control.v1.Keep
+	122, // 56: superstep.control.v1.Keep.began:type_name -> google.protobuf.Timestamp
+	49,  // 57: superstep.control.v1.Fill.vertices:type_name -> superstep.control.v1.Vertex
+	56,  // 58: superstep.control.v1.Drive.before:type_name -> superstep.control.v1.Outcome
+	62,  // 59: superstep.control.v1.Outcome.graph_left:type_name -> superstep.control.v1.GraphSize
+	56,  // 60: superstep.control.v1.DriveReport.outcome:type_name -> superstep.control.v1.Outcome
+	58,  // 61: superstep.control.v1.DriveReport.end:type_name -> superstep.control.v1.RunEnd
+	56,  // 62: superstep.control.v1.RunEnd.own:type_name -> superstep.control.v1.Outcome
+	84,  // 63: superstep.control.v1.RunEnd.aggregators:type_name -> superstep.control.v1.Aggregator
+	60,  // 64: superstep.control.v1.Step.superstep:type_name -> superstep.control.v1.Superstep
+	46,  // 65: superstep.control.v1.Step.locate:type_name -> superstep.control.v1.Locate
+	120, // 66: superstep.control.v1.Step.end:type_name -> superstep.control.v1.Step.End
+	121, // 67: superstep.control.v1.Step.ready:type_name -> superstep.control.v1.Step.Ready
+	64,  // 68: superstep.control.v1.BenchmarkStep.generate:type_name -> superstep.control.v1.Generate
+	65,  // 69: superstep.control.v1.BenchmarkStep.construct:type_name -> superstep.control.v1.Construct
+	66,  // 70: superstep.control.v1.BenchmarkStep.search:type_name -> superstep.control.v1.Search
+	67,  // 71: superstep.control.v1.BenchmarkStep.judge:type_name -> superstep.control.v1.Judge
+	40,  // 72: superstep.control.v1.Generate.placements:type_name -> superstep.control.v1.Placement
+	49,  // 73: superstep.control.v1.Search.root:type_name -> superstep.control.v1.Vertex
+	49,  // 74: superstep.control.v1.BenchmarkReport.roots:type_name -> superstep.control.v1.Vertex
+	69,  // 75: superstep.control.v1.BenchmarkReport.violation:type_name -> superstep.control.v1.Violation
+	40,  // 76: superstep.control.v1.Measure.placements:type_name -> superstep.control.v1.Placement
+	40,  // 77: superstep.control.v1.Probe.peers:type_name -> superstep.control.v1.Placement
+	122, // 78: superstep.control.v1.LogLine.time:type_name -> google.protobuf.Timestamp
+	82,  // 79: superstep.control.v1.Graph500Result.bfs:type_name -> superstep.control.v1.KernelResult
+	82,  // 80: superstep.control.v1.Graph500Result.sssp:type_name -> superstep.control.v1.KernelResult
+	69,  // 81: superstep.control.v1.Graph500Result.violation:type_name -> superstep.control.v1.Violation
+	1,   // 82: superstep.control.v1.Job.state:type_name -> superstep.control.v1.JobState
+	122, // 83: superstep.control.v1.Job.submitted:type_name -> google.protobuf.Timestamp
+	122, // 84: superstep.control.v1.Job.started:type_name -> google.protobuf.Timestamp
+	122, // 85: superstep.control.v1.Job.ended:type_name -> google.protobuf.Timestamp
+	78,  // 86: superstep.control.v1.Job.result_parts:type_name -> superstep.control.v1.Sum
+	39,  // 87: superstep.control.v1.Job.panic:type_name -> superstep.control.v1.Panic
+	84,  // 88: superstep.control.v1.Job.aggregators:type_name -> superstep.control.v1.Aggregator
+	62,  // 89: superstep.control.v1.Job.graph_left:type_name -> superstep.control.v1.GraphSize
+	0,   // 90: superstep.control.v1.Job.priority:type_name -> superstep.control.v1.Priority
+	81,  // 91: superstep.control.v1.Job.graph500:type_name -> superstep.control.v1.Graph500Result
+	83,  // 92: superstep.control.v1.ListJobsResponse.jobs:type_name -> superstep.control.v1.Job
+	122, // 93: superstep.control.v1.ListJobsResponse.now:type_name -> google.protobuf.Timestamp
+	83,  // 94: superstep.control.v1.JobEvent.job:type_name -> superstep.control.v1.Job
+	77,  // 95: superstep.control.v1.JobEvent.log:type_name -> superstep.control.v1.LogLine
+	23,  // 96: superstep.control.v1.JobEvent.progress:type_name -> superstep.control.v1.Progress
+	92,  // 97: superstep.control.v1.JobEvent.stage:type_name -> superstep.control.v1.BenchmarkStage
+	122, // 98: superstep.control.v1.JobEvent.time:type_name -> google.protobuf.Timestamp
+	2,   // 99: superstep.control.v1.Graph.state:type_name -> superstep.control.v1.GraphState
+	40,  // 100: superstep.control.v1.Graph.placements:type_name -> superstep.control.v1.Placement
+	23,  // 101: superstep.control.v1.Graph.progress:type_name -> superstep.control.v1.Progress
+	99,  // 102: superstep.control.v1.ListGraphsResponse.graphs:type_name -> superstep.control.v1.Graph
+	48,  // 103: superstep.control.v1.ListVerticesResponse.names:type_name -> superstep.control.v1.Name
+	3,   // 104: superstep.control.v1.Worker.state:type_name -> superstep.control.v1.WorkerState
+	27,  // 105: superstep.control.v1.Worker.ways:type_name -> superstep.control.v1.Way
+	14,  // 106: superstep.control.v1.Worker.budget:type_name -> superstep.control.v1.Budget
+	108, // 107: superstep.control.v1.ListWorkersResponse.workers:type_name -> superstep.control.v1.Worker
+	108, // 108: superstep.control.v1.StatusResponse.workers:type_name -> superstep.control.v1.Worker
+	99,  // 109: superstep.control.v1.StatusResponse.graphs:type_name -> superstep.control.v1.Graph
+	83,  // 110: superstep.control.v1.StatusResponse.jobs:type_name -> superstep.control.v1.Job
+	122, // 111: superstep.control.v1.StatusResponse.now:type_name -> google.protobuf.Timestamp
+	115, // 112: superstep.control.v1.StatusResponse.quotas:type_name -> superstep.control.v1.QuotaUse
+	83,  // 113: superstep.control.v1.JobRecord.job:type_name -> superstep.control.v1.Job
+	40,  // 114: superstep.control.v1.JobRecord.placements:type_name -> superstep.control.v1.Placement
+	40,  // 115: superstep.control.v1.JobRecord.stragglers:type_name -> superstep.control.v1.Placement
+	42,  // 116: superstep.control.v1.GraphRecord.load:type_name -> superstep.control.v1.Load
+	2,   // 117: superstep.control.v1.GraphRecord.state:type_name -> superstep.control.v1.GraphState
+	45,  // 118: superstep.control.v1.GraphRecord.report:type_name -> superstep.control.v1.LoadReport
+	13,  // 119: superstep.control.v1.Workers.Register:input_type -> superstep.control.v1.RegisterRequest
+	18,  // 120: superstep.control.v1.Workers.ReportExit:input_type -> superstep.control.v1.ReportExitRequest
+	5,   // 121: superstep.control.v1.Workers.PutObject:input_type -> superstep.control.v1.PutObjectRequest
+	7,   // 122: superstep.control.v1.Workers.GetObject:input_type -> superstep.control.v1.GetObjectRequest
+	9,   // 123: superstep.control.v1.Workers.ListObjects:input_type -> superstep.control.v1.ListObjectsRequest
+	11,  // 124: superstep.control.v1.Workers.DeleteObject:input_type -> superstep.control.v1.DeleteObjectRequest
+	85,  // 125: superstep.control.v1.Cluster.SubmitJob:input_type -> superstep.control.v1.SubmitJobRequest
+	86,  // 126: superstep.control.v1.Cluster.ConfirmJob:input_type -> superstep.control.v1.ConfirmJobRequest
+	87,  // 127: superstep.control.v1.Cluster.ListJobs:input_type -> superstep.control.v1.ListJobsRequest
+	89,  // 128: superstep.control.v1.Cluster.GetJob:input_type -> superstep.control.v1.GetJobRequest
+	90,  // 129: superstep.control.v1.Cluster.WatchJob:input_type -> superstep.control.v1.WatchJobRequest
+	95,  // 130: superstep.control.v1.Cluster.CancelJob:input_type -> superstep.control.v1.CancelJobRequest
+	79,  // 131: superstep.control.v1.Cluster.SendColumn:input_type -> superstep.control.v1.SendColumnRequest
+	96,  // 132: superstep.control.v1.Cluster.GetResult:input_type -> superstep.control.v1.GetResultRequest
+	98,  // 133: superstep.control.v1.Cluster.LoadGraph:input_type -> superstep.control.v1.LoadGraphRequest
+	100, // 134: superstep.control.v1.Cluster.ListGraphs:input_type -> superstep.control.v1.ListGraphsRequest
+	102, // 135: superstep.control.v1.Cluster.InspectGraph:input_type -> superstep.control.v1.InspectGraphRequest
+	103, // 136: superstep.control.v1.Cluster.DropGraph:input_type -> superstep.control.v1.DropGraphRequest
+	104, // 137: superstep.control.v1.Cluster.SaveGraph:input_type -> superstep.control.v1.SaveGraphRequest
+	106, // 138: superstep.control.v1.Cluster.ListVertices:input_type -> superstep.control.v1.ListVerticesRequest
+	109, // 139: superstep.control.v1.Cluster.Backup:input_type -> superstep.control.v1.BackupRequest
+	93,  // 140: superstep.control.v1.Cluster.DrainWorker:input_type -> superstep.control.v1.DrainWorkerRequest
+	111, // 141: superstep.control.v1.Cluster.ListWorkers:input_type -> superstep.control.v1.ListWorkersRequest
+	113, // 142: superstep.control.v1.Cluster.Status:input_type -> superstep.control.v1.StatusRequest
+	17,  // 143: superstep.control.v1.Workers.Register:output_type -> superstep.control.v1.RegisterResponse
+	19,  // 144: superstep.control.v1.Workers.ReportExit:output_type -> superstep.control.v1.ReportExitResponse
+	6,   // 145: superstep.control.v1.Workers.PutObject:output_type -> superstep.control.v1.PutObjectResponse
+	8,   // 146: superstep.control.v1.Workers.GetObject:output_type -> superstep.control.v1.GetObjectResponse
+	10,  // 147: superstep.control.v1.Workers.ListObjects:output_type -> superstep.control.v1.ListObjectsResponse
+	12,  // 148: superstep.control.v1.Workers.DeleteObject:output_type -> superstep.control.v1.DeleteObjectResponse
+	83,  // 149: superstep.control.v1.Cluster.SubmitJob:output_type -> superstep.control.v1.Job
+	83,  // 150: superstep.control.v1.Cluster.ConfirmJob:output_type -> superstep.control.v1.Job
+	88,  // 151: superstep.control.v1.Cluster.ListJobs:output_type -> superstep.control.v1.ListJobsResponse
+	83,  // 152: superstep.control.v1.Cluster.GetJob:output_type -> superstep.control.v1.Job
+	91,  // 153: superstep.control.v1.Cluster.WatchJob:output_type -> superstep.control.v1.JobEvent
+	83,  // 154: superstep.control.v1.Cluster.CancelJob:output_type -> superstep.control.v1.Job
+	80,  // 155: superstep.control.v1.Cluster.SendColumn:output_type -> superstep.control.v1.SendColumnResponse
+	97,  // 156: superstep.control.v1.Cluster.GetResult:output_type -> superstep.control.v1.ResultChunk
+	99,  // 157: superstep.control.v1.Cluster.LoadGraph:output_type -> superstep.control.v1.Graph
+	101, // 158: superstep.control.v1.Cluster.ListGraphs:output_type -> superstep.control.v1.ListGraphsResponse
+	99,  // 159: superstep.control.v1.Cluster.InspectGraph:output_type -> superstep.control.v1.Graph
+	99,  // 160: superstep.control.v1.Cluster.DropGraph:output_type -> superstep.control.v1.Graph
+	105, // 161: superstep.control.v1.Cluster.SaveGraph:output_type -> superstep.control.v1.SaveGraphResponse
+	107, // 162: superstep.control.v1.Cluster.ListVertices:output_type -> superstep.control.v1.ListVerticesResponse
+	110, // 163: superstep.control.v1.Cluster.Backup:output_type -> superstep.control.v1.BackupChunk
+	94,  // 164: superstep.control.v1.Cluster.DrainWorker:output_type -> superstep.control.v1.DrainWorkerResponse
+	112, // 165: superstep.control.v1.Cluster.ListWorkers:output_type -> superstep.control.v1.ListWorkersResponse
+	114, // 166: superstep.control.v1.Cluster.Status:output_type -> superstep.control.v1.StatusResponse
+	143, // [143:167] is the sub-list for method output_type
+	119, // [119:143] is the sub-list for method input_type
+	119, // [119:119] is the sub-list for extension type_name
+	119, // [119:119] is the sub-list for extension extendee
+	0,   // [0:119] is the sub-list for field type_name
 }
 
 func init() { file_control_proto_init() }
@@ -11129,20 +10177,19 @@ func file_control_proto_init() {
 		(*Report_Drive)(nil),
 		(*Report_Save)(nil),
 	}
-	file_control_proto_msgTypes[36].OneofWrappers = []any{}
-	file_control_proto_msgTypes[57].OneofWrappers = []any{
+	file_control_proto_msgTypes[54].OneofWrappers = []any{
 		(*Step_Superstep)(nil),
 		(*Step_Locate)(nil),
 		(*Step_End_)(nil),
 		(*Step_Ready_)(nil),
 	}
-	file_control_proto_msgTypes[61].OneofWrappers = []any{
+	file_control_proto_msgTypes[58].OneofWrappers = []any{
 		(*BenchmarkStep_Generate)(nil),
 		(*BenchmarkStep_Construct)(nil),
 		(*BenchmarkStep_Search)(nil),
 		(*BenchmarkStep_Judge)(nil),
 	}
-	file_control_proto_msgTypes[93].OneofWrappers = []any{
+	file_control_proto_msgTypes[86].OneofWrappers = []any{
 		(*JobEvent_Job)(nil),
 		(*JobEvent_Record)(nil),
 		(*JobEvent_Log)(nil),
@@ -11155,7 +10202,7 @@ func file_control_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_control_proto_rawDesc), len(file_control_proto_rawDesc)),
 			NumEnums:      5,
-			NumMessages:   127,
+			NumMessages:   117,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

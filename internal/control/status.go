@@ -139,14 +139,15 @@ func jobsTable(t *tabwriter.Writer, jobs []*Job, now time.Time) {
 		default:
 			took = timeText(now.Sub(j.Started.AsTime()))
 		}
-		row(j.Id, j.State.Detail(), j.Spec.GetProgram(), j.Spec.Origin(), dash(j.Owner), j.priorityText(),
+		spec := j.Spec()
+		row(j.Id, j.State.Detail(), spec.Program, spec.Origin(), dash(j.Owner), j.priorityText(),
 			fmt.Sprint(j.Supersteps), fmt.Sprint(len(j.Workers)), timeText(now.Sub(j.Submitted.AsTime()))+" ago", took, j.Reason)
 	}
 }
 
 // priorityText is a job's priority, and by which it waits now if that is another.
 func (j *Job) priorityText() string {
-	asked, now := j.Spec.GetPriority().Word(), j.Priority.Word()
+	asked, now := cmp.Or(j.Spec().Priority, Priority_PRIORITY_NORMAL.Word()), j.Priority.Word()
 	if j.Priority == Priority_PRIORITY_UNSPECIFIED || now == asked {
 		return asked
 	}
@@ -181,7 +182,7 @@ func graphsTable(t *tabwriter.Writer, graphs []*Graph) {
 			memory = mem.Text(int64(g.Bytes))
 		}
 		escape.Printf(t, "%s\t%s\t%d\t%d\t%dx%d\t%s\t%s\t%s\n", g.Name, state, g.Vertices, g.Edges, g.Rows, g.Columns, memory,
-			g.Source.GetInput(), g.Reason)
+			g.Source().Origin(), g.Reason)
 	}
 }
 
@@ -194,7 +195,7 @@ func GraphText(g *Graph) string {
 		state += ": " + g.Reason
 	}
 	escape.Printf(t, "graph\t%s, %s\n", g.Name, state)
-	escape.Printf(t, "source\t%s\n", g.Source.GetInput())
+	escape.Printf(t, "source\t%s\n", g.Source().Origin())
 	if g.State == GraphState_GRAPH_STATE_READY {
 		kind, weights := "undirected", "without weights"
 		if g.Directed {

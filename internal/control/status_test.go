@@ -5,19 +5,21 @@ import (
 	"testing"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says which ones have risen.
 func TestPrioritiesOfJobs(t *testing.T) {
-	job := func(id string, asked, now Priority) *Job {
-		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, Spec: &JobSpec{Program: "bfs", Graph: "g", Priority: asked}, Priority: now, Submitted: timestamppb.Now()}
+	queued := func(id string, asked, now Priority) *Job {
+		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, SpecJson: job.Text(&job.Spec{Program: "bfs", Graph: "g", Priority: asked.Word()}), Priority: now, Submitted: timestamppb.Now()}
 	}
 	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
-	usual := []*Job{job("j1", none, normal), job("j2", normal, normal), job("j3", normal, none)}
+	usual := []*Job{queued("j1", none, normal), queued("j2", normal, normal), queued("j3", normal, none)}
 	if text := JobsText(&ListJobsResponse{Jobs: usual, Now: timestamppb.Now()}, true); strings.Contains(text, "PRIORITY") || strings.Contains(text, "normal") {
 		t.Errorf("found\n%s", text)
 	}
-	all := append(usual, job("j4", low, high), job("j5", high, high), job("j6", low, none))
+	all := append(usual, queued("j4", low, high), queued("j5", high, high), queued("j6", low, none))
 	lines := strings.Split(JobsText(&ListJobsResponse{Jobs: all, Now: timestamppb.Now()}, true), "\n")
 	for i, want := range []string{"GRAPH  PRIORITY", "g      normal ", "g      normal ", "g      normal ", "g      low, now high  ", "g      high ", "g      low "} {
 		if !strings.Contains(lines[i], want) {
@@ -60,10 +62,10 @@ func TestQuotasOfStatus(t *testing.T) {
 // length, and are not obeyed.
 func TestTablesForgeNothing(t *testing.T) {
 	evil := "\x1b[31mEVIL\u202e\nforged  done\tx" + strings.Repeat("y", 1<<20)
-	spec := &JobSpec{Program: evil, Source: &GraphSource{Input: evil}}
-	jobs := []*Job{{Id: evil, Spec: spec, Owner: evil, Reason: evil, Submitted: timestamppb.Now()}}
+	spec := &job.Spec{Program: evil, Source: &job.Source{Input: evil}}
+	jobs := []*Job{{Id: evil, SpecJson: job.Text(spec), Owner: evil, Reason: evil, Submitted: timestamppb.Now()}}
 	graphs := []*Graph{{
-		Name: evil, Source: spec.Source, Reason: evil, Progress: &Progress{Stage: evil},
+		Name: evil, SourceJson: job.Text(spec.Source), Reason: evil, Progress: &Progress{Stage: evil},
 		Placements: []*Placement{{Worker: evil}},
 	}}
 	worker := &Worker{Name: evil, Site: evil, DataAddress: evil, Reason: evil, State: WorkerState_WORKER_STATE_REGISTERED}

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/trace"
 )
 
@@ -67,7 +68,7 @@ func PriorityOf(word string) (p Priority, ok bool) {
 			return p, true
 		}
 	}
-	return Priority_PRIORITY_UNSPECIFIED, word == ""
+	return Priority_PRIORITY_NORMAL, word == ""
 }
 
 // Ended reports whether a job in this state stays in it.
@@ -75,21 +76,27 @@ func (s JobState) Ended() bool {
 	return s == JobState_JOB_STATE_DONE || s == JobState_JOB_STATE_FAILED || s == JobState_JOB_STATE_CANCELLED
 }
 
-// Origin is what a job's graph comes from: its name in the catalog, a file, or a generator; and of a job without one what it
-// is about.
-func (s *JobSpec) Origin() string {
-	switch g := s.GetGraph500(); {
-	case s.GetNetbench() != nil:
-		return "the network"
-	case s.GetGraph() != "":
-		return s.Graph
-	case g == nil:
-		return s.GetSource().GetInput()
-	case g.EdgeFactor == 16: // the generator's default
-		return fmt.Sprintf("kronecker:scale=%d", g.Scale)
-	default:
-		return fmt.Sprintf("kronecker:scale=%d,edgefactor=%d", g.Scale, g.EdgeFactor)
+// Spec is what a job was asked to do. One of another version is empty; package client refuses it.
+func (j *Job) Spec() *job.Spec { return readOr[job.Spec](j.GetSpecJson()) }
+
+// Spec is what is asked for.
+func (r *SubmitJobRequest) Spec() *job.Spec { return readOr[job.Spec](r.GetSpecJson()) }
+
+// Source is what a graph was loaded from.
+func (g *Graph) Source() *job.Source { return readOr[job.Source](g.GetSourceJson()) }
+
+// Source is what is to be loaded.
+func (r *LoadGraphRequest) Source() *job.Source { return readOr[job.Source](r.GetSourceJson()) }
+
+// Source is what is to be loaded.
+func (l *Load) Source() *job.Source { return readOr[job.Source](l.GetSourceJson()) }
+
+func readOr[T any](text string) *T {
+	v, err := job.Read[T](text)
+	if err != nil {
+		v = new(T)
 	}
+	return v
 }
 
 // ProcessName is how a worker is called that has no other name: the host's name and the process's number.

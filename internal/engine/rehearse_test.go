@@ -6,12 +6,12 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/algorithms"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -23,10 +23,10 @@ func TestRehearseGrid(t *testing.T) {
 	}
 	refused := 0
 	for _, grid := range []graph.Grid{{Rows: 1, Columns: 1}, {Rows: 4, Columns: 1}, {Rows: 1, Columns: 3}, {Rows: 2, Columns: 2}} {
-		for _, run := range []*control.RunOptions{
+		for _, run := range []*job.Options{
 			{}, {Deterministic: true}, {Delivery: "naive"}, {Delivery: "mirrored"}, {Delivery: "push"}, {Delivery: "ring"}, {Uncombined: true},
 		} {
-			o, err := jobspec.Options(run)
+			o, err := resolve.Options(*run)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -56,7 +56,7 @@ func TestRehearseGrid(t *testing.T) {
 	if refused == 0 {
 		t.Error("nothing is refused")
 	}
-	o, _ := jobspec.Options(&control.RunOptions{Deterministic: true})
+	o, _ := resolve.Options(job.Options{Deterministic: true})
 	began := time.Now()
 	if err := engine.Rehearse(t.Context(), program, o, graph.Grid{Rows: 64, Columns: 64}); err == nil || !strings.Contains(err.Error(), "64x64") {
 		t.Errorf("found %v", err)

@@ -113,7 +113,7 @@ func (j *job) update(now *control.Job) {
 		more.More = true
 		_ = j.to.Record(more)
 	}
-	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec.GetGraph500() == nil {
+	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec().Graph500 == nil {
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	switch {
@@ -137,15 +137,16 @@ func (j *job) lost(now *control.Job) {
 }
 
 func begin(now *control.Job) *trace.Job {
+	spec := now.Spec()
 	b := &trace.Job{
-		Job: now.Id, Program: now.Spec.GetProgram(), Parameters: now.Spec.GetParameters(), Graph: now.Spec.Origin(),
+		Job: now.Id, Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Origin(),
 		Vertices: now.Vertices, Arcs: now.Arcs, Threads: int(now.Threads), Partitions: int(now.Rows * now.Columns),
-		Delivery: now.Spec.GetOptions().GetDelivery(), MaxSupersteps: int(now.MaxSupersteps), Began: time.Now(),
+		Delivery: spec.Delivery, MaxSupersteps: int(now.MaxSupersteps), Began: time.Now(),
 	}
 	if control.Named(now.Owner) {
 		b.Owner = now.Owner
 	}
-	if p := now.Spec.GetPriority().Word(); p != control.Priority_PRIORITY_NORMAL.Word() {
+	if p := spec.Priority; p != control.Priority_PRIORITY_NORMAL.Word() {
 		b.Priority = p
 	}
 	if now.Rows > 0 {

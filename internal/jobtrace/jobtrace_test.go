@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/record"
 )
@@ -55,10 +56,10 @@ func (t transcript) Record(e trace.Event) error {
 	return nil
 }
 
-var spec = &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: "star:vertices=3"}}
+var spec = &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "star:vertices=3"}}
 
 func changed(state control.JobState, about *control.Job) *control.JobEvent {
-	about.Id, about.Spec, about.State = "j1", spec, state
+	about.Id, about.SpecJson, about.State = "j1", jobspec.Text(spec), state
 	about.Submitted = timestamppb.New(time.Unix(90, 0))
 	if state > control.JobState_JOB_STATE_QUEUED && about.Reason != "early" {
 		about.Started = timestamppb.New(time.Unix(100, 0))
@@ -203,17 +204,17 @@ func TestSearches(t *testing.T) {
 func TestBegin(t *testing.T) {
 	for _, c := range []struct {
 		owner, named string
-		priority     control.Priority
+		priority     string
 		said         string
 	}{
-		{"anyone", "", control.Priority_PRIORITY_UNSPECIFIED, ""},
-		{"token", "", control.Priority_PRIORITY_NORMAL, ""},
-		{"alice", "alice", control.Priority_PRIORITY_LOW, "low"},
-		{"olga", "olga", control.Priority_PRIORITY_HIGH, "high"},
+		{"anyone", "", "", ""},
+		{"token", "", "normal", ""},
+		{"alice", "alice", "low", "low"},
+		{"olga", "olga", "high", "high"},
 	} {
-		b := begin(&control.Job{Id: "j1", Owner: c.owner, Spec: &control.JobSpec{Program: "bfs", Graph: "g", Priority: c.priority}})
+		b := begin(&control.Job{Id: "j1", Owner: c.owner, SpecJson: jobspec.Text(&jobspec.Spec{Program: "bfs", Graph: "g", Priority: c.priority})})
 		if b.Owner != c.named || b.Priority != c.said {
-			t.Errorf("%s, %v: found %q, %q", c.owner, c.priority, b.Owner, b.Priority)
+			t.Errorf("%s, %s: found %q, %q", c.owner, c.priority, b.Owner, b.Priority)
 		}
 	}
 }

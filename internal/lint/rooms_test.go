@@ -34,7 +34,9 @@ var rooms = []room{
 	{"storage", 3380, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
-	{"formats", 12463, []string{"internal/names", "internal/edges", "internal/graphio", "drivers/parquet"}},
+	{"formats", 12463, []string{
+		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
+	}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
@@ -51,7 +53,7 @@ var rooms = []room{
 	{"cluster", 8344, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace", "internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership", "internal/objects",
-		"internal/jobspec",
+		"internal/job/resolve",
 	}},
 	{"daemons", 13621, []string{"master", "worker"}},
 	{"users", 13174, []string{

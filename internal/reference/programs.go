@@ -13,7 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -50,7 +50,7 @@ func algorithms(to *text, root string) error {
 		if err != nil {
 			return err
 		}
-		for _, c := range jobspec.Inputs(made) {
+		for _, c := range resolve.Inputs(made) {
 			to.line(fmt.Sprintf("`--column %s=FILE` fills the column %s (%v).", c.Name, code(c.Name), c.Type()))
 		}
 		if names := (resultlines.Form{Fields: made.Fields()}).Names(); len(names) > 1 {

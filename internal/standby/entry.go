@@ -12,7 +12,7 @@ import (
 
 // entry is what one object holds: a record of the log, or all that the records up to its number come to.
 //
-//	"superstep-log" 1    format (a byte)
+//	"superstep-log" 2    format (a byte), of the records in it, too
 //	CRC-32C of the rest  4 bytes, big-endian
 //	kind, number, term, lease in ms                     uvarints
 //	writer, address                                     texts: length (uvarint), bytes
@@ -43,7 +43,8 @@ const (
 )
 
 const (
-	magic    = "superstep-log\x01"
+	magic    = "superstep-log"
+	format   = 2
 	maxEntry = 256 << 20
 )
 
@@ -54,7 +55,7 @@ var (
 
 func (e *entry) encode() []byte {
 	b := append(make([]byte, 0, 256), magic...)
-	b = append(b, 0, 0, 0, 0)
+	b = append(b, format, 0, 0, 0, 0)
 	for _, n := range []uint64{uint64(e.kind), e.number, e.term, uint64(e.lease.Milliseconds())} {
 		b = binary.AppendUvarint(b, n)
 	}
@@ -72,16 +73,23 @@ func (e *entry) encode() []byte {
 		text([]byte(c.Key))
 		text(c.Data)
 	}
-	binary.BigEndian.PutUint32(b[len(magic):], crc32.Checksum(b[len(magic)+4:], castagnoli))
+	binary.BigEndian.PutUint32(b[len(magic)+1:], crc32.Checksum(b[len(magic)+5:], castagnoli))
 	return b
 }
 
 // decode reads an entry of that number; any bytes may come.
 func decode(b []byte, number uint64) (*entry, error) {
-	if len(b) < len(magic)+4 || string(b[:len(magic)]) != magic || crc32.Checksum(b[len(magic)+4:], castagnoli) != binary.BigEndian.Uint32(b[len(magic):]) {
+	if len(b) < len(magic)+5 || string(b[:len(magic)]) != magic {
 		return nil, errDamaged
 	}
-	r := reader{rest: b[len(magic)+4:]}
+	if found := b[len(magic)]; found != format {
+		return nil, fmt.Errorf("found format %d, expected %d: another version of superstep has written it", found, format)
+	}
+	sum, rest := binary.BigEndian.Uint32(b[len(magic)+1:]), b[len(magic)+5:]
+	if crc32.Checksum(rest, castagnoli) != sum {
+		return nil, errDamaged
+	}
+	r := reader{rest: rest}
 	e := &entry{kind: kind(r.number()), number: r.number(), term: r.number()}
 	lease := r.number()
 	e.writer, e.address = string(r.text()), string(r.text())

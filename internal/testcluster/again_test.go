@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -53,8 +54,8 @@ func TestJobBeginsAgain(t *testing.T) {
 		Options:  master.Options{Lease: control.Lease, Retries: 2},
 		WrapPart: func(f io.WriteCloser) io.WriteCloser { return heldWriter{f, held} },
 	}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
-	spec := func(input string) *control.JobSpec {
-		return &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: input}, KeepResult: true}
+	spec := func(input string) *job.Spec {
+		return &job.Spec{Program: "summing", Source: &job.Source{Input: input}, KeepResult: true}
 	}
 	left := 6
 	lose := func() {
@@ -138,8 +139,8 @@ func TestGraphIsLoadedAgain(t *testing.T) {
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease, Hold: control.Lease, Retries: 2}},
 		append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
-	before := c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=9"}, 0, 0)
-	spec := &control.JobSpec{Program: "summing", Graph: "web", KeepResult: true}
+	before := c.load(t, "web", &job.Source{Input: "kronecker:scale=9"}, 0, 0)
+	spec := &job.Spec{Program: "summing", Graph: "web", KeepResult: true}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
 	want := c.result(t, j.Id)
 	for i, lose := range []func(string){c.Kill, c.Freeze} {

@@ -5,7 +5,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -14,7 +14,7 @@ import (
 func TestLoadsAtOnce(t *testing.T) {
 	for range 3 {
 		c := Start(t, 3, master.Config{}, programs()...)
-		source := &control.GraphSource{Input: "uniform:vertices=20000,degree=8"}
+		source := &job.Source{Input: "uniform:vertices=20000,degree=8"}
 		var all sync.WaitGroup
 		for i := range 6 {
 			all.Go(func() { c.load(t, fmt.Sprintf("first%d", i), source, 0, 0) })

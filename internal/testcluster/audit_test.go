@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -29,14 +30,14 @@ func TestAuditLog(t *testing.T) {
 		return conn.Cluster
 	}
 	alice, eve := as("alice", certs.Client), as("eve", certs.Reader)
-	j, err := alice.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: short()}))
+	j, err := alice.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(short())}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	id := j.Msg.Id
-	_, _ = alice.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{Program: "none\nof them"}}))
+	_, _ = alice.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{Program: "none\nof them"})}))
 	_, _ = alice.CancelJob(t.Context(), connect.NewRequest(&control.CancelJobRequest{Id: id}))
-	_, _ = alice.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "g", Source: &control.GraphSource{Input: "path:vertices=\x1b"}}))
+	_, _ = alice.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "g", SourceJson: job.Text(&job.Source{Input: "path:vertices=\x1b"})}))
 	_, _ = alice.SaveGraph(t.Context(), connect.NewRequest(&control.SaveGraphRequest{Name: "g", Place: "/else\nwhere"}))
 	_, _ = alice.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "nowhere"}))
 	if _, err := eve.DropGraph(t.Context(), connect.NewRequest(&control.DropGraphRequest{Name: "web"})); connect.CodeOf(err) != connect.CodePermissionDenied {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -17,12 +18,12 @@ func BenchmarkEmptySuperstep(b *testing.B) {
 	for _, program := range []struct{ name, delivery string }{{"idle", ""}, {"chatty", "naive"}, {"chatty", "pull"}} {
 		b.Run(program.name+program.delivery, func(b *testing.B) {
 			c := Start(b, 4, master.Config{}, programs()...)
-			c.load(b, "g", &control.GraphSource{Input: "kronecker:scale=8"}, 0, 0)
+			c.load(b, "g", &job.Source{Input: "kronecker:scale=8"}, 0, 0)
 			for b.Loop() {
 				var seconds []float64
-				j := c.submitSpec(b, &control.JobSpec{
+				j := c.submitSpec(b, &job.Spec{
 					Program: program.name, Parameters: map[string]string{"supersteps": fmt.Sprint(supersteps)}, Graph: "g",
-					Options: &control.RunOptions{Delivery: program.delivery},
+					Options: job.Options{Delivery: program.delivery},
 				})
 				j, _ = c.watch(b, j.Id, func(e *control.JobEvent) {
 					if e.GetRecord() != nil {

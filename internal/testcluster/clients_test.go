@@ -7,6 +7,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -18,7 +19,7 @@ func TestDropWhileLoading(t *testing.T) {
 	c.load(t, "small", small(), 0, 0) // the network is measured
 	c.Slow(32 << 10)
 	load := func(input string) error {
-		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "web", Source: &control.GraphSource{Input: input}}))
+		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "web", SourceJson: job.Text(&job.Source{Input: input})}))
 		return err
 	}
 	failed := make(chan error, 1)
@@ -44,7 +45,7 @@ func TestDropWhileLoading(t *testing.T) {
 func TestSubmitAgain(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
 	submit := func(key string) string {
-		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, Spec: short()}))
+		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: key, SpecJson: job.Text(short())}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -59,7 +60,7 @@ func TestSubmitAgain(t *testing.T) {
 // TestStackOfAProgram is in what is said of one job, and not in lists and events.
 func TestStackOfAProgram(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
-	id := c.submitSpec(t, &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
+	id := c.submitSpec(t, &job.Spec{Program: "broken", Parameters: map[string]string{"at": "7"}, Source: small()}).Id
 	j, _ := c.watch(t, id, nil)
 	if j.Stack != "" {
 		t.Error("an event has a stack")

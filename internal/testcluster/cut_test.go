@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -52,7 +53,7 @@ func TestTwoWorkersAreCutFromEachOther(t *testing.T) {
 		t.Errorf("the status does not show it:\n%s", page)
 	}
 	c.works(t, 2)
-	on := &control.JobSpec{Program: "wcc", Graph: "web"}
+	on := &job.Spec{Program: "wcc", Graph: "web"}
 	if j, _ := c.watch(t, c.submitSpec(t, on).Id, nil); j.State != control.JobState_JOB_STATE_FAILED ||
 		j.Reason != "graph web: there is no connection between workers w0 and w1, which hold shares of it" {
 		t.Errorf("a job on a graph of both: %s: %s", j.State.Word(), j.Reason)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 
 	"connectrpc.com/connect"
@@ -23,11 +24,11 @@ import (
 func TestMasterGoesOn(t *testing.T) {
 	at := new(atomic.Pointer[gate])
 	c := Start(t, 2, master.Config{Options: master.Options{Data: t.TempDir(), Lease: control.Lease, Retries: 2}}, append(programs(), engine.Register("summing", pregel.Erase(summing{at})))...)
-	web := c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=9"}, 2, 2)
-	spec := &control.JobSpec{Program: "summing", Graph: "web", KeepResult: true}
+	web := c.load(t, "web", &job.Source{Input: "kronecker:scale=9"}, 2, 2)
+	spec := &job.Spec{Program: "summing", Graph: "web", KeepResult: true}
 	ended, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
 	want := c.result(t, ended.Id)
-	failed, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "/no/such/file"}}).Id, nil)
+	failed, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
 	g := newGate()
 	at.Store(g)
 
@@ -66,7 +67,7 @@ func TestMasterGoesOn(t *testing.T) {
 		followed <- outcome{job, missed, err}
 	}()
 	g.await(t)
-	key := &control.SubmitJobRequest{Spec: spec, Key: "mine"}
+	key := &control.SubmitJobRequest{SpecJson: job.Text(spec), Key: "mine"}
 	waiting, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(key))
 	if err != nil {
 		t.Fatal(err)
@@ -75,7 +76,7 @@ func TestMasterGoesOn(t *testing.T) {
 	c.cancel(t, unwanted.Id)
 	loading := make(chan error, 1)
 	go func() {
-		_, err := c.Client.LoadGraph(context.Background(), connect.NewRequest(&control.LoadGraphRequest{Name: "large", Source: &control.GraphSource{Input: "kronecker:scale=18"}}))
+		_, err := c.Client.LoadGraph(context.Background(), connect.NewRequest(&control.LoadGraphRequest{Name: "large", SourceJson: job.Text(&job.Source{Input: "kronecker:scale=18"})}))
 		loading <- err
 	}()
 	c.Until("the load", func() bool {

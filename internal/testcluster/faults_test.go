@@ -9,11 +9,12 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
 // small is a graph of its own for a job.
-func small() *control.GraphSource { return &control.GraphSource{Input: "kronecker:scale=8"} }
+func small() *job.Source { return &job.Source{Input: "kronecker:scale=8"} }
 
 func (c *Cluster) cancel(t testing.TB, id string) {
 	t.Helper()
@@ -25,7 +26,7 @@ func (c *Cluster) cancel(t testing.TB, id string) {
 // works has the cluster run a job to its end on so many workers.
 func (c *Cluster) works(t testing.TB, workers int) {
 	t.Helper()
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != workers {
 		t.Errorf("the next job: %v on %v: %s", j.State.Word(), j.Workers, j.Reason)
 	}
@@ -56,7 +57,7 @@ func TestProgramsThatPanic(t *testing.T) {
 		"coordinate": "program broken, superstep 2: no such thing",
 		"output":     "program broken, Output of vertex ",
 	} {
-		j := c.submitSpec(t, &control.JobSpec{
+		j := c.submitSpec(t, &job.Spec{
 			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
 		})
 		j, _ = c.watch(t, j.Id, nil)
@@ -82,7 +83,7 @@ func TestPanicsThatAreNoText(t *testing.T) {
 		"coordinate bytes": "superstep 2: no such \ufffd thing", "coordinate long": "\u20ac...",
 		"output bytes": ": no such \ufffd thing", "output long": "\u20ac...",
 	} {
-		j := c.submitSpec(t, &control.JobSpec{
+		j := c.submitSpec(t, &job.Spec{
 			Program: "broken", Parameters: map[string]string{"at": "7", "method": method}, Source: small(), KeepResult: true,
 		})
 		j, _ = c.watch(t, j.Id, nil)
@@ -98,29 +99,29 @@ func TestJobsThatCannotRun(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
 	for _, x := range []struct {
 		want string
-		spec *control.JobSpec
+		spec *job.Spec
 	}{
-		{"there is no algorithm \"none\"", &control.JobSpec{Program: "none", Source: small()}},
-		{"parameter source is missing", &control.JobSpec{Program: "levels", Source: small()}},
-		{"parameter \"sauce\"", &control.JobSpec{Program: "levels", Parameters: map[string]string{"sauce": "1"}, Source: small()}},
-		{"damping is 2", &control.JobSpec{Program: "pagerank", Parameters: map[string]string{"damping": "2"}, Source: small()}},
-		{"there is no method nothing", &control.JobSpec{Program: "broken", Parameters: map[string]string{"at": "1", "method": "nothing"}, Source: small()}},
-		{"delivery: ", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "post"}}},
-		{"uncombined", &control.JobSpec{Program: "wcc", Source: small(), Options: &control.RunOptions{Delivery: "pull", Uncombined: true}}},
-		{"is unknown", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:size=8"}}},
-		{"weights: ", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
+		{"there is no algorithm \"none\"", &job.Spec{Program: "none", Source: small()}},
+		{"parameter source is missing", &job.Spec{Program: "levels", Source: small()}},
+		{"parameter \"sauce\"", &job.Spec{Program: "levels", Parameters: map[string]string{"sauce": "1"}, Source: small()}},
+		{"damping is 2", &job.Spec{Program: "pagerank", Parameters: map[string]string{"damping": "2"}, Source: small()}},
+		{"there is no method nothing", &job.Spec{Program: "broken", Parameters: map[string]string{"at": "1", "method": "nothing"}, Source: small()}},
+		{"delivery: ", &job.Spec{Program: "wcc", Source: small(), Options: job.Options{Delivery: "post"}}},
+		{"uncombined", &job.Spec{Program: "wcc", Source: small(), Options: job.Options{Delivery: "pull", Uncombined: true}}},
+		{"is unknown", &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:size=8"}}},
+		{"weights: ", &job.Spec{Program: "wcc", Source: &job.Source{Input: "grid:rows=2,columns=2", Weights: "heavy"}}},
 	} {
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: x.spec}))
+		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(x.spec)}))
 		if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), x.want) {
 			t.Errorf("found %v, expected %q", err, x.want)
 		}
 	}
 	for _, x := range []struct {
 		want string
-		spec *control.JobSpec
+		spec *job.Spec
 	}{
-		{"parameter source: the graph has no vertex 99999", &control.JobSpec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
-		{"no such file", &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "/no/such/file.txt"}}},
+		{"parameter source: the graph has no vertex 99999", &job.Spec{Program: "levels", Parameters: map[string]string{"source": "99999"}, Source: small()}},
+		{"no such file", &job.Spec{Program: "wcc", Source: &job.Source{Input: "/no/such/file.txt"}}},
 	} {
 		j, _ := c.watch(t, c.submitSpec(t, x.spec).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, x.want) {
@@ -136,7 +137,7 @@ func TestCancelInASuperstep(t *testing.T) {
 	c := Start(t, 4, master.Config{}, programs()...)
 	for _, quiet := range []string{"true", "false"} {
 		for range 3 {
-			j := c.submitSpec(t, &control.JobSpec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
+			j := c.submitSpec(t, &job.Spec{Program: "forever", Parameters: map[string]string{"quiet": quiet}, Source: small()})
 			began := time.Time{}
 			j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 				if here(e) {
@@ -215,7 +216,7 @@ func TestSessionBreaks(t *testing.T) {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 	c.Await(3)
-	j, _ = c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+	j, _ = c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web"}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
 		t.Errorf("the next job: %v on %v: %s", j.State.Word(), j.Workers, j.Reason)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/master"
 )
@@ -67,13 +68,13 @@ func TestSharesOfFiles(t *testing.T) {
 		grid := grids[i%len(grids)]
 		i++
 		input := filepath.Join(dir, name)
-		c.load(t, name, &control.GraphSource{Input: input}, grid[0], grid[1])
+		c.load(t, name, &job.Source{Input: input}, grid[0], grid[1])
 		for _, w := range []*way{
 			{program: "bfs", params: "source=" + source, deterministic: true},
 			{program: "wcc"},
 		} {
 			want, _ := alone(t, programs()[known[w.program]], w.values(), input, nil)
-			j := c.submitSpec(t, &control.JobSpec{Program: w.program, Parameters: w.values(), Graph: name, Options: w.options(), KeepResult: true})
+			j := c.submitSpec(t, &job.Spec{Program: w.program, Parameters: w.values(), Graph: name, Options: w.options(), KeepResult: true})
 			j, _ = c.watch(t, j.Id, nil)
 			if j.State != control.JobState_JOB_STATE_DONE {
 				t.Fatalf("%s, %v: %s", name, w, j.Reason)
@@ -117,11 +118,11 @@ func TestFaultsOfFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			in, wrong := load.Open(t.Context(), load.Request{Name: path, Weights: edges.Float64, IfAny: true})
-			source := &control.GraphSource{Input: path}
+			source := &job.Source{Input: path}
 			if wrong == nil { // an id of an edge list as good as others
 				in.Close()
 			}
-			_, err = c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "bad", Source: source}))
+			_, err = c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "bad", SourceJson: job.Text(source)}))
 			if (err == nil) != (wrong == nil) || err != nil && !strings.HasSuffix(err.Error(), ": "+wrong.Error()) {
 				t.Errorf("%s, line %q: error %v, expected %v", name, bad, err, wrong)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -26,7 +27,7 @@ func TestMasterStartsOnAFullDisk(t *testing.T) {
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data, Retries: 2}}, engine.Register("summing", pregel.Erase(summing{at})))
 	g := newGate()
 	at.Store(g)
-	spec := &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: "kronecker:scale=9"}}
+	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}
 	running := c.submitSpec(t, spec)
 	g.await(t)
 	ballast := filepath.Join(data, "ballast")

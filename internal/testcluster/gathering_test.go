@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -32,7 +33,7 @@ func (reluctant) Output(dst []byte, x int64) []byte {
 // TestAResultIsCountedAsItIsGathered tells those who watch of how many vertices the values have come.
 func TestAResultIsCountedAsItIsGathered(t *testing.T) {
 	c := Start(t, 2, master.Config{}, engine.Register("reluctant", pregel.Erase(pregel.List(reluctant{}))))
-	j := c.submitSpec(t, &control.JobSpec{Program: "reluctant", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=1000"}})
+	j := c.submitSpec(t, &job.Spec{Program: "reluctant", KeepResult: true, Source: &job.Source{Input: "path:vertices=1000"}})
 	var once sync.Once
 	j, _ = c.watch(t, j.Id, func(e *control.JobEvent) {
 		p := e.GetProgress()

@@ -4,9 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -24,8 +23,8 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 	first = c.job(t, first.Id)
 	at := first.Supersteps
 
-	next := proto.CloneOf(first.Spec)
-	next.GoOn, next.Checkpoints, next.Options = first.Spec.Checkpoints, "", &control.RunOptions{MaxSupersteps: at + 40}
+	next := first.Spec()
+	next.GoOn, next.Checkpoints, next.Options = first.Spec().Checkpoints, "", job.Options{MaxSupersteps: at + 40}
 	j, _ := c.watch(t, c.submitSpec(t, next).Id, nil)
 	j = c.job(t, j.Id)
 	shown := s.job(j.Id)
@@ -42,7 +41,8 @@ func TestAJobThatGoesOnCountsFromItsBeginning(t *testing.T) {
 		t.Errorf("it began %v, expected %v", shown.Began, began)
 	}
 
-	other := proto.CloneOf(next)
+	again := *next
+	other := &again
 	other.Parameters, other.Options.Seed = map[string]string{"quiet": "true"}, 3
 	const want = "is of another run: parameter quiet is true, and was false, seed is 3, and was 0"
 	if j, _ := c.watch(t, c.submitSpec(t, other).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, want) {

@@ -10,6 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -47,7 +48,7 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 	go func() {
 		_, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{
 			Key: "gone", ConfirmMilliseconds: 100,
-			Spec: &control.JobSpec{Program: "held", Parameters: map[string]string{"gate": "1"}, Source: small()},
+			SpecJson: job.Text(&job.Spec{Program: "held", Parameters: map[string]string{"gate": "1"}, Source: small()}),
 		}))
 		answer <- err
 	}()
@@ -76,7 +77,7 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 		t.Errorf("%d vertices of the job ran", n)
 	}
 	// The same job of a client that stays.
-	if j, err := there.Run(t.Context(), &control.JobSpec{Program: "held", Source: small()}, func(*control.JobEvent) error { return nil }); err != nil || j.State != control.JobState_JOB_STATE_DONE || len(counted) == 0 {
+	if j, err := there.Run(t.Context(), &job.Spec{Program: "held", Source: small()}, func(*control.JobEvent) error { return nil }); err != nil || j.State != control.JobState_JOB_STATE_DONE || len(counted) == 0 {
 		t.Error(j, err, len(counted))
 	}
 }
@@ -84,7 +85,7 @@ func TestClientGoneWhileTheMasterIsHeld(t *testing.T) {
 // TestClientGoneBeforeItConfirms: the answer was on its way, and the client is gone.
 func TestClientGoneBeforeItConfirms(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
-	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, Spec: short()}))
+	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Key: "gone", ConfirmMilliseconds: 1, SpecJson: job.Text(short())}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,17 +15,18 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
 
-func scale(n uint32) *control.Graph500 {
-	return &control.Graph500{Scale: n, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 6, Sssp: true, Validate: true}
+func scale(n uint32) *job.Graph500 {
+	return &job.Graph500{Scale: n, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 6, SSSP: true}
 }
 
-func (c *Cluster) graph500(t testing.TB, spec *control.Graph500, o *control.RunOptions, rows, columns uint32) *control.Job {
+func (c *Cluster) graph500(t testing.TB, spec *job.Graph500, o job.Options, rows, columns uint32) *control.Job {
 	t.Helper()
-	return c.submitSpec(t, &control.JobSpec{Program: control.Graph500Program, Graph500: spec, Options: o, Rows: rows, Columns: columns})
+	return c.submitSpec(t, &job.Spec{Program: control.Graph500Program, Graph500: spec, Options: o, Rows: rows, Columns: columns})
 }
 
 // TestGraph500 runs the benchmark on clusters: its roots and the edges it counts are those of one process. That the levels and
@@ -34,7 +35,7 @@ func TestGraph500(t *testing.T) {
 	spec := scale(10)
 	spec.Roots = 3
 	want, err := graph500.Run(t.Context(), graph500.LocalConfig{Config: graph500.Config{
-		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 3, SSSP: true, Validate: true, Grid: graph.Of(1),
+		Generator: generate.Kronecker{Scale: 10, EdgeFactor: 16, Seed1: 2, Seed2: 3}, Roots: 3, SSSP: true, Grid: graph.Of(1),
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +57,7 @@ func TestGraph500(t *testing.T) {
 			{4, 1, "pull", true},
 			{2, 2, "whole", true},
 		} {
-			j := c.graph500(t, spec, &control.RunOptions{Delivery: way.delivery, Serial: way.serial}, way.rows, way.columns)
+			j := c.graph500(t, spec, job.Options{Delivery: way.delivery, Serial: way.serial}, way.rows, way.columns)
 			j, words := c.watch(t, j.Id, nil)
 			if j.State != control.JobState_JOB_STATE_DONE || !strings.HasPrefix(words, "queued running, loading running 0 1") {
 				t.Fatalf("%d workers, %v: %v: %s; %s", workers, way, j.State.Word(), j.Reason, words)
@@ -110,7 +111,7 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 		"BFS from root 458: invalid range":      {at: 300, parent: 1 << 40},
 	} {
 		c := Start(t, 3, master.Config{}, engine.Register("bfs", pregel.Erase(program)))
-		j, _ := c.watch(t, c.graph500(t, scale(10), nil, 0, 0).Id, nil)
+		j, _ := c.watch(t, c.graph500(t, scale(10), job.Options{}, 0, 0).Id, nil)
 		if j.State != control.JobState_JOB_STATE_FAILED || !strings.HasPrefix(j.Reason, want) || j.Graph500.GetViolation() == nil {
 			t.Errorf("%s: %v: %s", want, j.State.Word(), j.Reason)
 		}
@@ -118,8 +119,8 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 			t.Errorf("%s: the search is not in the result: %v", want, j.Graph500)
 		}
 		unseen := scale(8)
-		unseen.Validate = false
-		if j, _ := c.watch(t, c.graph500(t, unseen, nil, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+		unseen.NoValidate = true
+		if j, _ := c.watch(t, c.graph500(t, unseen, job.Options{}, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 			t.Errorf("the next job: %v: %s", j.State.Word(), j.Reason)
 		}
 	}
@@ -127,18 +128,18 @@ func TestGraph500FindsWrongSearches(t *testing.T) {
 
 func TestGraph500Refusals(t *testing.T) {
 	c := Start(t, 1, master.Config{})
-	for want, change := range map[string]func(s *control.JobSpec){
-		"found 0, expected 1 or more": func(s *control.JobSpec) { s.Graph500.Roots = 0 },
-		"scale":                       func(s *control.JobSpec) { s.Graph500.Scale = 99 },
-		"expected at most 31":         func(s *control.JobSpec) { s.Graph500.Scale = 32 },
-		"delivery":                    func(s *control.JobSpec) { s.Options = &control.RunOptions{Delivery: "pigeon"} },
-		"has the program graph500, its own graph":  func(s *control.JobSpec) { s.Graph = "g" },
-		"has the program graph500, its own graph,": func(s *control.JobSpec) { s.Program = "bfs" },
-		"a grid": func(s *control.JobSpec) { s.Rows, s.Columns = 1, 0 },
+	for want, change := range map[string]func(s *job.Spec){
+		"found 0, expected 1 or more": func(s *job.Spec) { s.Graph500.Roots = 0 },
+		"scale":                       func(s *job.Spec) { s.Graph500.Scale = 99 },
+		"expected at most 31":         func(s *job.Spec) { s.Graph500.Scale = 32 },
+		"delivery":                    func(s *job.Spec) { s.Options = job.Options{Delivery: "pigeon"} },
+		"has the program graph500, its own graph":  func(s *job.Spec) { s.Graph = "g" },
+		"has the program graph500, its own graph,": func(s *job.Spec) { s.Program = "bfs" },
+		"a grid": func(s *job.Spec) { s.Rows, s.Columns = 1, 0 },
 	} {
-		spec := &control.JobSpec{Program: control.Graph500Program, Graph500: scale(8)}
+		spec := &job.Spec{Program: control.Graph500Program, Graph500: scale(8)}
 		change(spec)
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}
@@ -150,11 +151,11 @@ func TestGraph500Refusals(t *testing.T) {
 func TestGraph500GoesOn(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Retries: 9}})
 	spec := scale(12)
-	whole, _ := c.watch(t, c.graph500(t, spec, nil, 0, 0).Id, nil)
+	whole, _ := c.watch(t, c.graph500(t, spec, job.Options{}, 0, 0).Id, nil)
 	stages := []string{"generating", "constructing", "BFS", "SSSP"}
 	lost := 0
 	before := make([]*control.Graph500Result, len(stages))
-	id := c.graph500(t, spec, nil, 0, 0).Id
+	id := c.graph500(t, spec, job.Options{}, 0, 0).Id
 	j, _ := c.watch(t, id, func(e *control.JobEvent) {
 		if lost == len(stages) || e.GetStage().GetStage() != stages[lost] || lost >= 2 && e.GetStage().Done == 0 {
 			return
@@ -194,7 +195,7 @@ func TestGraph500Ends(t *testing.T) {
 	lost := 2
 	for _, stage := range []string{"generating", "constructing", "BFS", "SSSP"} {
 		for _, how := range []string{"cancelled", "failed"} {
-			id := c.graph500(t, scale(11), nil, 0, 0).Id
+			id := c.graph500(t, scale(11), job.Options{}, 0, 0).Id
 			name := fmt.Sprint("w", lost)
 			acted := false
 			began := time.Now()
@@ -226,7 +227,7 @@ func TestGraph500Ends(t *testing.T) {
 			}
 		}
 	}
-	if j, _ := c.watch(t, c.graph500(t, scale(8), nil, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
+	if j, _ := c.watch(t, c.graph500(t, scale(8), job.Options{}, 0, 0).Id, nil); j.State != control.JobState_JOB_STATE_DONE {
 		t.Errorf("the next job: %v: %s", j.State.Word(), j.Reason)
 	}
 }

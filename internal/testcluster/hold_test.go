@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -41,7 +42,7 @@ func (c *Cluster) becomes(t testing.TB, name string, state control.GraphState) *
 // components runs wcc on a graph of the catalog and returns what it computed.
 func (c *Cluster) components(t testing.TB, graph string) map[uint64]string {
 	t.Helper()
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: graph, KeepResult: true}).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: graph, KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("a job on graph %s: %s: %s", graph, j.State.Word(), j.Reason)
 	}
@@ -78,7 +79,7 @@ func TestGraphOfALostWorkerThatComesBack(t *testing.T) {
 	if g := c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING); g.Reason != reason {
 		t.Errorf("found %q", g.Reason)
 	}
-	j := c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web", KeepResult: true})
+	j := c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web", KeepResult: true})
 	if j = c.job(t, j.Id); j.State != control.JobState_JOB_STATE_QUEUED || j.Reason != "graph web "+reason {
 		t.Errorf("the job is %s: %s", j.State.Word(), j.Reason)
 	}
@@ -110,7 +111,7 @@ func TestGraphOfALostWorkerThatStaysAway(t *testing.T) {
 	c.load(t, "web", small(), 0, 0)
 	c.Freeze("w1")
 	c.becomes(t, "web", control.GraphState_GRAPH_STATE_WAITING)
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web"}).Id, nil)
 	const want = "worker w1, which held a share of it, did not come back within 500ms: load it again"
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "graph web: "+want {
 		t.Errorf("a job on it: %s: %s", j.State.Word(), j.Reason)
@@ -132,7 +133,7 @@ func TestMasterRestartsWithGraphs(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	web := c.load(t, "web", small(), 0, 0)
 	want := c.components(t, "web")
-	c.load(t, "grid", &control.GraphSource{Input: "grid:rows=9,columns=9"}, 2, 2)
+	c.load(t, "grid", &job.Source{Input: "grid:rows=9,columns=9"}, 2, 2)
 	grid := c.components(t, "grid")
 	j := c.submitSpec(t, endless())
 	c.Until("a job to run", func() bool { return c.job(t, j.Id).Supersteps > 1 })

@@ -9,6 +9,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/record"
 )
@@ -27,14 +28,14 @@ func stepOf(t testing.TB, e *control.JobEvent) *record.Superstep {
 }
 
 // short is a job of three supersteps, whose result is that every vertex has 0.
-func short() *control.JobSpec {
-	return &control.JobSpec{
-		Program: "idle", Parameters: map[string]string{"supersteps": "3"}, Source: &control.GraphSource{Input: "path:vertices=100"}, KeepResult: true,
+func short() *job.Spec {
+	return &job.Spec{
+		Program: "idle", Parameters: map[string]string{"supersteps": "3"}, Source: &job.Source{Input: "path:vertices=100"}, KeepResult: true,
 	}
 }
 
 // endless is a job that says "here" as it runs, until it is ended.
-func endless() *control.JobSpec { return &control.JobSpec{Program: "forever", Source: small()} }
+func endless() *job.Spec { return &job.Spec{Program: "forever", Source: small()} }
 
 // here reports whether an endless job says so.
 func here(e *control.JobEvent) bool { return strings.HasSuffix(e.GetLog().GetText(), "here") }
@@ -99,7 +100,7 @@ func TestJobOnItsOwnGraph(t *testing.T) {
 func TestManyJobsOnOneGraph(t *testing.T) {
 	c := Start(t, 2, master.Config{}, programs()...)
 	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-		Name: "bad", Source: &control.GraphSource{Input: "/no/such/file"},
+		Name: "bad", SourceJson: job.Text(&job.Source{Input: "/no/such/file"}),
 	})); err == nil || !strings.Contains(err.Error(), "no such file") {
 		t.Errorf("found %v", err)
 	}

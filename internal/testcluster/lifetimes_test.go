@@ -12,6 +12,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -59,12 +60,12 @@ func (p gated) Compute(v *pregel.Vertex[uint64, uint64], _ uint64) {
 	v.Set(p.Value + v.Label())
 }
 
-func (p gated) spec(at, value int, graph string) *control.JobSpec {
-	s := &control.JobSpec{
+func (p gated) spec(at, value int, graph string) *job.Spec {
+	s := &job.Spec{
 		Program: "gated", Parameters: map[string]string{"at": fmt.Sprint(at), "value": fmt.Sprint(value)}, Graph: graph, KeepResult: true,
 	}
 	if graph == "" {
-		s.Source = &control.GraphSource{Input: fmt.Sprint("path:vertices=", gatedVertices)}
+		s.Source = &job.Source{Input: fmt.Sprint("path:vertices=", gatedVertices)}
 	}
 	return s
 }
@@ -257,7 +258,7 @@ func endlessCompute(t *testing.T, superstep, command time.Duration, state contro
 	stuck := c.StartWorker("w0")
 	c.Await(1)
 	spec := p.spec(0, value, "")
-	spec.Options = &control.RunOptions{SuperstepTimeout: int64(superstep)}
+	spec.Options = job.Options{SuperstepTimeout: job.Duration(superstep)}
 	j := c.submitSpec(t, spec)
 	p.gates[value].await(t)
 	if state == control.JobState_JOB_STATE_CANCELLED {

@@ -11,18 +11,19 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // takesNone waits until the status says why no job is taken, and checks that none is, for that reason.
-func (c *Cluster) takesNone(t *testing.T, spec *control.JobSpec, why string) {
+func (c *Cluster) takesNone(t *testing.T, spec *job.Spec, why string) {
 	t.Helper()
 	c.Until("the master to say "+why, func() bool {
 		s, err := c.Client.Status(t.Context(), connect.NewRequest(&control.StatusRequest{}))
 		return err == nil && strings.Contains(s.Msg.Refusing, why) && strings.Contains(control.StatusText(s.Msg), why)
 	})
-	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 	if connect.CodeOf(err) != connect.CodeFailedPrecondition || !strings.Contains(err.Error(), why) {
 		t.Errorf("a job is refused with %v, expected %s", err, why)
 	}
@@ -44,7 +45,7 @@ func TestLostData(t *testing.T) {
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}}, engine.Register("summing", pregel.Erase(summing{at})))
 	g := newGate()
 	at.Store(g)
-	spec := &control.JobSpec{Program: "summing", Source: &control.GraphSource{Input: "kronecker:scale=9"}}
+	spec := &job.Spec{Program: "summing", Source: &job.Source{Input: "kronecker:scale=9"}}
 	running := c.submitSpec(t, spec)
 	g.await(t)
 	for _, lost := range []string{"", "results", "state"} {

@@ -16,6 +16,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
@@ -136,8 +137,8 @@ func TestNamesOnACluster(t *testing.T) {
 			path, some := table(t, uint64(10*workers+i), lines)
 			source := some[lines/2]
 			want := namedAlone(t, p, path, source)
-			spec := &control.JobSpec{
-				Program: "meets", KeepResult: true, Source: &control.GraphSource{Input: path, Header: &no, Ids: "name"}, Parameters: map[string]string{"source": source},
+			spec := &job.Spec{
+				Program: "meets", KeepResult: true, Source: &job.Source{Input: path, Header: &no, IDs: "name"}, Parameters: map[string]string{"source": source},
 				Rows: uint32(workers + i), Columns: 1,
 			}
 			j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil)
@@ -165,7 +166,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 	c := Start(t, 3, master.Config{}, programs()...)
 	path, some := table(t, 7, 100)
 	no := false
-	if g := c.load(t, "streets", &control.GraphSource{Input: path, Header: &no, Ids: "name"}, 0, 0); !g.Named {
+	if g := c.load(t, "streets", &job.Source{Input: path, Header: &no, IDs: "name"}, 0, 0); !g.Named {
 		t.Error("the graph has no names")
 	}
 	r, err := c.Client.ListVertices(t.Context(), connect.NewRequest(&control.ListVerticesRequest{Graph: "streets", Names: []string{some[0], "nobody", some[5]}, NamesOf: []uint64{0, 1 << 40}}))
@@ -181,7 +182,7 @@ func TestNamesAreAskedFor(t *testing.T) {
 	if _, nobody := names["nobody"]; !first || !fifth || nobody || len(names) > 3 {
 		t.Errorf("found %v", names)
 	}
-	spec := &control.JobSpec{Program: "bfs", Graph: "streets", Parameters: map[string]string{"source": "nobody"}}
+	spec := &job.Spec{Program: "bfs", Graph: "streets", Parameters: map[string]string{"source": "nobody"}}
 	if j, _ := c.watch(t, c.submitSpec(t, spec).Id, nil); !strings.Contains(j.Reason, `parameter source: the graph has no vertex "nobody"`) {
 		t.Errorf("a vertex that is not there: %s %s", j.State.Word(), j.Reason)
 	}
@@ -192,7 +193,7 @@ func TestLossWhileNamesAreExchanged(t *testing.T) {
 	c := Start(t, 3, master.Config{Options: master.Options{Lease: control.Lease}}, programs()...)
 	path, some := table(t, 8, 60_000)
 	no, lost := false, false
-	spec := &control.JobSpec{Program: "bfs", Source: &control.GraphSource{Input: path, Header: &no, Ids: "name"}, Parameters: map[string]string{"source": some[0]}}
+	spec := &job.Spec{Program: "bfs", Source: &job.Source{Input: path, Header: &no, IDs: "name"}, Parameters: map[string]string{"source": some[0]}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(e *control.JobEvent) {
 		if !lost && e.GetJob().GetState() == control.JobState_JOB_STATE_LOADING {
 			lost = true

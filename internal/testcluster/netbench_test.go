@@ -12,13 +12,14 @@ import (
 
 	"github.com/superstep-go/superstep/internal/collective"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/master"
 )
 
-func (c *Cluster) netbench(t testing.TB, n *control.Netbench) *control.Job {
+func (c *Cluster) netbench(t testing.TB, n *job.Netbench) *control.Job {
 	t.Helper()
-	return c.submitSpec(t, &control.JobSpec{Program: control.NetbenchProgram, Netbench: n})
+	return c.submitSpec(t, &job.Spec{Program: control.NetbenchProgram, Netbench: n})
 }
 
 // resultFrom fetches the bytes of a job's result, from one on.
@@ -47,7 +48,7 @@ func TestNetbench(t *testing.T) {
 	c.StartWorker("w3")
 	c.Await(4)
 	far := 0
-	j, words := c.watch(t, c.netbench(t, &control.Netbench{
+	j, words := c.watch(t, c.netbench(t, &job.Netbench{
 		Sizes: []uint64{64, 32 << 10}, Collectives: []string{"point-to-point", "stream", "broadcast", "allreduce"}, Repetitions: 2,
 	}).Id, func(e *control.JobEvent) {
 		if p := e.GetProgress(); p.GetStage() == "measuring" {
@@ -84,24 +85,24 @@ func TestNetbench(t *testing.T) {
 
 func TestNetbenchRefusals(t *testing.T) {
 	c := Start(t, 1, master.Config{}, programs()...)
-	for want, change := range map[string]func(s *control.JobSpec){
-		"has the program netbench, neither graph":  func(s *control.JobSpec) { s.Graph = "g" },
-		"has the program netbench, neither graph ": func(s *control.JobSpec) { s.Program = "bfs" },
-		"and no grid":                 func(s *control.JobSpec) { s.Rows, s.Columns = 2, 2 },
-		`no collective "scan"`:        func(s *control.JobSpec) { s.Netbench.Collectives = []string{"scan"} },
-		`no algorithm "quick"`:        func(s *control.JobSpec) { s.Netbench.Algorithm = "quick" },
-		"sizes must rise":             func(s *control.JobSpec) { s.Netbench.Sizes = []uint64{1 << 63} },
-		"found 65 sizes":              func(s *control.JobSpec) { s.Netbench.Sizes = make([]uint64, 65) },
-		"repetitions: found 10000000": func(s *control.JobSpec) { s.Netbench.Repetitions = 1e7 },
+	for want, change := range map[string]func(s *job.Spec){
+		"has the program netbench, neither graph":  func(s *job.Spec) { s.Graph = "g" },
+		"has the program netbench, neither graph ": func(s *job.Spec) { s.Program = "bfs" },
+		"and no grid":                 func(s *job.Spec) { s.Rows, s.Columns = 2, 2 },
+		`no collective "scan"`:        func(s *job.Spec) { s.Netbench.Collectives = []string{"scan"} },
+		`no algorithm "quick"`:        func(s *job.Spec) { s.Netbench.Algorithm = "quick" },
+		"sizes must rise":             func(s *job.Spec) { s.Netbench.Sizes = []uint64{1 << 63} },
+		"found 65 sizes":              func(s *job.Spec) { s.Netbench.Sizes = make([]uint64, 65) },
+		"repetitions: found 10000000": func(s *job.Spec) { s.Netbench.Repetitions = 1e7 },
 	} {
-		spec := &control.JobSpec{Program: control.NetbenchProgram, Netbench: &control.Netbench{}}
+		spec := &job.Spec{Program: control.NetbenchProgram, Netbench: &job.Netbench{}}
 		change(spec)
-		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+		_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, want %q", err, want)
 		}
 	}
-	j, _ := c.watch(t, c.netbench(t, &control.Netbench{}).Id, nil)
+	j, _ := c.watch(t, c.netbench(t, &job.Netbench{}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "one worker has nobody to measure with") {
 		t.Errorf("with one worker: %v: %s", j.State.Word(), j.Reason)
 	}
@@ -112,7 +113,7 @@ func TestNetbenchEnds(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 3, master.Config{}, programs()...)
 	for _, how := range []string{"cancelled", "failed"} {
-		id := c.netbench(t, &control.Netbench{Repetitions: 1e6}).Id
+		id := c.netbench(t, &job.Netbench{Repetitions: 1e6}).Id
 		acted := false
 		began := time.Now()
 		j, _ := c.watch(t, id, func(e *control.JobEvent) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/trace"
@@ -79,9 +80,9 @@ func TestMetricsOfACluster(t *testing.T) {
 		return r.Msg
 	})
 	run := func(program string, state control.JobState, values map[string]string) *control.Job {
-		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
-			Program: program, Parameters: values, Source: &control.GraphSource{Input: "grid:rows=20,columns=20"},
-		}}))
+		r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+			Program: program, Parameters: values, Source: &job.Source{Input: "grid:rows=20,columns=20"},
+		})}))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -233,7 +234,7 @@ func TestWorkerIsObserved(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j)
 	}
-	j, _ = c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "idle", Source: &control.GraphSource{Input: "/no/such/file"}}).Id, nil)
+	j, _ = c.watch(t, c.submitSpec(t, &job.Spec{Program: "idle", Source: &job.Source{Input: "/no/such/file"}}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED {
 		t.Fatal(j)
 	}

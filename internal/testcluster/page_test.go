@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/history"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/jobtrace"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/internal/web"
@@ -98,7 +99,7 @@ func TestPageOfAMaster(t *testing.T) {
 		t.Errorf("the page: status %d %s", status, page)
 	}
 	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-		Name: "web", Source: &control.GraphSource{Input: "grid:rows=30,columns=30"},
+		Name: "web", SourceJson: job.Text(&job.Source{Input: "grid:rows=30,columns=30"}),
 	})); err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestPageOfAMaster(t *testing.T) {
 		}
 	}
 	if _, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{
-		Spec: &control.JobSpec{Program: "wcc", Graph: "web"}, Key: "once",
+		SpecJson: job.Text(&job.Spec{Program: "wcc", Graph: "web"}), Key: "once",
 	})); connect.CodeOf(err) != connect.CodeAlreadyExists {
 		t.Errorf("by a call: %v", err)
 	}
@@ -195,9 +196,9 @@ func TestPageOfAMaster(t *testing.T) {
 func TestPageOfGraph500(t *testing.T) {
 	c := Start(t, 2, paged(control.Token{}), programs()...)
 	s := siteOf(t, c)
-	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: &control.JobSpec{
-		Program: control.Graph500Program, Graph500: &control.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
-	}}))
+	r, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(&job.Spec{
+		Program: control.Graph500Program, Graph500: &job.Graph500{Scale: 8, EdgeFactor: 16, Seed1: 2, Seed2: 3, Roots: 3},
+	})}))
 	if err != nil {
 		t.Fatal(err)
 	}

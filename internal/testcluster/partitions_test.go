@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -13,8 +14,8 @@ import (
 func TestManyPartitions(t *testing.T) {
 	const partitions, pairs = 360, 360 * 359
 	c := Start(t, 1, master.Config{}, programs()...)
-	j := c.submitSpec(t, &control.JobSpec{
-		Program: "crowd", Source: &control.GraphSource{Input: fmt.Sprint("path:vertices=", partitions)}, Rows: partitions, Columns: 1,
+	j := c.submitSpec(t, &job.Spec{
+		Program: "crowd", Source: &job.Source{Input: fmt.Sprint("path:vertices=", partitions)}, Rows: partitions, Columns: 1,
 	})
 	records, columns, messages := 0, 0, 0
 	j, words := c.watch(t, j.Id, func(e *control.JobEvent) {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -27,7 +28,7 @@ func TestMasterIsPaused(t *testing.T) {
 	}
 	c.load(t, "web", small(), 0, 0)
 	for range 2 {
-		j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Graph: "web"}).Id, nil)
+		j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Graph: "web"}).Id, nil)
 		if j.State != control.JobState_JOB_STATE_DONE || len(j.Workers) != 3 {
 			t.Fatalf("%s on %v: %s", j.State.Word(), j.Workers, j.Reason)
 		}

@@ -19,28 +19,29 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 // load puts a graph on the cluster.
-func (c *Cluster) load(t testing.TB, name string, source *control.GraphSource, rows, columns uint32) *control.Graph {
+func (c *Cluster) load(t testing.TB, name string, source *job.Source, rows, columns uint32) *control.Graph {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := c.Client.LoadGraph(ctx, connect.NewRequest(&control.LoadGraphRequest{Name: name, Source: source, Rows: rows, Columns: columns}))
+	r, err := c.Client.LoadGraph(ctx, connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r.Msg
 }
 
-func (c *Cluster) submitSpec(t testing.TB, spec *control.JobSpec) *control.Job {
+func (c *Cluster) submitSpec(t testing.TB, spec *job.Spec) *control.Job {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	r, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+	r, err := c.Client.SubmitJob(ctx, connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -142,8 +143,8 @@ type way struct {
 	serial                    bool
 }
 
-func (w *way) options() *control.RunOptions {
-	return &control.RunOptions{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
+func (w *way) options() job.Options {
+	return job.Options{Delivery: w.delivery, Encoding: w.encoding, Uncombined: w.uncombined, Deterministic: w.deterministic, Serial: w.serial}
 }
 
 // forced reports whether the delivery alone is chosen, and nothing by times; push is naive or mirrored, whichever takes less.
@@ -243,7 +244,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 		{"odd", "uniform:vertices=37,degree=2", &yes, 1, 5},
 		{"grid", "kronecker:scale=7,seed1=3", &no, 2, 2}, // where only what needs no lists of edges runs
 	} {
-		c.load(t, g.name, &control.GraphSource{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
+		c.load(t, g.name, &job.Source{Input: g.input, Directed: g.directed, Weights: "float64"}, g.rows, g.columns)
 		type answer struct {
 			values  map[uint64]string
 			outcome *bsp.Outcome
@@ -260,7 +261,7 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 					want.values, want.outcome = alone(t, known[w.program], w.values(), g.input, g.directed)
 					answers[key] = want
 				}
-				j := c.submitSpec(t, &control.JobSpec{
+				j := c.submitSpec(t, &job.Spec{
 					Program: w.program, Parameters: w.values(), Graph: g.name, Options: w.options(), KeepResult: true,
 				})
 				j, _ = c.watch(t, j.Id, nil)

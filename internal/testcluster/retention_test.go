@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -29,13 +30,13 @@ func (c *Cluster) jobs(t testing.TB) []*control.Job {
 func TestResultOfAnEarlierMaster(t *testing.T) {
 	data := t.TempDir()
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}}, programs()...)
-	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+	id := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	before, _ := c.watch(t, id, nil)
 	if before.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(before.Reason)
 	}
 	want := c.result(t, id)
-	none := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
+	none := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	c.watch(t, none, nil)
 	c.StopMaster()
 	if err := os.RemoveAll(filepath.Join(data, "state")); err != nil { // with which it would know all jobs
@@ -48,7 +49,7 @@ func TestResultOfAnEarlierMaster(t *testing.T) {
 		t.Errorf("found %d lines, expected %d: or others", len(got), len(want))
 	}
 	all := c.jobs(t)
-	if len(all) != 1 || all[0].Id != id || all[0].Spec.Program != "wcc" || all[0].State != control.JobState_JOB_STATE_DONE || all[0].ResultBytes != before.ResultBytes {
+	if len(all) != 1 || all[0].Id != id || all[0].Spec().Program != "wcc" || all[0].State != control.JobState_JOB_STATE_DONE || all[0].ResultBytes != before.ResultBytes {
 		t.Errorf("found %v", all)
 	}
 	one, err := c.Client.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: id}))
@@ -80,7 +81,7 @@ func TestResultThatWasRemoved(t *testing.T) {
 	c := Start(t, 1, master.Config{Options: master.Options{KeepResultBytes: 1, KeepResults: time.Hour}}, programs()...)
 	var ids [2]string
 	for i := range ids {
-		ids[i] = c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+		ids[i] = c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
 		if j, _ := c.watch(t, ids[i], nil); j.State != control.JobState_JOB_STATE_DONE {
 			t.Fatal(j.Reason)
 		}
@@ -115,7 +116,7 @@ func (f closing) Close() error { return errors.Join(f.WriteCloser.Close(), errFu
 func TestDiskThatIsFullAtTheEnd(t *testing.T) {
 	data := t.TempDir()
 	c := Start(t, 2, master.Config{Options: master.Options{Data: data}, WrapPart: func(f io.WriteCloser) io.WriteCloser { return closing{f} }}, programs()...)
-	id := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id
+	id := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id
 	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}

@@ -13,6 +13,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -20,7 +21,7 @@ import (
 // loads tries to load a graph, and returns why that failed, or nothing.
 func (c *Cluster) loads(t *testing.T, name, input string) string {
 	t.Helper()
-	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, Source: &control.GraphSource{Input: input}})); err != nil {
+	if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(&job.Source{Input: input})})); err != nil {
 		return err.Error()
 	}
 	reason := ""
@@ -67,8 +68,8 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
-	source := &control.GraphSource{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base, "secret.el")}
-	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", Source: source}))
+	source := &job.Source{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base, "secret.el")}
+	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)}))
 	if err == nil || !strings.Contains(err.Error(), "outside of what may be read here") {
 		t.Errorf("a file of vertices: %v", err)
 	}
@@ -159,7 +160,7 @@ func TestResultsAreTheMastersAlone(t *testing.T) {
 	}
 	data := filepath.Join(t.TempDir(), "data")
 	c := Start(t, 1, master.Config{Options: master.Options{Data: data}}, programs()...)
-	j := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true})
+	j := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true})
 	c.watch(t, j.Id, nil)
 	files := 0
 	err := filepath.WalkDir(data, func(path string, e fs.DirEntry, err error) error {

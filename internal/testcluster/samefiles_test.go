@@ -12,6 +12,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
 	loading "github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/store"
@@ -55,8 +56,8 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 	put("one.el", one)
 	load := func(name, file string, check, trust bool) string {
 		t.Helper()
-		source := &control.GraphSource{Input: file, CheckFiles: check, TrustFiles: trust}
-		if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, Source: source})); err != nil {
+		source := &job.Source{Input: file, CheckFiles: check, TrustFiles: trust}
+		if _, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: name, SourceJson: job.Text(source)})); err != nil {
 			return err.Error()
 		}
 		return ""
@@ -97,7 +98,7 @@ func TestWorkersSeeTheSameFiles(t *testing.T) {
 	if why := load("trusted", "many.el", false, true); why != "" {
 		t.Error(why)
 	}
-	if g := c.inspect(t, "trusted"); !g.Source.TrustFiles || !strings.Contains(strings.Join(g.Notes, "\n"), "not compared (--trust-files)") {
-		t.Errorf("the record says %v, %q", g.Source, g.Notes)
+	if g := c.inspect(t, "trusted"); !g.Source().TrustFiles || !strings.Contains(strings.Join(g.Notes, "\n"), "not compared (--trust-files)") {
+		t.Errorf("the record says %v, %q", g.SourceJson, g.Notes)
 	}
 }

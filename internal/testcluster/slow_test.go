@@ -12,6 +12,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 )
 
@@ -51,8 +52,8 @@ func (d *disk) awaitHang(t testing.TB) {
 }
 
 // long is a job whose result is more than all buffers on its way to the disk take, from each of two workers.
-func long() *control.JobSpec {
-	return &control.JobSpec{Program: "wcc", Source: &control.GraphSource{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
+func long() *job.Spec {
+	return &job.Spec{Program: "wcc", Source: &job.Source{Input: "kronecker:scale=17,edgefactor=1"}, KeepResult: true}
 }
 
 // after waits until so much time has passed, and watches that all workers are there meanwhile.
@@ -97,7 +98,7 @@ func TestCancelWhileTheDiskHangs(t *testing.T) {
 	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
 	defer close(d.mended)
 	id := c.submitSpec(t, long()).Id
-	next := c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small()}).Id
+	next := c.submitSpec(t, &job.Spec{Program: "wcc", Source: small()}).Id
 	d.awaitHang(t)
 	c.cancel(t, id)
 	if j, _ := c.watch(t, id, nil); j.State != control.JobState_JOB_STATE_CANCELLED || j.Reason != "cancelled by a client" {
@@ -115,7 +116,7 @@ func TestDiskThatIsFull(t *testing.T) {
 	d.err = errors.New("no space left on device")
 	close(d.mended)
 	c := Start(t, 2, master.Config{WrapPart: d.wrap}, programs()...)
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "wcc", Source: small(), KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_FAILED || j.Reason != "result: no space left on device" {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
@@ -126,10 +127,10 @@ func TestDiskThatIsFull(t *testing.T) {
 func TestResultOverASlowLink(t *testing.T) {
 	t.Parallel()
 	c := Start(t, 2, master.Config{Options: master.Options{Lease: 2 * time.Second}}, programs()...)
-	c.load(t, "web", &control.GraphSource{Input: "kronecker:scale=11,edgefactor=1"}, 0, 0)
+	c.load(t, "web", &job.Source{Input: "kronecker:scale=11,edgefactor=1"}, 0, 0)
 	const rate = 48 << 10
 	c.Slow(rate)
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "census", Graph: "web", KeepResult: true}).Id, nil)
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatalf("%s: %s", j.State.Word(), j.Reason)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/mem"
 )
 
@@ -94,14 +95,14 @@ func TestManyJobsLeaveNothing(t *testing.T) {
 		c.Until("the worker to attach again", func() bool { return sessions.Load() > was })
 		c.load(t, "web", small(), 0, 0)
 	}
-	specs := []*control.JobSpec{
+	specs := []*job.Spec{
 		{Program: "wcc", Graph: "web", KeepResult: true},
 		{Program: "levels", Parameters: map[string]string{"source": "1"}, Source: small()},
 		{Program: "paths", Graph: "web"},
-		{Program: "pagerank", Parameters: map[string]string{"iterations": "3"}, Graph: "web", Options: &control.RunOptions{Delivery: "naive"}},
+		{Program: "pagerank", Parameters: map[string]string{"iterations": "3"}, Graph: "web", Options: job.Options{Delivery: "naive"}},
 		{Program: "broken", Parameters: map[string]string{"at": "7"}, Graph: "web"},
 		{Program: "forever", Graph: "web"},
-		{Program: "letters", Graph: "web", Options: &control.RunOptions{Deterministic: true}},
+		{Program: "letters", Graph: "web", Options: job.Options{Deterministic: true}},
 	}
 	supersteps := 0 // that were watched
 	run := func(n int) {

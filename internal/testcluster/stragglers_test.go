@@ -15,6 +15,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -77,7 +78,7 @@ func TestStragglerIsLeft(t *testing.T) {
 	run := func(program, input string) (*control.Job, map[uint64]string, string) {
 		t.Helper()
 		moved := ""
-		j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: program, Source: &control.GraphSource{Input: input, Directed: new(bool)}, KeepResult: true}).Id, func(e *control.JobEvent) {
+		j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: program, Source: &job.Source{Input: input, Directed: new(bool)}, KeepResult: true}).Id, func(e *control.JobEvent) {
 			if j := e.GetJob(); j.GetState() == control.JobState_JOB_STATE_QUEUED && j.Epoch > 0 {
 				moved += j.Reason
 			}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -33,7 +34,7 @@ func (silent) Compute(v *pregel.Vertex[*int, int64], _ []int64) { v.VoteToHalt()
 func TestValuesAsTextOnACluster(t *testing.T) {
 	program := engine.Register("texts", pregel.Erase(pregel.List(texts{})))
 	c := Start(t, 2, master.Config{}, program, engine.Register("silent", pregel.Erase(pregel.List(silent{}))))
-	spec := &control.JobSpec{Program: "texts", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=4"}, Parameters: map[string]string{"long": "1000000"}}
+	spec := &job.Spec{Program: "texts", KeepResult: true, Source: &job.Source{Input: "path:vertices=4"}, Parameters: map[string]string{"long": "1000000"}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j.Reason)
@@ -53,8 +54,8 @@ func TestValuesAsTextOnACluster(t *testing.T) {
 	if j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "the value of vertex 1 takes 1048576 bytes: with its id it may take 1048575") {
 		t.Errorf("a long value: %s, %.200q", j.State.Word(), j.Reason)
 	}
-	spec = &control.JobSpec{Program: "silent", KeepResult: true, Source: spec.Source}
-	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{Spec: spec}))
+	spec = &job.Spec{Program: "silent", KeepResult: true, Source: spec.Source}
+	_, err := c.Client.SubmitJob(t.Context(), connect.NewRequest(&control.SubmitJobRequest{SpecJson: job.Text(spec)}))
 	if connect.CodeOf(err) != connect.CodeInvalidArgument || !strings.Contains(err.Error(), "*int has no text") {
 		t.Errorf("values without a text: %v", err)
 	}
@@ -77,7 +78,7 @@ func (naming) Compute(v *pregel.Vertex[pregel.VertexID, int64], _ []int64) {
 // TestAddedVerticesAsValues: a value may be the first vertex that was added.
 func TestAddedVerticesAsValues(t *testing.T) {
 	c := Start(t, 2, master.Config{}, engine.Register("naming", pregel.Erase(pregel.List(naming{}))))
-	spec := &control.JobSpec{Program: "naming", KeepResult: true, Source: &control.GraphSource{Input: "path:vertices=5"}}
+	spec := &job.Spec{Program: "naming", KeepResult: true, Source: &job.Source{Input: "path:vertices=5"}}
 	j, _ := c.watch(t, c.submitSpec(t, spec).Id, func(*control.JobEvent) {})
 	if j.State != control.JobState_JOB_STATE_DONE {
 		t.Fatal(j.Reason)

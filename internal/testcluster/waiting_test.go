@@ -13,6 +13,7 @@ import (
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -54,7 +55,7 @@ func TestWaitingIsCountedWhereItIs(t *testing.T) {
 		c.Await(i + 1)
 	}
 	recorded := map[string]float64{}
-	j, _ := c.watch(t, c.submitSpec(t, &control.JobSpec{Program: "slow", Source: &control.GraphSource{Input: input, Directed: new(bool)}}).Id, func(e *control.JobEvent) {
+	j, _ := c.watch(t, c.submitSpec(t, &job.Spec{Program: "slow", Source: &job.Source{Input: input, Directed: new(bool)}}).Id, func(e *control.JobEvent) {
 		for _, p := range stepOf(t, e).Partitions {
 			recorded[p.Worker] += p.Times.Wait
 		}

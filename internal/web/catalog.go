@@ -11,6 +11,7 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // loadPatience is how long a call waits for a graph to be loaded, to say at once what goes wrong at once. The load goes on.
@@ -18,15 +19,14 @@ const loadPatience = time.Second
 
 // LoadGraph puts a graph into the catalog. It need not wait until it is loaded.
 func (c *Cluster) LoadGraph(ctx context.Context, l *Loading) error {
-	if strings.HasPrefix(l.Graph, control.CatalogPrefix) {
-		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Graph)
+	if strings.HasPrefix(l.Input, control.CatalogPrefix) {
+		return invalid("graph: found %.150q, expected a generator or the whole path of a file that the workers see", l.Input)
 	}
-	source, err := l.source()
+	err := checkSource(&l.Source)
 	if err != nil {
 		return err
 	}
-	source.Weights = l.Weights
-	request := &control.LoadGraphRequest{Name: l.Name, Source: source}
+	request := &control.LoadGraphRequest{Name: l.Name, SourceJson: job.Text(&l.Source)}
 	if request.Rows, request.Columns, err = l.cut(); err != nil {
 		return err
 	}

@@ -10,13 +10,14 @@ import (
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 func TestGraphsAreLoadedAndDropped(t *testing.T) {
 	m, s := led(t)
 	yes := true
 	want := &control.LoadGraphRequest{
-		Name: "web", Rows: 2, Columns: 1, Source: &control.GraphSource{Input: "/web.el", Directed: &yes, DropLoops: true, Duplicates: "min"},
+		Name: "web", Rows: 2, Columns: 1, SourceJson: job.Text(&job.Source{Input: "/web.el", Directed: &yes, SelfLoops: "drop", Duplicates: "min"}),
 	}
 	for _, m.endless = range []bool{false, true} {
 		m.loads = nil

@@ -10,7 +10,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/history"
-	"github.com/superstep-go/superstep/internal/jobspec"
+	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
@@ -61,7 +61,7 @@ func (c *Cluster) Graphs() []Graph {
 	for _, g := range c.status().GetGraphs() {
 		shown := Graph{
 			Name: g.Name, State: g.State.Word(), Reason: g.Reason, Vertices: g.Vertices, Arcs: g.Arcs, Directed: g.Directed, Bytes: int64(g.Bytes),
-			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns), Seconds: g.LoadSeconds, Origin: g.Source.GetInput(),
+			Partitions: int(g.Rows * g.Columns), Grid: fmt.Sprintf("%dx%d", g.Rows, g.Columns), Seconds: g.LoadSeconds, Origin: g.Source().Origin(),
 		}
 		if p := g.Progress; p != nil {
 			shown.Stage, shown.Done, shown.Total = p.Stage, int64(p.Done), int64(p.Total)
@@ -103,5 +103,5 @@ func (c *Cluster) form(id string, named bool) (resultlines.Form, error) {
 	if err != nil {
 		return resultlines.Form{}, err
 	}
-	return jobspec.ResultForm(c.programs, j.Program, j.Parameters, named), nil
+	return resolve.ResultForm(c.programs, j.Program, j.Parameters, named), nil
 }

@@ -8,12 +8,14 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"connectrpc.com/connect"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // body reads the JSON of a request. That it must be said to be JSON keeps the forms of other sites out, as the check of
@@ -35,35 +37,23 @@ func body(w http.ResponseWriter, r *http.Request, most int64, to any, like strin
 	case errors.As(err, &large):
 		return &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("expected at most %d bytes", most)}
 	case err != nil:
-		return &refusal{http.StatusBadRequest, unlike(err, like)}
+		return unlike(err, like)
 	}
 	return nil
 }
 
 // unlike says what is wrong with the JSON of a request: of a value of another kind its key, what it is, and what it should be.
-func unlike(err error, like string) string {
+func unlike(err error, like string) error {
 	var kind *json.UnmarshalTypeError
-	if !errors.As(err, &kind) || kind.Field == "" {
-		if kind != nil {
-			return fmt.Sprintf("found JSON's %s, expected %s", kind.Value, like)
-		}
-		return fmt.Sprintf("expected %s: %.200s", like, err)
+	if !errors.As(err, &kind) {
+		return invalid("expected %s: %.200s", like, err)
 	}
-	return fmt.Sprintf("%.100s: found %.50s, expected %s", kind.Field, kind.Value, wordOf(kind.Type))
-}
-
-// wordOf says what JSON a type is read from.
-func wordOf(t reflect.Type) string {
-	switch t.Kind() {
-	case reflect.Bool:
-		return "true or false"
-	case reflect.String:
-		return "a string"
-	case reflect.Uint32, reflect.Uint64:
-		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<(t.Bits()-1)<<1-1)
-	default:
-		return "an object"
+	names := strings.Split(kind.Field, ".")
+	names = slices.DeleteFunc(names, func(name string) bool { return name != strings.ToLower(name) }) // of embedded structs
+	if key := strings.Join(names, "."); key != "" {
+		return invalid("%.100s: found %.50s, expected %s", key, kind.Value, job.Expected(kind.Type))
 	}
+	return invalid("found JSON's %s, expected %s", kind.Value, like)
 }
 
 func (s *Site) submit(w http.ResponseWriter, r *http.Request) {

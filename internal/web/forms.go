@@ -13,20 +13,21 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Forms say what a job and a graph are asked for with: what the command line shows as help.
 type Forms struct {
-	Programs   []Program   `json:"programs"`
-	Generators []Generator `json:"generators"`
-	Formats    []string    `json:"formats"`
-	Duplicates []string    `json:"duplicates"`
-	SelfLoops  []string    `json:"self_loops"`
-	Weights    []string    `json:"weights"`
-	IDs        []string    `json:"ids"`
-	Deliveries []string    `json:"deliveries"`
-	Priorities []string    `json:"priorities"`
-	Graph500   Benchmark   `json:"graph500"` // with the values of keys that are left out
+	Programs   []Program    `json:"programs"`
+	Generators []Generator  `json:"generators"`
+	Formats    []string     `json:"formats"`
+	Duplicates []string     `json:"duplicates"`
+	SelfLoops  []string     `json:"self_loops"`
+	Weights    []string     `json:"weights"`
+	IDs        []string     `json:"ids"`
+	Deliveries []string     `json:"deliveries"`
+	Priorities []string     `json:"priorities"`
+	Graph500   job.Graph500 `json:"graph500"` // with the values of keys that are left out
 }
 
 // Program is one that a job can be submitted of.
@@ -59,10 +60,10 @@ type Generator struct {
 // Forms says what jobs and graphs the cluster can be asked for.
 func (c *Cluster) Forms() Forms {
 	f := Forms{
-		Programs: []Program{}, Formats: graphio.Formats, Duplicates: graph.DuplicateWords, SelfLoops: selfLoops, Weights: []string{"none", "float32", "float64"},
+		Programs: []Program{}, Formats: graphio.Formats, Duplicates: graph.DuplicateWords, SelfLoops: []string{"keep", "drop"}, Weights: []string{"none", "float32", "float64"},
 		IDs: graphio.IDKinds, Deliveries: delivery.ChoiceWords, Priorities: []string{"low", "normal", "high"},
-		Graph500: Benchmark{EdgeFactor: usualEdgeFactor, Roots: usualRoots, Seed1: usualSeed1, Seed2: usualSeed2},
 	}
+	job.Complete(&f.Graph500)
 	for _, p := range c.programs {
 		shown := Program{Name: p.Name, Help: p.Help, Parameters: []Parameter{}}
 		for _, x := range p.Parameters {
@@ -121,22 +122,11 @@ func fieldOf(err error) string {
 // keys are those that errors begin with, and where in a request they are.
 var keys = func() map[string]string {
 	all := map[string]string{}
-	var add func(t reflect.Type, before string)
-	add = func(t reflect.Type, before string) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			switch key := f.Tag.Get("json"); {
-			case f.Anonymous:
-				add(f.Type, before)
-			case f.Type == reflect.TypeFor[*Benchmark]():
-				all[key] = key
-				add(f.Type.Elem(), key+".")
-			default:
-				all[key] = before + key
-			}
-		}
+	for _, f := range append(job.Fields(new(Submission)), job.Fields(new(Loading))...) {
+		all[f.Key] = f.Key
 	}
-	add(reflect.TypeFor[Submission](), "")
-	add(reflect.TypeFor[Loading](), "")
+	for _, f := range job.Fields(new(job.Graph500)) {
+		all[f.Key] = "graph500." + f.Key
+	}
 	return all
 }()

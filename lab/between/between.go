@@ -13,6 +13,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/record"
 	"github.com/superstep-go/superstep/test/hosts/netns"
 )
@@ -20,14 +21,14 @@ import (
 // Way is a way to run the program.
 type Way struct {
 	Name    string
-	Options *control.RunOptions
+	Options *job.Options
 }
 
 // Options say what to run.
 type Options struct {
 	Program       string
 	Parameters    map[string]string
-	Source        *control.GraphSource
+	Source        *job.Source
 	Rows, Columns int
 	Ways          []Way
 	Rounds        int
@@ -62,7 +63,7 @@ func (o Options) Run(ctx context.Context, address string, token control.Token) (
 	b := &bench{o, c}
 	o.Stage("loading " + o.Source.Input)
 	start := time.Now()
-	g, err := c.LoadGraph(ctx, &control.LoadGraphRequest{Name: graphName, Source: o.Source, Rows: uint32(o.Rows), Columns: uint32(o.Columns)}, func(string, int64, int64) {})
+	g, err := c.LoadGraph(ctx, &control.LoadGraphRequest{Name: graphName, SourceJson: job.Text(o.Source), Rows: uint32(o.Rows), Columns: uint32(o.Columns)}, func(string, int64, int64) {})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", o.Source.Input, err)
 	}
@@ -135,7 +136,7 @@ func (b *bench) run(ctx context.Context, way int, keep bool) (*run, error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := &control.JobSpec{Program: b.Program, Parameters: b.Parameters, Graph: graphName, Options: w.Options, KeepResult: keep}
+	spec := &job.Spec{Program: b.Program, Parameters: b.Parameters, Graph: graphName, Options: *w.Options, KeepResult: keep}
 	x.job, err = b.client.Run(ctx, spec, func(e *control.JobEvent) error {
 		mu.Lock()
 		defer mu.Unlock()

@@ -17,6 +17,7 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	"github.com/superstep-go/superstep/internal/job"
 	_ "github.com/superstep-go/superstep/internal/statefile/statetest"
 	"github.com/superstep-go/superstep/lab/cluster"
 	"github.com/superstep-go/superstep/pregel"
@@ -49,14 +50,14 @@ func TestWhatIsSentIsWhatOneProcessSends(t *testing.T) {
 		return cmd, err
 	}}
 	ways := []Way{
-		{"naive", &control.RunOptions{Delivery: "naive", Uncombined: true}},
-		{"bitmap", &control.RunOptions{Delivery: "pull", Encoding: "bitmap"}},
+		{"naive", &job.Options{Delivery: "naive", Uncombined: true}},
+		{"bitmap", &job.Options{Delivery: "pull", Encoding: "bitmap"}},
 	}
 	var r *Report
 	err := c.Run(t.Context(), func(ctx context.Context, address string, token control.Token) (err error) {
 		r, err = Options{
 			Program: "pagerank", Parameters: map[string]string{"iterations": fmt.Sprint(iterations)}, Ways: ways, Rounds: 2, Compare: true,
-			Source: &control.GraphSource{Input: name, Weights: "none"},
+			Source: &job.Source{Input: name, Weights: "none"},
 		}.Run(ctx, address, token)
 		return err
 	})

@@ -18,6 +18,7 @@ import (
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/testcluster"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/pregel"
@@ -332,7 +333,7 @@ func TestCancelOnACluster(t *testing.T) {
 func TestGraphOfTheCatalog(t *testing.T) {
 	c, conn := connected(t)
 	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{
-		Name: "web", Source: &control.GraphSource{Input: "star:vertices=70000"}, // more than are listed, or sent, at once
+		Name: "web", SourceJson: job.Text(&job.Source{Input: "star:vertices=70000"}), // more than are listed, or sent, at once
 	}))
 	if err != nil {
 		t.Fatal(err)

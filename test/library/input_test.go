@@ -11,6 +11,7 @@ import (
 	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -211,7 +212,7 @@ func TestInputRefuses(t *testing.T) {
 				t.Fatal(old.NumVertices(), err)
 			}
 		}
-		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "again", Source: &control.GraphSource{Input: "path:vertices=9"}}))
+		_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "again", SourceJson: job.Text(&job.Source{Input: "path:vertices=9"})}))
 		if err != nil {
 			t.Fatal(err)
 		}

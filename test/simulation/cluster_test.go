@@ -19,6 +19,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/master"
 	"github.com/superstep-go/superstep/worker"
 )
@@ -279,7 +280,7 @@ func (c *cluster) close() {
 }
 
 // run runs a job, and returns its result and how it ended.
-func (c *cluster) run(ctx context.Context, spec *control.JobSpec) (string, *control.Job, error) {
+func (c *cluster) run(ctx context.Context, spec *jobspec.Spec) (string, *control.Job, error) {
 	j, err := c.client.Run(ctx, spec, func(e *control.JobEvent) error {
 		switch {
 		case e.GetJob() != nil:

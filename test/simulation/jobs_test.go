@@ -13,11 +13,11 @@ import (
 
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/internal/builtin"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph/build"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -75,12 +75,12 @@ func (j job) parameters() map[string]string {
 	return all
 }
 
-func (j job) spec() *control.JobSpec {
+func (j job) spec() *jobspec.Spec {
 	input := j.input
 	if j.ofFile() {
 		input = fileName
 	}
-	return &control.JobSpec{Program: j.program, Parameters: j.parameters(), Source: &control.GraphSource{Input: input}, KeepResult: true}
+	return &jobspec.Spec{Program: j.program, Parameters: j.parameters(), Source: &jobspec.Source{Input: input}, KeepResult: true}
 }
 
 // What begins the inputs of jobs whose graph is a generator's with a cycle, in a file; of another

@@ -24,6 +24,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/faults"
+	jobspec "github.com/superstep-go/superstep/internal/job"
 	_ "github.com/superstep-go/superstep/internal/laxgc"
 )
 
@@ -154,7 +155,7 @@ func settingOf(random *rand.Rand, kinds int) setting {
 }
 
 // spec is what is asked of the cluster.
-func (s setting) spec() *control.JobSpec {
+func (s setting) spec() *jobspec.Spec {
 	spec := s.job.spec()
 	switch {
 	case s.catalog:
@@ -173,10 +174,11 @@ func (c *cluster) load(s setting) error {
 	if !s.catalog {
 		return nil
 	}
-	r := &control.LoadGraphRequest{Name: catalogued, Source: s.job.spec().Source}
+	source := s.job.spec().Source
 	if s.job.program == "sssp" {
-		r.Source.Weights = "float64"
+		source.Weights = "float64"
 	}
+	r := &control.LoadGraphRequest{Name: catalogued, SourceJson: jobspec.Text(source)}
 	if s.grid {
 		r.Rows, r.Columns = 2, 2
 	}

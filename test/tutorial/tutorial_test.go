@@ -139,11 +139,14 @@ func run(t *testing.T, path string) {
 	// -m: the cluster is a group of its own, as at a terminal. It ends with the page, also where a block fails.
 	script.WriteString("exec 2>&1\nset -eum\ntrap 'kill $(jobs -p) 2>/dev/null || true; wait' EXIT\n")
 	for i, s := range steps {
+		if strings.Contains(s.commands, "up --workers") { // from here on there is a cluster
+			fmt.Fprintf(&script, "export SUPERSTEP_MASTER=%s\n", address)
+		}
 		fmt.Fprintf(&script, "echo '=== %d'\n%s", i, page.Replace(s.commands))
 	}
 	shell := exec.Command("bash", "-c", script.String())
 	shell.Dir = dir
-	shell.Env = append(os.Environ(), "SUPERSTEP_MASTER="+address, "XDG_STATE_HOME="+filepath.Join(dir, "state"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
+	shell.Env = append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "GOCACHE="+goCache(t), "GOFLAGS=-mod=mod -ldflags=-w")
 	shell.WaitDelay = 30 * time.Second
 	out, err := shell.CombinedOutput()
 	printed := strings.Split("\n"+string(out), "\n=== ")[1:]

@@ -1,4 +1,4 @@
-package jobspec
+package resolve
 
 import (
 	"fmt"
@@ -6,9 +6,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/snapshot"
 )
 
@@ -42,7 +42,7 @@ func VertexParameters(parameters []engine.Parameter, values map[string]string, f
 
 // BeforeLoading returns the parameters of a job as far as they can be checked before its graph is there: where its vertices may have names,
 // each is taken for one. Without a source it is a graph of the catalog, whose master knows more.
-func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *control.GraphSource) map[string]string {
+func BeforeLoading(parameters []engine.Parameter, values map[string]string, source *job.Source) map[string]string {
 	if source != nil && !MayBeNamed(source) {
 		return values
 	}
@@ -50,7 +50,7 @@ func BeforeLoading(parameters []engine.Parameter, values map[string]string, sour
 }
 
 // MayBeNamed reports whether the vertices of a graph that is not loaded yet may have names.
-func MayBeNamed(source *control.GraphSource) bool {
+func MayBeNamed(source *job.Source) bool {
 	return graphio.Tabular(source.Input, source.Format) || snapshot.Is(source.Input)
 }
 

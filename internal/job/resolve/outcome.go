@@ -1,4 +1,4 @@
-package jobspec
+package resolve
 
 import (
 	"github.com/superstep-go/superstep/internal/bsp"

@@ -1,4 +1,4 @@
-package jobspec
+package resolve
 
 import (
 	"testing"

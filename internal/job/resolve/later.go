@@ -1,30 +1,27 @@
-package jobspec
+package resolve
 
 import (
 	"errors"
 	"fmt"
 	"math"
-	"time"
-
-	"google.golang.org/protobuf/encoding/protojson"
-	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Later returns what a checkpoint says of the job of a vertex program, for whoever goes on from it, wherever that is started. here says that its files
 // are named as this process sees them; else they are the workers', which know relative names by their data roots.
-func Later(spec *control.JobSpec, here bool) ([]byte, error) {
-	s := &control.JobSpec{
+func Later(spec *job.Spec, here bool) ([]byte, error) {
+	s := &job.Spec{
 		Program: spec.Program, Parameters: spec.Parameters, Graph: spec.Graph, Source: spec.Source, Options: spec.Options, Rows: spec.Rows,
 		Columns: spec.Columns, KeepWhen: spec.KeepWhen,
 	}
 	if here && s.Source != nil && !generate.IsGenerator(s.Source.Input) {
-		s.Source = proto.CloneOf(s.Source)
-		for _, path := range []*string{&s.Source.Input, &s.Source.Vertices} {
+		source := *s.Source
+		s.Source = &source
+		for _, path := range []*string{&source.Input, &source.Vertices} {
 			if *path == "" {
 				continue
 			}
@@ -34,13 +31,13 @@ func Later(spec *control.JobSpec, here bool) ([]byte, error) {
 			}
 		}
 	}
-	return protojson.Marshal(s)
+	return []byte(job.Text(s)), nil
 }
 
 // Earlier reads what Later has written.
-func Earlier(data []byte) (*control.JobSpec, error) {
-	s := &control.JobSpec{}
-	if err := (protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, s); err != nil {
+func Earlier(data []byte) (*job.Spec, error) {
+	s, err := job.Read[job.Spec](string(data))
+	if err != nil {
 		return nil, fmt.Errorf("it does not say what was run: %w", err)
 	}
 	if s.Program == "" || s.Source == nil && s.Graph == "" {
@@ -49,15 +46,13 @@ func Earlier(data []byte) (*control.JobSpec, error) {
 	return s, nil
 }
 
-// KeepWhen says when checkpoints are taken, as it travels.
-func KeepWhen(p checkpoint.Policy) *control.KeepWhen {
-	return &control.KeepWhen{Every: uint32(p.Every), Interval: int64(p.Interval), Mtbf: int64(p.MTBF), Strict: p.Strict}
-}
-
 // When is when a job takes checkpoints: as it says itself, and what it leaves open as its master says. A job that names a number of supersteps, a time
 // or a mean time between failures says all of that; being strict is of either.
-func When(job *control.KeepWhen, master checkpoint.Policy) checkpoint.Policy {
-	own := Policy(job)
+func When(job *checkpoint.Policy, master checkpoint.Policy) checkpoint.Policy {
+	if job == nil {
+		return master
+	}
+	own := *job
 	own.Strict = own.Strict || master.Strict
 	if own.Every == 0 && own.Interval == 0 && own.MTBF == 0 {
 		own.Every, own.Interval, own.MTBF = master.Every, master.Interval, master.MTBF
@@ -66,20 +61,17 @@ func When(job *control.KeepWhen, master checkpoint.Policy) checkpoint.Policy {
 }
 
 // checkWhen refuses what makes no sense of when a job takes checkpoints.
-func checkWhen(k *control.KeepWhen) error {
+func checkWhen(k *checkpoint.Policy) error {
 	switch {
-	case k.GetInterval() < 0 || k.GetMtbf() < 0:
+	case k == nil:
+		return nil
+	case k.Interval < 0 || k.MTBF < 0:
 		return fmt.Errorf("checkpoints every %v, by a mean time between failures of %v: expected 0, for what the master says, or more",
-			time.Duration(k.GetInterval()), time.Duration(k.GetMtbf()))
-	case k.GetEvery() > math.MaxInt32:
-		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d", k.GetEvery(), math.MaxInt32)
-	case k.GetEvery() > 0 && k.GetInterval() > 0:
+			k.Interval, k.MTBF)
+	case k.Every < 0 || k.Every > math.MaxInt32:
+		return fmt.Errorf("a checkpoint every %d supersteps: expected at most %d", k.Every, math.MaxInt32)
+	case k.Every > 0 && k.Interval > 0:
 		return errors.New("a checkpoint after so many supersteps, and after a time: one of the two")
 	}
 	return nil
-}
-
-// Policy is the reverse of KeepWhen; of nil it is that of who said nothing.
-func Policy(k *control.KeepWhen) checkpoint.Policy {
-	return checkpoint.Policy{Every: int(k.GetEvery()), Interval: time.Duration(k.GetInterval()), MTBF: time.Duration(k.GetMtbf()), Strict: k.GetStrict()}
 }

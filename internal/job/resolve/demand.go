@@ -1,10 +1,10 @@
-package jobspec
+package resolve
 
 import (
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // Demand is what is known of the memory that a graph takes before anything of it is read or made. The zero value is nothing.
@@ -17,7 +17,7 @@ type Demand struct {
 
 // DemandOf returns what is known of a source, whose partitions lie in a grid: all of a generator; nothing of a file or a snapshot, which the
 // workers look at when they open it.
-func DemandOf(s *control.GraphSource, grid graph.Grid) Demand {
+func DemandOf(s *job.Source, grid graph.Grid) Demand {
 	if s == nil || !generate.IsGenerator(s.Input) {
 		return Demand{}
 	}

@@ -1,6 +1,6 @@
-// Package jobspec reads the messages that describe a job, for the master, which checks and leads it, and for the workers,
-// which run it.
-package jobspec
+// Package resolve turns the description of a job into what the engine takes, and refuses one that cannot be run: for the
+// command line, for the master, which leads jobs, and for workers, which run them.
+package resolve
 
 import (
 	"crypto/sha256"
@@ -19,6 +19,7 @@ import (
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
 	"github.com/superstep-go/superstep/internal/graphio"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/netbench"
 	"github.com/superstep-go/superstep/pregel"
@@ -40,35 +41,40 @@ func Programs(build string, programs engine.Registry) (all []*control.Program) {
 }
 
 // Options returns the engine's options for a run.
-func Options(o *control.RunOptions) (engine.Options, error) {
-	choice, err := parsed(o.GetDelivery(), delivery.ParseChoice)
+func Options(o job.Options) (engine.Options, error) {
+	choice, err := parsed(o.Delivery, delivery.ParseChoice)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("delivery: %w", err)
 	}
-	encoding, err := parsed(o.GetEncoding(), delivery.ParseEncoding)
+	encoding, err := parsed(o.Encoding, delivery.ParseEncoding)
 	if err != nil {
 		return engine.Options{}, fmt.Errorf("encoding: %w", err)
 	}
 	return engine.Options{
-		Delivery: choice, Deterministic: o.GetDeterministic(),
-		MaxSupersteps: int(o.GetMaxSupersteps()), Seed: o.GetSeed(), Fork: o.GetFork(), SuperstepTimeout: time.Duration(o.GetSuperstepTimeout()),
-		Experiment: delivery.Experiment{Encoding: encoding, Uncombined: o.GetUncombined(), Serial: o.GetSerial()},
+		Delivery: choice, Deterministic: o.Deterministic, MaxSupersteps: int(o.MaxSupersteps), Seed: o.Seed, Fork: o.Fork,
+		SuperstepTimeout: time.Duration(o.SuperstepTimeout),
+		Experiment:       delivery.Experiment{Encoding: encoding, Uncombined: o.Uncombined, Serial: o.Serial},
 	}, nil
 }
 
 // Source returns what to load, and how to store it.
-func Source(s *control.GraphSource) (load.Request, graph.Options, error) {
+func Source(s *job.Source) (load.Request, graph.Options, error) {
 	request := load.Request{Name: s.Input, Directed: s.Directed, MaxExpand: int64(s.MaxExpand), SkipBad: int(s.SkipBad), Columns: graphio.Columns{
-		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn, Delimiter: s.Delimiter, Header: s.Header, IDs: s.Ids,
+		Source: s.SourceColumn, Target: s.TargetColumn, Weight: s.WeightColumn, Delimiter: s.Delimiter, Header: s.Header, IDs: strings.TrimPrefix(s.IDs, "auto"),
 		Vertices: s.Vertices, Vertex: s.VertexColumn,
 	}}
-	store := graph.Options{DropLoops: s.DropLoops, UnitWeights: s.UnitWeights}
+	store := graph.Options{DropLoops: s.SelfLoops == "drop", UnitWeights: s.UnitWeights}
 	var err error
 	if request.Format, err = parsed(s.Format, graphio.ParseFormat); err != nil {
 		return request, store, fmt.Errorf("format: %w", err)
 	}
 	if store.Duplicates, err = parsed(s.Duplicates, graph.ParseDuplicates); err != nil {
 		return request, store, fmt.Errorf("duplicates: %w", err)
+	}
+	if s.Delimiter != "" {
+		if _, err := graphio.ParseDelimiter(s.Delimiter); err != nil {
+			return request, store, fmt.Errorf("delimiter: %w", err)
+		}
 	}
 	switch s.Weights {
 	case "":
@@ -117,8 +123,8 @@ func Searched(r *control.KernelResult) graph500.Kernel {
 }
 
 // Generator returns the generator of a run of Graph500.
-func Generator(s *control.Graph500) (generate.Kronecker, error) {
-	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.GetScale(), s.GetEdgeFactor(), s.GetSeed1(), s.GetSeed2()))
+func Generator(s *job.Graph500) (generate.Kronecker, error) {
+	g, err := generate.Parse(fmt.Sprintf("kronecker:scale=%d,edgefactor=%d,seed1=%d,seed2=%d", s.Scale, s.EdgeFactor, s.Seed1, s.Seed2))
 	if err != nil {
 		return generate.Kronecker{}, err
 	}
@@ -126,12 +132,12 @@ func Generator(s *control.Graph500) (generate.Kronecker, error) {
 }
 
 // Netbench returns what to measure of a network.
-func Netbench(s *control.Netbench) netbench.Options {
-	o := netbench.Options{Algorithm: collective.Algorithm(s.GetAlgorithm()), Least: int(s.GetRepetitions()), Most: int(s.GetRepetitions())}
-	for _, n := range s.GetSizes() {
+func Netbench(s *job.Netbench) netbench.Options {
+	o := netbench.Options{Algorithm: collective.Algorithm(s.Algorithm), Least: int(s.Repetitions), Most: int(s.Repetitions)}
+	for _, n := range s.Sizes {
 		o.Sizes = append(o.Sizes, int(min(n, netbench.MaxSize+1)))
 	}
-	for _, c := range s.GetCollectives() {
+	for _, c := range s.Collectives {
 		o.Collectives = append(o.Collectives, collective.Collective(c))
 	}
 	return o

@@ -1,4 +1,4 @@
-package jobspec
+package resolve
 
 import (
 	"path/filepath"
@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/pregel"
 
 	"github.com/superstep-go/superstep/internal/checkpoint"
-	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/graph"
 )
@@ -18,16 +18,16 @@ import (
 func TestWhen(t *testing.T) {
 	master := checkpoint.Policy{Every: 50, MTBF: time.Hour}
 	for name, c := range map[string]struct {
-		job    *control.KeepWhen
+		job    *checkpoint.Policy
 		master checkpoint.Policy
 		want   checkpoint.Policy
 	}{
 		"nothing":            {nil, master, master},
-		"supersteps":         {&control.KeepWhen{Every: 7}, master, checkpoint.Policy{Every: 7}},
-		"a time":             {&control.KeepWhen{Interval: int64(time.Second)}, master, checkpoint.Policy{Interval: time.Second}},
-		"by failures":        {&control.KeepWhen{Mtbf: int64(time.Minute)}, master, checkpoint.Policy{MTBF: time.Minute}},
-		"strict":             {&control.KeepWhen{Strict: true}, master, checkpoint.Policy{Every: 50, MTBF: time.Hour, Strict: true}},
-		"a master is strict": {&control.KeepWhen{Every: 7}, checkpoint.Policy{Strict: true}, checkpoint.Policy{Every: 7, Strict: true}},
+		"supersteps":         {&checkpoint.Policy{Every: 7}, master, checkpoint.Policy{Every: 7}},
+		"a time":             {&checkpoint.Policy{Interval: time.Second}, master, checkpoint.Policy{Interval: time.Second}},
+		"by failures":        {&checkpoint.Policy{MTBF: time.Minute}, master, checkpoint.Policy{MTBF: time.Minute}},
+		"strict":             {&checkpoint.Policy{Strict: true}, master, checkpoint.Policy{Every: 50, MTBF: time.Hour, Strict: true}},
+		"a master is strict": {&checkpoint.Policy{Every: 7}, checkpoint.Policy{Strict: true}, checkpoint.Policy{Every: 7, Strict: true}},
 	} {
 		if found := When(c.job, c.master); found != c.want {
 			t.Errorf("%s: found %+v, expected %+v", name, found, c.want)
@@ -38,14 +38,14 @@ func TestWhen(t *testing.T) {
 // TestWhenIsChecked: what makes no sense is refused when a job is submitted.
 func TestWhenIsChecked(t *testing.T) {
 	programs := engine.Registry{engine.Register("inputs", pregel.Erase(inputs{}))}
-	for want, k := range map[string]*control.KeepWhen{
-		"":                                  {Every: 7, Mtbf: int64(time.Hour)},
-		"checkpoints every -1s":             {Interval: -int64(time.Second)},
-		"mean time between failures of -1s": {Mtbf: -int64(time.Second)},
+	for want, k := range map[string]*checkpoint.Policy{
+		"":                                  {Every: 7, MTBF: time.Hour},
+		"checkpoints every -1s":             {Interval: -time.Second},
+		"mean time between failures of -1s": {MTBF: -time.Second},
 		"a checkpoint every 4294967295 supersteps": {Every: 1<<32 - 1},
 		"one of the two": {Every: 7, Interval: 1},
 	} {
-		err := CheckProgram(programs, &control.JobSpec{Program: "inputs", Graph: "g", KeepWhen: k}, graph.Of(2))
+		err := CheckProgram(programs, &job.Spec{Program: "inputs", Graph: "g", KeepWhen: k}, graph.Of(2))
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("found %v, expected %q", err, want)
 		}
@@ -55,7 +55,7 @@ func TestWhenIsChecked(t *testing.T) {
 // TestFilesOfLater: what a checkpoint says of files is full names where they are this process's, and
 // what the job said where they are the workers', whose data roots relative names are below.
 func TestFilesOfLater(t *testing.T) {
-	spec := &control.JobSpec{Program: "p", Source: &control.GraphSource{Input: "graphs/g.el,more.el", Vertices: "v.csv"}}
+	spec := &job.Spec{Program: "p", Source: &job.Source{Input: "graphs/g.el,more.el", Vertices: "v.csv"}}
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for here, want := range map[bool][2]string{

@@ -1,4 +1,4 @@
-package jobspec
+package resolve
 
 import (
 	"context"
@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"slices"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graph500"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/kernel"
 	"github.com/superstep-go/superstep/pregel"
 )
@@ -26,11 +25,11 @@ const (
 
 // CheckProgram refuses a job of a vertex program that cannot be run, before anything is loaded, and completes its spec. grid is
 // the job's or that of its graph of the catalog, if either is known.
-func CheckProgram(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
+func CheckProgram(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
 	switch {
-	case spec.GetProgram() == "":
+	case spec.Program == "":
 		return errors.New("a job names the program to run")
-	case (spec.Graph == "") == (spec.Source.GetInput() == ""):
+	case (spec.Graph == "") == (spec.Source.Origin() == ""):
 		return errors.New("a job names a graph of the cluster, or one to load: one of the two")
 	}
 	p, err := programs.Find(spec.Program)
@@ -125,7 +124,7 @@ func Loadable(input string) error {
 }
 
 // Weighted is the source of a job's graph, with the weights that the program says where the job leaves them open.
-func Weighted(source *control.GraphSource, p engine.Registered, values map[string]string) (*control.GraphSource, error) {
+func Weighted(source *job.Source, p engine.Registered, values map[string]string) (*job.Source, error) {
 	program, err := p.New(BeforeLoading(p.Parameters, values, source), nil)
 	if err == nil {
 		err = reads(p, program, source)
@@ -133,7 +132,8 @@ func Weighted(source *control.GraphSource, p engine.Registered, values map[strin
 	if err != nil || source.Weights != "" {
 		return source, err
 	}
-	source = proto.CloneOf(source)
+	weighted := *source
+	source = &weighted
 	switch program.Weights() {
 	case edges.Float32:
 		source.Weights = "float32"
@@ -148,7 +148,7 @@ func Weighted(source *control.GraphSource, p engine.Registered, values map[strin
 }
 
 // reads refuses a column of weights that a program would not read.
-func reads(p engine.Registered, program engine.Program, source *control.GraphSource) error {
+func reads(p engine.Registered, program engine.Program, source *job.Source) error {
 	switch {
 	case source.WeightColumn == "":
 		return nil
@@ -179,10 +179,13 @@ func WeightsText(p engine.Registered) (string, error) {
 	return "not read: --weight-column is refused", nil
 }
 
+// filled reports whether columns of a program are to begin with something.
+func filled(spec *job.Spec) bool { return len(spec.Inputs)+len(spec.ColumnData) > 0 }
+
 // CheckGraph500 is CheckProgram of a job of Graph500.
-func CheckGraph500(programs engine.Registry, spec *control.JobSpec, grid graph.Grid) error {
-	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil {
-		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, and no other source", control.Graph500Program)
+func CheckGraph500(programs engine.Registry, spec *job.Spec, grid graph.Grid) error {
+	if spec.Program != control.Graph500Program || spec.Graph != "" || spec.Source != nil || filled(spec) {
+		return fmt.Errorf("a job of Graph500 has the program %s, its own graph, no other source, and no columns", control.Graph500Program)
 	}
 	g, err := Generator(spec.Graph500)
 	if err != nil {
@@ -198,15 +201,15 @@ func CheckGraph500(programs engine.Registry, spec *control.JobSpec, grid graph.G
 	if err != nil {
 		return err
 	}
-	return graph500.EachKernel(spec.Graph500.Sssp, programs.New("bfs"), func(program engine.Program) error {
+	return graph500.EachKernel(spec.Graph500.SSSP, programs.New("bfs"), func(program engine.Program) error {
 		return engine.Rehearse(context.Background(), program, o, grid)
 	})
 }
 
 // CheckNetbench is CheckProgram of a job that measures the network.
-func CheckNetbench(_ engine.Registry, spec *control.JobSpec, _ graph.Grid) error {
-	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 {
-		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source, and no grid", control.NetbenchProgram)
+func CheckNetbench(_ engine.Registry, spec *job.Spec, _ graph.Grid) error {
+	if spec.Program != control.NetbenchProgram || spec.Graph != "" || spec.Source != nil || spec.Rows|spec.Columns != 0 || filled(spec) {
+		return fmt.Errorf("a job of netbench has the program %s, neither graph nor source nor columns, and no grid", control.NetbenchProgram)
 	}
 	spec.KeepResult, spec.Unsorted = true, true // the report, from one worker
 	if n := len(spec.Netbench.Sizes); n > maxSizes {

@@ -1,0 +1,181 @@
+package cli
+
+import (
+	"cmp"
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/superstep-go/superstep/internal/job"
+)
+
+// Flags are derived from the fields of structs by their tags, as package job has them: a description of a job, and what only the
+// command line asks for beside it.
+
+// fieldFlag is a flag that sets a field.
+type fieldFlag struct{ job.Field }
+
+func (f fieldFlag) Type() string {
+	switch words := f.Words(); f.Value.Interface().(type) {
+	case job.Duration:
+		return "duration"
+	case job.Size:
+		return "string"
+	default:
+		return cmp.Or(strings.Join(words, "|"), f.Value.Kind().String())
+	}
+}
+
+func (f fieldFlag) String() string {
+	if !f.Value.IsValid() { // as pflag makes one to compare with
+		return ""
+	}
+	words := f.Words()
+	switch v := f.Value.Interface().(type) {
+	case *bool:
+		switch {
+		case v == nil:
+			return words[0]
+		case *v:
+			return words[1]
+		}
+		return words[2]
+	case encoding.TextMarshaler:
+		if f.Value.IsZero() {
+			return ""
+		}
+		text, _ := v.MarshalText() // of a number
+		return string(text)
+	case string:
+		if v == "" && words != nil {
+			return words[0]
+		}
+	}
+	return fmt.Sprint(f.Value)
+}
+
+// completed are the values of flags that are completed: files, and what commands know themselves.
+var completed = []string{"FILE", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAME"}
+
+// flagsOf defines a flag for each field of a struct that has help, but for some.
+func flagsOf(cmd *cobra.Command, of any, without ...string) {
+	job.Complete(of)
+	for _, f := range job.Fields(of) {
+		name := cmp.Or(f.Tag.Get("flag"), strings.ReplaceAll(f.Key, "_", "-"))
+		usage := strings.NewReplacer("{", "`", "}", "`").Replace(f.Tag.Get("help"))
+		if usage == "" || name == "-" || slices.Contains(without, name) {
+			continue
+		}
+		flags := cmd.Flags()
+		switch to := f.Value.Addr().Interface().(type) {
+		case *[]string:
+			flags.StringArrayVarP(to, name, f.Tag.Get("short"), nil, usage)
+		case pflag.Value:
+			flags.VarP(to, name, f.Tag.Get("short"), usage)
+		default:
+			flag := flags.VarPF(fieldFlag{f}, name, f.Tag.Get("short"), usage)
+			if f.Value.Kind() == reflect.Bool {
+				flag.NoOptDefVal = "true"
+			}
+		}
+		if group, more, _ := strings.Cut(f.Tag.Get("group"), ","); group != "" {
+			inGroup(cmd, group, name)
+			_ = flags.SetAnnotation(name, rareOf, slices.DeleteFunc([]string{more}, func(s string) bool { return s == "" }))
+		}
+		value, _ := pflag.UnquoteUsage(flags.Lookup(name))
+		switch words := f.Words(); {
+		case words != nil:
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+		case value != "" && !slices.Contains(completed, value):
+			nothing(cmd, name)
+		}
+	}
+}
+
+// Annotations of flags: the group that the help of a command has it in, and that only --help-all shows it.
+const (
+	groupOf = "group"
+	rareOf  = "more"
+)
+
+// groups are those of flags, in the order of help.
+var groups = []string{"input", "run", "output", "cluster", "limits"}
+
+// inGroup puts flags into a group.
+func inGroup(cmd *cobra.Command, group string, names ...string) {
+	for _, name := range names {
+		_ = cmd.Flags().SetAnnotation(name, groupOf, []string{group}) // the flag is there
+		_ = cmd.Flags().SetAnnotation(name, rareOf, nil)
+	}
+}
+
+// rare leaves flags to --help-all.
+func rare(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = cmd.Flags().SetAnnotation(name, rareOf, []string{"more"})
+	}
+}
+
+// helpAll is the flag that shows all flags of a command.
+const helpAll = "help-all"
+
+// usageTemplate is cobra's, with flags in groups.
+func usageTemplate(cmd *cobra.Command) string {
+	const flags, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", "{{if .HasAvailableInheritedFlags}}"
+	return strings.NewReplacer(flags, "{{flagGroups .}}", inherited, "{{if false}}").Replace(cmd.UsageTemplate())
+}
+
+func init() { cobra.AddTemplateFunc("flagGroups", flagGroups) }
+
+// flagGroups lists the flags of a command in groups, with --help-all those that are rare and those of all commands.
+func flagGroups(cmd *cobra.Command) string {
+	all, left := cmd.Root().PersistentFlags().Changed(helpAll), 0
+	sets := map[string]*pflag.FlagSet{}
+	list := func(group string, f *pflag.Flag) {
+		switch {
+		case f.Hidden:
+			return
+		case !all && len(f.Annotations[rareOf]) > 0:
+			left++
+			return
+		case sets[group] == nil:
+			sets[group] = pflag.NewFlagSet(group, pflag.ContinueOnError)
+			sets[group].SortFlags = false
+		}
+		sets[group].AddFlag(f)
+	}
+	cmd.NonInheritedFlags().VisitAll(func(f *pflag.Flag) { list(strings.Join(f.Annotations[groupOf], ""), f) })
+	if all {
+		cmd.InheritedFlags().VisitAll(func(f *pflag.Flag) { list("all commands", f) })
+	}
+	var b strings.Builder
+	for _, group := range append(slices.Clone(groups), "", "all commands") {
+		if set := sets[group]; set != nil {
+			title := cmp.Or(group, "flags")
+			fmt.Fprintf(&b, "%s:\n%s\n", strings.ToUpper(title[:1])+title[1:], set.FlagUsages())
+		}
+	}
+	if left > 0 {
+		fmt.Fprintf(&b, "%s --%s shows %s more.", cmd.CommandPath(), helpAll, things(left, "flag", "flags"))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// flagsGiven are the flags of a group that were given, as a command line has them.
+func flagsGiven(flags *pflag.FlagSet, group string) (all []string) {
+	flags.Visit(func(f *pflag.Flag) {
+		switch text := "--" + f.Name; {
+		case !slices.Contains(f.Annotations[groupOf], group):
+		case f.NoOptDefVal != "":
+			all = append(all, text)
+		default:
+			all = append(all, text+" "+quoted(f.Value.String()))
+		}
+	})
+	return all
+}

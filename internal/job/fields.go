@@ -1,0 +1,140 @@
+package job
+
+import (
+	"encoding"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Field is a field of a description, or of another struct with the same tags.
+type Field struct {
+	Key   string
+	Tag   reflect.StructTag
+	Value reflect.Value
+}
+
+// Fields returns the fields that a pointer to a struct leads to, those of embedded structs in their places.
+func Fields(of any) (all []Field) {
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		for i := range v.NumField() {
+			f, x := v.Type().Field(i), v.Field(i)
+			switch {
+			case !f.Anonymous:
+				all = append(all, Field{Key(f), f.Tag, x})
+			case f.Type.Kind() != reflect.Pointer:
+				walk(x)
+			case x.IsNil():
+				walk(reflect.New(f.Type.Elem()).Elem())
+			default:
+				walk(x.Elem())
+			}
+		}
+	}
+	walk(reflect.ValueOf(of).Elem())
+	return all
+}
+
+// Words are those that a field may have, or nil.
+func (f Field) Words() []string {
+	if words, ok := f.Tag.Lookup("words"); ok {
+		return strings.Split(words, ",")
+	}
+	return nil
+}
+
+// auto is the first of the words of a field that is empty when it is found out.
+const auto = "auto"
+
+// Set sets the field by a text.
+func (f Field) Set(text string) error {
+	v, words := f.Value, f.Words()
+	if words != nil && !slices.Contains(words, text) {
+		return fmt.Errorf("expected one of %s", strings.Join(words, ", "))
+	}
+	switch to := v.Addr().Interface().(type) {
+	case encoding.TextUnmarshaler:
+		if to.UnmarshalText([]byte(text)) != nil {
+			return fmt.Errorf("expected %s", Expected(v.Type()))
+		}
+		return nil
+	case **bool:
+		if *to = nil; text != auto {
+			yes := text == "yes"
+			*to = &yes
+		}
+		return nil
+	}
+	switch v.Kind() {
+	case reflect.String:
+		if text == auto && words != nil {
+			text = ""
+		}
+		v.SetString(text)
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("expected %s", Expected(v.Type()))
+		}
+		v.SetBool(yes)
+	case reflect.Int, reflect.Int64:
+		n, err := strconv.ParseInt(text, 0, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("expected %s", Expected(v.Type()))
+		}
+		v.SetInt(n)
+	default:
+		n, err := strconv.ParseUint(text, 0, v.Type().Bits())
+		if err != nil {
+			return fmt.Errorf("expected %s", Expected(v.Type()))
+		}
+		v.SetUint(n)
+	}
+	return nil
+}
+
+// Expected says what a value of a type is read from.
+func Expected(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[Duration]():
+		return "a time, such as 30s"
+	case t == reflect.TypeFor[Size]():
+		return "a number of bytes, such as 500MB"
+	}
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Uint32, reflect.Uint64:
+		return fmt.Sprintf("a whole number from 0 to %d", uint64(1)<<(t.Bits()-1)<<1-1)
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	default:
+		return "an object"
+	}
+}
+
+// Complete gives fields that are zero their defaults.
+func Complete(of any) {
+	for _, f := range Fields(of) {
+		if usual := f.Tag.Get("default"); usual != "" && f.Value.IsZero() {
+			if err := f.Set(usual); err != nil {
+				panic(err) // of a tag
+			}
+		}
+	}
+}
+
+// Unasked returns the key of something in a description that users say nothing of, or nothing.
+func (s *Spec) Unasked() string {
+	for _, f := range Fields(s) {
+		if f.Tag.Get("help") == "" && !f.Value.IsZero() {
+			return f.Key
+		}
+	}
+	return ""
+}
