@@ -34,29 +34,29 @@ var rooms = []room{
 	{"storage", 3380, []string{
 		"internal/store", "internal/checkpoint", "internal/backup", "internal/standby", "drivers/s3",
 	}},
-	{"formats", 12463, []string{
+	{"formats", 12267, []string{
 		"internal/names", "internal/edges", "internal/graphio", "drivers/parquet", "internal/job",
 	}},
 	{"transport", 8863, []string{
 		"internal/certs", "internal/transport", "internal/collective", "internal/ranks",
 		"internal/netbench", "internal/testcluster/memlink",
 	}},
-	{"graphs", 13359, []string{
+	{"graphs", 13226, []string{
 		"internal/graph", "internal/generate", "internal/snapshot", "internal/load",
 	}},
-	{"engine", 11927, []string{
+	{"engine", 11794, []string{
 		"internal/delivery", "internal/bsp", "internal/engine", "internal/fill", "internal/backend",
 		"internal/resultlines",
 	}},
 	{"algorithms", 5595, []string{"algorithms", "internal/builtin"}},
 	{"graph500", 2781, []string{"internal/graph500", "internal/graphalytics"}},
-	{"cluster", 8344, []string{
+	{"cluster", 8098, []string{
 		"internal/history", "internal/otlp", "internal/metrics", "internal/jobtrace", "internal/web",
 		"drivers/otlp", "internal/control", "internal/client", "internal/membership", "internal/objects",
 		"internal/job/resolve",
 	}},
-	{"daemons", 13621, []string{"master", "worker"}},
-	{"users", 13174, []string{
+	{"daemons", 13115, []string{"master", "worker"}},
+	{"users", 13071, []string{
 		"internal/cli", "", "cluster", "command", "cmd", "internal/reference", "pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",
 	}},
