@@ -60,10 +60,10 @@ func (f *clientFlags) defineJSON(cmd *cobra.Command) {
 // defineDetach is for commands that work in this process or, as a job, on a cluster.
 func (f *clientFlags) defineDetach(cmd *cobra.Command) {
 	f.define(cmd)
-	cmd.Flags().Lookup("master").Usage = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas; $" +
-		masterVariable + " sets the default, and " + inProcess + " runs it in this process all the same"
+	master := cmd.Flags().Lookup("master")
+	master.Usage, master.DefValue = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas. Without --master, --detach and $"+masterVariable+" the command runs in this process, as it does with --master "+inProcess, os.Getenv(masterVariable)
 	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "on a cluster: submit the job, print its name, and do not wait")
+	cmd.Flags().BoolVar(&f.detach, "detach", false, "submit the job to the cluster, by default at "+defaultMaster+", print its name, and do not wait")
 	f.priority = wordFlag(cmd, "priority", "on a cluster: the priority of the job in the queue; only operators may use high", "normal", "low", "high")
 	inGroup(cmd, "cluster", "detach", "priority")
 	rare(cmd, "priority")
