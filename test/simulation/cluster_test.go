@@ -185,7 +185,8 @@ func (c *cluster) startMaster(clock time.Duration) {
 		config.Checkpoints = ""
 	}
 	s, err := master.New(config)
-	if _, known := os.Stat(filepath.Join(c.dir, "state.db")); known != nil && errors.Is(err, syscall.ENOSPC) {
+	state, _ := filepath.Glob(filepath.Join(c.dir, "state", "*", "*"))
+	if len(state) == 0 && errors.Is(err, syscall.ENOSPC) {
 		c.event("a master does not begin its data on a full disk: %v", err)
 		return
 	}
