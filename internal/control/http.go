@@ -106,6 +106,11 @@ func Connect(address string, who Credentials, dial Dialer) (*Connection, error) 
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
+	if _, port, _ := net.SplitHostPort(address); host == "localhost" {
+		// Masters listen there. At ::1, which the name may be too, another user might.
+		there, to := net.JoinHostPort("127.0.0.1", port), dial
+		dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return to(ctx, network, there) }
+	}
 	c := &Connection{address: address, url: "http://" + address, host: host, who: who, dial: dial, credential: &credential{}}
 	c.base = &http.Transport{
 		DialContext: dial,

@@ -38,8 +38,8 @@ func ownFile(address string) (string, error) {
 	if ip := net.ParseIP(host); ip != nil {
 		host = ip.String()
 	}
-	if host == "127.0.0.1" || host == "::1" {
-		host = "localhost"
+	if host == "127.0.0.1" {
+		host = "localhost" // which is nothing else, see Connect
 	}
 	dir, err := statefile.PrivateDir("tokens")
 	return filepath.Join(dir, fmt.Sprintf("%s-%d", host, port)), err

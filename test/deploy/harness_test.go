@@ -261,7 +261,7 @@ func freePort(t testing.TB) string {
 // flagsOf are the flags that a command has.
 func flagsOf(t testing.TB, command string) map[string]bool {
 	t.Helper()
-	out, err := exec.Command(superstep(t), command, "--help").Output()
+	out, err := exec.Command(superstep(t), command, "--help-all").Output()
 	must(t, err)
 	all := map[string]bool{}
 	for _, m := range regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z0-9-]+)`).FindAllSubmatch(out, -1) {

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"net"
+	"os"
 	"syscall"
 	"time"
 
@@ -45,6 +46,20 @@ func kernelRoundTrip(tcp *net.TCPConn) (least time.Duration) {
 		}
 	})
 	return least
+}
+
+// ownUser reports whether a process of this process's user has the other end of a Unix socket
+// (SO_PEERCRED).
+func ownUser(c *net.UnixConn) (own bool) {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return false
+	}
+	_ = raw.Control(func(fd uintptr) {
+		peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+		own = err == nil && int(peer.Uid) == os.Geteuid()
+	})
+	return own
 }
 
 const canScatter = true

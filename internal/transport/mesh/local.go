@@ -11,8 +11,8 @@ import (
 
 // Workers of one host meet by a Unix socket, through which bytes go at two thirds of the processors' work that TCP takes
 // over loopback. Its name is in Linux's abstract namespace, which is that of the network: who cannot reach a port cannot
-// reach the name made of it. Whoever may hold the name, the hello finds out whether it is the worker, and if not, or if
-// there is none, TCP is taken.
+// reach the name made of it. Another user who holds the name could pass on what a worker and another one say to each other, so both
+// sides ask the kernel whose the other end is. The hello finds out whether it is the worker. If not, TCP is taken.
 func localName(port int) string { return fmt.Sprintf("@superstep-mesh-%d", port) }
 
 // listenLocal listens beside a TCP address. It returns nil where there is no such socket, or another has the name.
@@ -43,8 +43,13 @@ func dialLocal(ctx context.Context, address string) net.Conn {
 	if err != nil {
 		return nil
 	}
-	_ = c.(*net.UnixConn).SetWriteBuffer(localBuffer) // what the system sets by itself will do
-	return c
+	u := c.(*net.UnixConn)
+	if !ownUser(u) {
+		_ = u.Close()
+		return nil
+	}
+	_ = u.SetWriteBuffer(localBuffer) // what the system sets by itself will do
+	return u
 }
 
 func ofThisHost(ip net.IP) bool {

@@ -162,7 +162,9 @@ func (m *Mesh) accept(l net.Listener) {
 				continue
 			}
 		}
-		if m.begin(c) {
+		if u, local := c.(*net.UnixConn); local && !ownUser(u) {
+			_ = u.Close()
+		} else if m.begin(c) {
 			m.group.Go(func() { m.serve(c) })
 		}
 	}
