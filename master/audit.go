@@ -72,7 +72,7 @@ func (a *audit) verify(damaged func(line int, err error)) {
 		var e entry
 		damage := store.Unseal(bytes.TrimSuffix(line, []byte("\n")))
 		if damage == nil && (json.Unmarshal(line, &e) != nil || n > 1 && e.Line != a.lines+1) {
-			damage = fmt.Errorf("found line %d after line %d: %w", e.Line, a.lines, store.ErrDamaged)
+			damage = fmt.Errorf("found line %d after %d: %w", e.Line, a.lines, store.ErrDamaged)
 		}
 		if damage != nil && !told {
 			told = true

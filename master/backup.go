@@ -308,7 +308,8 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 		err = errors.Join(root.WriteFile(runsFile, []byte(strconv.FormatUint(run, 10)+"\n"), 0o600), root.Remove(restoringFile))
 	}
 	if err != nil {
-		for _, name := range []string{stateName, resultsName, runsFile, restoringFile, lockFile} { // the directory was empty
+		// the directory was empty
+		for _, name := range []string{stateName, resultsName, runsFile, restoringFile, lockFile} {
 			_ = root.RemoveAll(name)
 		}
 		return nil, err

@@ -155,7 +155,7 @@ func (s *Server) wrote(all []*batch, records int, err error) {
 		return
 	case err != nil:
 		if !s.commits.failed {
-			s.log.Error("the state of the master cannot be written: it is tried again", "error", err)
+			s.log.Error("the master's state cannot be written: it is tried again", "error", err)
 		}
 		s.commits.failed, s.commits.due = true, s.now()+retryWrite
 	case records > 0 && s.commits.failed:

@@ -30,7 +30,7 @@ func (r *run) ride(ctx context.Context, command func() *control.Command) (*contr
 				return &workerError{"run", r.team[i].Worker, report.Failure}
 			}
 			if i != 0 || report.GetDrive() == nil {
-				return errors.New("it tells of a run that another worker drives, or of something else")
+				return errors.New("it tells of a run that another worker drives, or something else")
 			}
 			return r.heard(report.GetDrive())
 		},

@@ -106,7 +106,7 @@ func (r *run) fillBlocks(ctx context.Context, name string, read func(io.Writer) 
 	}
 	split := &pack.Splitter{Each: func(partition uint32, block []byte) error {
 		if uint64(partition) >= uint64(len(r.job.placements)) {
-			return fmt.Errorf("found values of partition %d of %d", partition, len(r.job.placements))
+			return fmt.Errorf("values of partition %d of %d", partition, len(r.job.placements))
 		}
 		to := r.job.placements[partition]
 		waiting[to.Worker] = append(waiting[to.Worker], block...)

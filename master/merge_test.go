@@ -2,6 +2,7 @@ package master
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -10,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // TestMergeLines deals random lines to parts and compares what comes back with the lines sorted.
@@ -48,6 +50,18 @@ func TestMergeRefuses(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: found %v, expected %q", text, err, want)
 		}
+	}
+}
+
+// TestDamageIsNamed: a part that changes after it was checked is damaged, whatever line it then has.
+func TestDamageIsNamed(t *testing.T) {
+	good, bad := "1 0.5\n3 0.5\n", "1 0.5\n3!0.5\n"
+	var sum store.Sum
+	_, _ = sum.Write([]byte(good))
+	parts := []io.Reader{sum.Check("part-00000", strings.NewReader(bad)), strings.NewReader("2 0.5\n")}
+	err := passLines(io.Discard, parts, linesByID)
+	if !errors.Is(err, store.ErrDamaged) || !strings.Contains(err.Error(), "part-00000") {
+		t.Errorf("found %v", err)
 	}
 }
 

@@ -29,7 +29,7 @@ type pace struct {
 type worked struct{ longest, sum, units float64 }
 
 // seconds is how long the worker worked: its partitions run at the same time, as far as it has threads.
-func (w *worked) seconds(threads int) float64 { return max(w.longest, w.sum/float64(max(threads, 1))) }
+func (w *worked) seconds(threads int) float64 { return max(w.longest, w.sum/max(float64(threads), 1)) }
 
 // streak sums up supersteps in a row in which a worker was slow.
 type streak struct {

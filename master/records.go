@@ -35,7 +35,7 @@ func (s *Server) recordsOf(changed []change) (all []standby.Change) {
 		if m != nil {
 			data, err := proto.Marshal(m)
 			if err != nil { // its texts were checked where they came from
-				s.log.Error("a record cannot be encoded", "job", c.job, "graph", c.graph, "error", err)
+				s.log.Error("a record is not encoded", "job", c.job, "graph", c.graph, "error", err)
 				continue
 			}
 			r.Data = data

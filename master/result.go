@@ -77,6 +77,9 @@ func (s *Server) damaged(id string, err error) error {
 // maxLine bounds a line of a result, an id and a value: workers write no longer ones.
 const maxLine = 1 << 20
 
+// malformed is the error of a part whose lines are none, which may be because it is damaged.
+type malformed struct{ error }
+
 // lines is a part of a result as it is merged.
 type lines struct {
 	in    *bufio.Reader
@@ -94,12 +97,12 @@ func (l *lines) next() error {
 		l.whole = append(l.whole, piece...)
 		switch {
 		case len(l.whole) > maxLine:
-			return fmt.Errorf("part %d has a line of more than %d bytes", l.part, maxLine)
+			return malformed{fmt.Errorf("part %d has a line of more than %d bytes", l.part, maxLine)}
 		case err == nil:
 			return l.number()
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF) && len(l.whole) > 0:
-			return fmt.Errorf("part %d ends within a line", l.part)
+			return malformed{fmt.Errorf("part %d ends within a line", l.part)}
 		default:
 			return err
 		}
@@ -118,7 +121,7 @@ func (l *lines) number() error {
 	case i > 0 && l.whole[i] == '\t':
 		l.line = l.whole[i+1:]
 	default:
-		return fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.whole)
+		return malformed{fmt.Errorf("part %d: found the line %.80q, expected an id and a value", l.part, l.whole)}
 	}
 	return nil
 }
@@ -198,7 +201,7 @@ func mergeLines(w io.Writer, parts []io.Reader) error {
 		case err != nil:
 			return err
 		case l.id < was:
-			return fmt.Errorf("part %d is not sorted: %d follows %d", l.part, l.id, was)
+			return malformed{fmt.Errorf("part %d is not sorted: %d follows %d", l.part, l.id, was)}
 		default:
 			heap.Fix(&f, 0)
 		}

@@ -258,6 +258,11 @@ func (r *results) read(job string, sums []*control.Sum, order partOrder, offset 
 	}
 	defer done()
 	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
+	return cmp.Or(passLines(w, parts, order), w.Flush())
+}
+
+// passLines passes the lines of parts on.
+func passLines(w io.Writer, parts []io.Reader, order partOrder) (err error) {
 	switch {
 	case order == linesByID && len(parts) > 1:
 		err = mergeLines(w, parts)
@@ -266,7 +271,11 @@ func (r *results) read(job string, sums []*control.Sum, order partOrder, offset 
 	default:
 		_, err = io.CopyBuffer(struct{ io.Writer }{w}, io.MultiReader(parts...), make([]byte, control.ChunkSize))
 	}
-	return cmp.Or(err, w.Flush())
+	if errors.As(err, new(malformed)) {
+		_, damage := io.Copy(io.Discard, io.MultiReader(parts...))
+		err = cmp.Or(damage, err)
+	}
+	return err
 }
 
 // rest passes on what comes after the first bytes.

@@ -302,7 +302,8 @@ func (s *Server) reported(w *session, r *control.Report) bool {
 	for range mostWaits {
 		known, full := w.answered(r)
 		if full {
-			s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) }) // its lease is renewed
+			// its lease is renewed
+			s.event(func() { known = s.cluster.heard(s.now(), w.name, w.incarnation) })
 			if known && w.ctx.Err() == nil {
 				continue
 			}

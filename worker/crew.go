@@ -215,7 +215,7 @@ func (j *job) follow(ctx context.Context, t task) error {
 			j.observe(t, body.End.Took)
 			return nil
 		default:
-			err = errors.New("the driver of the run wants something that this version does not know")
+			err = errors.New("the driver of the run wants something this version does not know")
 		}
 		if err == nil {
 			if out, err = (proto.MarshalOptions{}).MarshalAppend(out[:0], answer); err == nil {

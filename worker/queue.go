@@ -138,7 +138,8 @@ func (q *queue) work(ctx context.Context, k string, s *serial) {
 		q.mu.Unlock()
 		began, t := q.Now(), q.task(c)
 		returned := func() {}
-		if c.GetDrive() == nil && c.GetRejoin() == nil { // what runs a job is watched itself, for it outlives the command
+		// what runs a job is watched itself, for it outlives the command
+		if c.GetDrive() == nil && c.GetRejoin() == nil {
 			returned = q.watch(own, c, t)
 		}
 		report, err := contained(func() (*control.Report, error) { return q.do(own, ctx, c, t) })

@@ -51,7 +51,7 @@ func ParseRole(name string) (Role, error) {
 			return 1 << i, nil
 		}
 	}
-	return 0, fmt.Errorf("found the role %.40q, expected %s", name, strings.Join(roleNames[:], ", "))
+	return 0, fmt.Errorf("found role %.40q, expected %s", name, strings.Join(roleNames[:], ", "))
 }
 
 // uris are the URI names that say roles.

@@ -42,7 +42,8 @@ func (f *Files) Server(protocols ...string) *tls.Config {
 func (f *Files) Client(host string, role Role, protocols ...string) *tls.Config {
 	now := f.current()
 	c := base(protocols)
-	c.RootCAs, c.ServerName, c.InsecureSkipVerify = now.pool, host, true // VerifyConnection does it, in our words
+	// VerifyConnection does it, in our words
+	c.RootCAs, c.ServerName, c.InsecureSkipVerify = now.pool, host, true
 	c.VerifyConnection = func(s tls.ConnectionState) error {
 		who, err := now.identify(s.PeerCertificates, x509.ExtKeyUsageServerAuth, time.Now())
 		if err == nil {

@@ -24,17 +24,24 @@ var Collectives = []Collective{Barrier, Broadcast, Gather, Allgather, Allreduce,
 type Algorithm string
 
 const (
-	Auto          Algorithm = ""              // the one the model predicts to be the fastest
-	Flat          Algorithm = "flat"          // the root sends to, or receives from, each rank
-	Binomial      Algorithm = "binomial"      // a tree in which those who have the data double (Matsumoto15, table 4)
-	Chain         Algorithm = "chain"         // each to the next, in segments that follow each other
-	Ring          Algorithm = "ring"          // blocks go round; allreduce: reduce-scatter, then allgather
-	Doubling      Algorithm = "doubling"      // recursive doubling: partners at distance 1, 2, 4, ...
-	Bruck         Algorithm = "bruck"         // ceil(log2 P) rounds for any P; alltoall: blocks travel through others
-	Dissemination Algorithm = "dissemination" // as bruck, of empty or small messages; allreduce: combined by everybody, in rank order
-	Pairwise      Algorithm = "pairwise"      // P-1 rounds, each with another partner
-	Linear        Algorithm = "linear"        // all messages at once
-	Sites         Algorithm = "sites"         // two levels: inside the sites and between their leaders (Matsuda)
+	Auto Algorithm = ""     // the one the model predicts to be the fastest
+	Flat Algorithm = "flat" // the root sends to, or receives from, each rank
+	// a tree in which those who have the data double (Matsumoto15, table 4)
+	Binomial Algorithm = "binomial"
+	// each to the next, in segments that follow each other
+	Chain Algorithm = "chain"
+	// blocks go round; allreduce: reduce-scatter, then allgather
+	Ring Algorithm = "ring"
+	// recursive doubling: partners at distance 1, 2, 4, ...
+	Doubling Algorithm = "doubling"
+	// ceil(log2 P) rounds for any P; alltoall: blocks travel through others
+	Bruck Algorithm = "bruck"
+	// as bruck, of empty or small messages; allreduce: combined by everybody, in rank order
+	Dissemination Algorithm = "dissemination"
+	Pairwise      Algorithm = "pairwise" // P-1 rounds, each with another partner
+	Linear        Algorithm = "linear"   // all messages at once
+	// two levels: inside the sites and between their leaders (Matsuda)
+	Sites Algorithm = "sites"
 )
 
 // entry is an algorithm of a collective and how its plans are made.

@@ -83,7 +83,8 @@ func (m *Model) mean() Pair {
 }
 
 const (
-	leastSegment = 4 << 10 // bytes: below, a message's own cost outweighs its bytes on any link (Matsumoto15, figure 4)
+	// bytes: below, a message's own cost outweighs its bytes on any link (Matsumoto15, figure 4)
+	leastSegment = 4 << 10
 	mostSegments = 64
 )
 

@@ -59,7 +59,7 @@ func (c Caller) Owner() string {
 }
 
 // Named reports whether an owner is one of several.
-func Named(owner string) bool { return owner != "" && owner != callerOfToken && owner != callerAnyone }
+func Named(who string) bool { return who != "" && who != callerOfToken && who != callerAnyone }
 
 // Reading is what may look, and Using what may do all that users can.
 const (

@@ -99,17 +99,18 @@ type Connection struct {
 // Connect prepares to talk to the master at HOST:PORT. Nothing is sent yet.
 func Connect(address string, who Credentials, dial Dialer) (*Connection, error) {
 	address = strings.TrimPrefix(strings.TrimPrefix(address, "http://"), "https://")
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("found the master's address %q, expected HOST:PORT, such as 127.0.0.1:7700", address)
 	}
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: dialTimeout}).DialContext
 	}
-	if _, port, _ := net.SplitHostPort(address); host == "localhost" {
-		// Masters listen there. At ::1, which the name may be too, another user might.
-		there, to := net.JoinHostPort("127.0.0.1", port), dial
-		dial = func(ctx context.Context, network, _ string) (net.Conn, error) { return to(ctx, network, there) }
+	if to := dial; host == "localhost" {
+		// Masters listen at 127.0.0.1. At ::1, which the name may be too, another user might.
+		dial = func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return to(ctx, "tcp", "127.0.0.1:"+port)
+		}
 	}
 	c := &Connection{address: address, url: "http://" + address, host: host, who: who, dial: dial, credential: &credential{}}
 	c.base = &http.Transport{

@@ -91,7 +91,7 @@ type StepTotal struct {
 	Seconds    float64 `json:"seconds"`
 }
 
-func (s *StepTotal) add(seconds float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+seconds }
+func (s *StepTotal) add(took float64) { s.Supersteps, s.Seconds = s.Supersteps+1, s.Seconds+took }
 
 // Skewed is a superstep in which partitions differ.
 type Skewed struct {

@@ -103,9 +103,9 @@ func (j *job) enter(id, stage string) {
 
 // update takes a job's new state.
 func (j *job) update(now *control.Job) {
-	before := j.state
+	was := j.state
 	j.state = now.State
-	if before < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
+	if was < control.JobState_JOB_STATE_LOADING && now.State >= control.JobState_JOB_STATE_LOADING {
 		_ = j.to.Record(begin(now))
 	}
 	if now.State == control.JobState_JOB_STATE_RUNNING { // its graph is known now
@@ -113,13 +113,13 @@ func (j *job) update(now *control.Job) {
 		more.More = true
 		_ = j.to.Record(more)
 	}
-	if before == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec().Graph500 == nil {
+	if was == control.JobState_JOB_STATE_LOADING && now.LoadSeconds > 0 && now.Spec().Graph500 == nil {
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: loading, Seconds: now.LoadSeconds})
 	}
 	switch {
-	case before < control.JobState_JOB_STATE_WRITING && now.State == control.JobState_JOB_STATE_WRITING:
+	case was < control.JobState_JOB_STATE_WRITING && now.State == control.JobState_JOB_STATE_WRITING:
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing})
-	case before == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0:
+	case was == control.JobState_JOB_STATE_WRITING && now.WriteSeconds > 0:
 		_ = j.to.Record(&trace.Stage{Job: now.Id, Stage: writing, Seconds: now.WriteSeconds})
 	}
 	if now.State.Ended() {

@@ -43,4 +43,4 @@ func (s *Set) Handler() http.Handler {
 }
 
 // exponential are bounds of a histogram, each four times the one before.
-func exponential(least float64, n int) []float64 { return prometheus.ExponentialBuckets(least, 4, n) }
+func exponential(from float64, n int) []float64 { return prometheus.ExponentialBuckets(from, 4, n) }

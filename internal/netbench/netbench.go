@@ -17,7 +17,8 @@ import (
 // Listed beside the collectives, both between rank 0 and the last rank.
 const (
 	PointToPoint collective.Collective = "point-to-point" // one message
-	Stream       collective.Collective = "stream"         // each of many messages, one after another, all of which are answered by one
+	// each of many messages, one after another, all of which are answered by one
+	Stream collective.Collective = "stream"
 )
 
 // How the two are done.
@@ -173,8 +174,10 @@ func (b *bench) tasks() [][]task {
 			for _, a := range Algorithms(c) {
 				switch {
 				case b.Algorithm != collective.Auto && b.Algorithm != a && a != Raw:
-				case a == collective.Sites && b.g.Model().Sites == nil: // one site: the same as another algorithm
-				case (a == Direct || a == Raw) && p == 1, a == Raw && (b.none || n == 0): // nobody to send to, nothing to send
+				// one site: the same as another algorithm
+				case a == collective.Sites && b.g.Model().Sites == nil:
+				// nobody to send to, nothing to send
+				case (a == Direct || a == Raw) && p == 1, a == Raw && (b.none || n == 0):
 				case n > b.Memory/footprint(c, a, p):
 				default:
 					list = append(list, task{c, a, n})
@@ -260,7 +263,8 @@ func (b *bench) predict(t task) (float64, error) {
 		return m.Pair(0, m.Ranks-1).Time(n), nil
 	case t.collective == Stream:
 		c, k := m.Pair(0, m.Ranks-1), train(t.bytes)
-		return c.Gap + c.Alpha*n + (2*c.Beta-c.Gap)/float64(k), nil // the last message takes Beta, and so does the answer
+		// the last message takes Beta, and so does the answer
+		return c.Gap + c.Alpha*n + (2*c.Beta-c.Gap)/float64(k), nil
 	}
 	return m.Predict(t.collective, t.algorithm, t.bytes, 0)
 }

@@ -183,7 +183,8 @@ func (b *bench) sender(ctx context.Context, a collective.Algorithm) (send func(t
 // bound makes what is done on the raw connection end with ctx; the function it returns ends that.
 func (b *bench) bound(ctx context.Context) func() {
 	raw := b.raw
-	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Now()) }) // when the connection may be closed already
+	// when the connection may be closed already
+	stop := context.AfterFunc(ctx, func() { _ = raw.SetDeadline(time.Now()) })
 	return func() { stop() }
 }
 

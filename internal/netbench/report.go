@@ -36,9 +36,10 @@ type Point struct {
 	Algorithm  collective.Algorithm  `json:"algorithm"`
 	Bytes      int                   `json:"bytes"`
 	Repeats    int                   `json:"repeats"`
-	Seconds    float64               `json:"seconds"` // median of the repetitions, each until the slowest rank is done
-	Least      float64               `json:"least_seconds"`
-	Predicted  float64               `json:"predicted_seconds"` // 0 of a raw one
+	// median of the repetitions, each until the slowest rank is done
+	Seconds   float64 `json:"seconds"`
+	Least     float64 `json:"least_seconds"`
+	Predicted float64 `json:"predicted_seconds"` // 0 of a raw one
 	// Error is |measured - predicted| / measured (Matsumoto15, equation 2); 0 of a raw one.
 	Error float64 `json:"relative_error"`
 	// Bandwidth is the bytes a rank must take in or give out at least, whatever the algorithm, by the seconds.
@@ -58,7 +59,8 @@ type Choice struct {
 	Bytes      int                   `json:"bytes"`
 	Chosen     collective.Algorithm  `json:"chosen"`
 	Fastest    collective.Algorithm  `json:"fastest"`
-	Loss       float64               `json:"loss"` // seconds of the chosen by those of the fastest, less 1
+	// seconds of the chosen by those of the fastest, less 1
+	Loss float64 `json:"loss"`
 }
 
 // Accuracy is the relative error of predictions over sizes and algorithms of a collective.

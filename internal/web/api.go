@@ -19,7 +19,7 @@ import (
 //go:embed openapi.json
 var openapi []byte
 
-func (s *Site) describe(w http.ResponseWriter, r *http.Request) { send(w, r, http.StatusOK, openapi) }
+func (s *Site) schema(w http.ResponseWriter, r *http.Request) { send(w, r, http.StatusOK, openapi) }
 
 // items is a list as the API gives it: an object, so that keys can be added.
 type items[T any] struct {

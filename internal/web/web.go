@@ -118,7 +118,7 @@ func (s *Site) routes() {
 	if s.options.Metrics != nil {
 		s.mux.Handle("GET "+metricsPath, s.options.Metrics)
 	}
-	s.api.HandleFunc("GET /api/v1/openapi.json", s.describe)
+	s.api.HandleFunc("GET /api/v1/openapi.json", s.schema)
 	s.api.HandleFunc("POST /api/v1/session", s.enter)
 	s.api.HandleFunc("DELETE /api/v1/session", s.leave)
 	s.api.HandleFunc("GET /api/v1/events", s.events)

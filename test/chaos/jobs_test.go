@@ -119,7 +119,7 @@ var causes = []struct {
 	{"workers cut from each other", regexp.MustCompile(`failed: .*worker \S+: .*(connection|worker) .*`)},
 	{"damaged result", regexp.MustCompile(`the result of job \S+: .*damaged`)},
 	{"no data", regexp.MustCompile(`the master takes no job: `)},
-	{"full disk", regexp.MustCompile(`failed: result: .*no space left on device`)},
+	{"full disk", regexp.MustCompile(`(failed: result|the master.s state cannot be written): .*no space left on device`)},
 	{"differing files", regexp.MustCompile(`workers \S+ and \S+ see different files: `)},
 	{"cancelled", regexp.MustCompile(`was cancelled`)},
 }

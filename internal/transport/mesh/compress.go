@@ -36,10 +36,11 @@ func ParseCompression(s string) (Compression, error) {
 // second to the share r: it pays when L/C + r is below 1. L is measured on the connection (meter), C and r of every kind of
 // chunk on the chunks that are compressed (gauge). One that does not pay is tried again after a while.
 const (
-	leastCompressed = 1 << 10  // bytes: what is shorter saves no time that counts
-	worthwhile      = 0.9      // of the time of the chunk as it is: what takes more is not worth the processor
-	tryAgain        = 32 << 20 // bytes of a kind that go as they are before one is tried again
-	mostRate        = 3e9      // bytes a second: no codec here is faster
+	leastCompressed = 1 << 10 // bytes: what is shorter saves no time that counts
+	// of the time of the chunk as it is: what takes more is not worth the processor
+	worthwhile = 0.9
+	tryAgain   = 32 << 20 // bytes of a kind that go as they are before one is tried again
+	mostRate   = 3e9      // bytes a second: no codec here is faster
 )
 
 // compressor compresses chunks of one connection, for its writer.
@@ -181,11 +182,12 @@ type meter struct {
 }
 
 const (
-	bulky    = 64 << 10 // bytes of a write, at least
-	enough   = 256 << 10
-	soon     = time.Second
-	often    = 2 * time.Millisecond // it need not be known more often
-	absorbed = 8 << 20              // bytes of writes that say nothing: the kernel's buffer may take that many at once
+	bulky  = 64 << 10 // bytes of a write, at least
+	enough = 256 << 10
+	soon   = time.Second
+	often  = 2 * time.Millisecond // it need not be known more often
+	// bytes of writes that say nothing: the kernel's buffer may take that many at once
+	absorbed = 8 << 20
 )
 
 func newMeter(c net.Conn) meter { return meter{kernel: kernelRate(bare(c))} }

@@ -25,7 +25,20 @@ func listenLocal(at net.Addr) net.Listener {
 	if err != nil {
 		return nil
 	}
-	return l
+	return ownUsers{l}
+}
+
+// ownUsers accepts the calls of this process's user alone.
+type ownUsers struct{ net.Listener }
+
+func (l ownUsers) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil || ownUser(c.(*net.UnixConn)) {
+			return c, err
+		}
+		_ = c.Close()
+	}
 }
 
 // localBuffer is how many bytes may wait in a Unix socket. Linux has 208 KiB, with which the two ends wait for each other: with 1 MB frames take 0.8 of the

@@ -162,9 +162,7 @@ func (m *Mesh) accept(l net.Listener) {
 				continue
 			}
 		}
-		if u, local := c.(*net.UnixConn); local && !ownUser(u) {
-			_ = u.Close()
-		} else if m.begin(c) {
+		if m.begin(c) {
 			m.group.Go(func() { m.serve(c) })
 		}
 	}

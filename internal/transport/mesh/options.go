@@ -126,8 +126,10 @@ type Stats struct {
 	StaleJob, StaleSuperstep, StaleIncarnation, Misrouted uint64
 	// Refused counts connections that were not let in, by why; Garbage includes those that said nothing.
 	Garbage, WrongVersion, WrongToken, WrongCertificate, Fenced uint64
-	Corrupt                                                     uint64 // connections given up for a corrupt frame
-	Broken                                                      uint64 // connections that broke, those included
+	// connections given up for a corrupt frame
+	Corrupt uint64
+	// connections that broke, those included
+	Broken uint64
 }
 
 // Stale returns how many frames were refused.
@@ -143,8 +145,9 @@ type counters struct {
 	staleJob, staleSuperstep, staleIncarnation, misrouted atomic.Uint64
 	garbage, wrongVersion, wrongToken, wrongCert, fenced  atomic.Uint64
 	corrupt, broken                                       atomic.Uint64
-	logged                                                atomic.Int64 // second of the last line, since start
-	start                                                 time.Time
+	// second of the last line, since start
+	logged atomic.Int64
+	start  time.Time
 }
 
 func (c *counters) stats() Stats {

@@ -26,8 +26,9 @@ type Port struct {
 	taken   []*arrival // and not released yet
 	free    []*arrival // with buffers
 	bare    []*arrival // without
-	pending [2]int     // frames not written yet, by the last bit of their superstep: this one, or sent ahead
-	limit   int        // of these
+	// frames not written yet, by the last bit of their superstep: this one, or sent ahead
+	pending [2]int
+	limit   int // of these
 	ledger  transport.Ledger
 }
 
@@ -69,7 +70,8 @@ func (p *Port) Send(f *transport.Frame) error {
 		return nil
 	}
 	if crowded {
-		if err := p.drain(context.Background(), p.limit/2); err != nil { // the writer's own deadlines end it
+		// the writer's own deadlines end it
+		if err := p.drain(context.Background(), p.limit/2); err != nil {
 			return err
 		}
 		p.mu.Lock()
@@ -346,7 +348,8 @@ func (p *Port) End(ctx context.Context, superstep int) (*transport.Account, erro
 	for kind, box := range p.boxes {
 		p.boxes[kind] = slices.DeleteFunc(box, p.late)
 	}
-	p.wait() // frames sent ahead must not hold up those that other partitions of this worker wait for
+	// frames sent ahead must not hold up those that other partitions of this worker wait for
+	p.wait()
 	return p.ledger.Close(superstep), nil
 }
 

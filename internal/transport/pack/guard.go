@@ -61,7 +61,8 @@ type item struct {
 func read(b []byte) (item, error) {
 	c := b[0]
 	switch {
-	case c <= 0x7f || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3: // small integers, nil, false, true
+	// small integers, nil, false, true
+	case c <= 0x7f || c >= 0xe0 || c == 0xc0 || c == 0xc2 || c == 0xc3:
 		return item{bytes: 1}, nil
 	case c <= 0x8f:
 		return item{1, 2 * uint64(c&0x0f)}, nil // map
