@@ -8,7 +8,7 @@
 //		...
 //	}
 //
-//	file, generator, edges in memory --Load, Generate, FromEdges--> Graph
+//	file, generator, edges in memory --Load, FromEdges--> Graph
 //	Graph, program, Options          --Run------------------------> Result
 //
 // A [Result] has the value of a vertex (At), all values (All), the greatest (Top), one field of

@@ -52,7 +52,7 @@ type Options struct {
 	// SuperstepTimeout ends the run, with an error that names the superstep, when one takes longer; 0 is no limit. A Compute that
 	// does not return is waited for.
 	SuperstepTimeout time.Duration
-	// Trace gets a JSON object a line for each superstep of each partition, after one that begins the run and before one
+	// Trace gets a JSON object a line for each superstep, after one that begins the run and before one
 	// that ends it (docs/reference/formats.md). KeepTrace keeps the supersteps' in the result.
 	Trace     io.Writer
 	KeepTrace bool

@@ -256,7 +256,7 @@ func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, 
 // whole refuses a directory that was not restored to the end.
 func whole(data string) error {
 	if _, err := os.Stat(filepath.Join(data, restoringFile)); err == nil {
-		return fmt.Errorf("data: %s was not restored to the end: remove it, and restore it again", data)
+		return fmt.Errorf("data: %s was not restored to the end: remove it and restore again", data)
 	}
 	return nil
 }

@@ -122,7 +122,7 @@ func (s *Server) ListVertices(ctx context.Context, r *connect.Request[control.Li
 	}
 	count := min(vertices-r.Msg.First, uint64(r.Msg.Count), maxListed)
 	if n := len(r.Msg.Names) + len(r.Msg.NamesOf); n > maxNames {
-		return nil, invalid("found %d names and input ids of names, expected at most %d", n, maxNames)
+		return nil, invalid("found %d names and ids of names, expected at most %d", n, maxNames)
 	}
 	team := onePerWorker(placements)
 	answers, err := s.locate(ctx, "list vertices", team, &control.Locate{

@@ -117,12 +117,12 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, to.bytes)
 	case end > uint64(to.bytes) || r.Offset == 0:
 		if err := to.write(c.root, r.Offset, r.Data, r.Last); err != nil {
-			return connect.NewError(connect.CodeInternal, fmt.Errorf("column data %s: %w", r.Id, err))
+			return connect.NewError(connect.CodeInternal, fmt.Errorf("column %s: %w", r.Id, err))
 		}
 	}
 	if r.Last && c.shared != nil {
 		if err := c.shared.put(ctx, c.root, to.name, sharedColumns+r.Id); err != nil {
-			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column data %s: %w", r.Id, err))
+			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column %s: %w", r.Id, err))
 		}
 	}
 	c.mu.Lock()

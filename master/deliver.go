@@ -30,7 +30,7 @@ func (s *Server) receive(lane *control.Lane, incarnation uint64, d *control.Deli
 			k.explain(w, s.options.Lease)
 			return err
 		case chunk == nil || m.Incarnation != incarnation:
-			err = errors.New("worker " + w.name + " delivers something else than chunks of its answer")
+			err = errors.New("worker " + w.name + " delivers more than chunks of its answer")
 		default:
 			err = k.take(chunk)
 		}
@@ -70,7 +70,7 @@ func (s *Server) delivery(incarnation uint64, d *control.Deliver) (*session, *ca
 func (k *call) explain(w *session, lease time.Duration) {
 	select {
 	case <-time.After(lease):
-		k.fail(fmt.Errorf("worker %s: the connection by which it delivered its answer broke", w.name))
+		k.fail(fmt.Errorf("worker %s: the connection that delivered its answer broke", w.name))
 	case <-k.ctx.Done():
 	case <-w.ctx.Done():
 	}

@@ -103,7 +103,7 @@ func (s *Server) awaitBack(ctx context.Context, p *control.Placement) error {
 	case err != nil:
 		return fmt.Errorf("%w, and worker %s did not come back; the job begins again", errNotTakenUp, p.Worker)
 	case w.incarnation > p.Incarnation:
-		return fmt.Errorf("%w, and worker %s was, too; the job begins again", errNotTakenUp, p.Worker)
+		return fmt.Errorf("%w, and so was worker %s; the job begins again", errNotTakenUp, p.Worker)
 	}
 	return nil
 }

@@ -14,22 +14,22 @@ import (
 )
 
 // fillSent gives a column what a client has sent: blocks, or lines of a file.
-func (r *run) fillSent(ctx context.Context, column kernel.Property, data *jobspec.ColumnData) error {
+func (r *run) fillSent(ctx context.Context, to kernel.Property, data *jobspec.ColumnData) error {
 	if data.File != "" {
-		return r.fillLines(ctx, column, data)
+		return r.fillLines(ctx, to, data)
 	}
-	if want := pack.Describe(column.Type(), column.Raw()); data.Values != want {
+	if want := pack.Describe(to.Type(), to.Raw()); data.Values != want {
 		return fmt.Errorf("its values are of type %.200s on the cluster, and %.200s at the client", want, data.Values)
 	}
 	if data.Load != r.job.load.String() {
-		return fmt.Errorf("graph %s was loaded anew since the client listed its vertices", r.spec.Graph)
+		return fmt.Errorf("graph %s was loaded since the client listed its vertices", r.spec.Graph)
 	}
-	return r.fillBlocks(ctx, column.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data) })
+	return r.fillBlocks(ctx, to.Name, func(w io.Writer) error { return r.server.columns.copy(ctx, w, data) })
 }
 
 // fillLines gives a column the values in lines of a file: a batch of lines at a time, whose vertices the workers find and whose
 // values those take that have the vertices, of edges at either end.
-func (r *run) fillLines(ctx context.Context, column kernel.Property, data *jobspec.ColumnData) error {
+func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.ColumnData) error {
 	err := r.server.columns.lines(ctx, data, func(batch [][]byte) error {
 		lines := make([]graphio.Value, len(batch))
 		var labels []uint64
@@ -41,16 +41,16 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *jobsp
 		}
 		if data.Named {
 			var err error
-			if batch, err = r.unnamed(ctx, column, batch, data.File); err != nil {
+			if batch, err = r.unnamed(ctx, to, batch, data.File); err != nil {
 				return err
 			}
 		}
 		for i, text := range batch {
 			var err error
-			if lines[i], err = fill.ParseLine(text, column.OfEdges); err != nil {
+			if lines[i], err = fill.ParseLine(text, to.OfEdges); err != nil {
 				return err
 			}
-			for _, label := range named(column, lines[i]) {
+			for _, label := range named(to, lines[i]) {
 				want(label)
 			}
 		}
@@ -58,12 +58,12 @@ func (r *run) fillLines(ctx context.Context, column kernel.Property, data *jobsp
 		if err != nil {
 			return err
 		}
-		return r.sendLines(ctx, column, data.File, batch, lines, ids)
+		return r.sendLines(ctx, to, data.File, batch, lines, ids)
 	})
 	if err != nil {
 		return err
 	}
-	return r.filled(ctx, &control.Fill{Column: column.Name, File: data.File})
+	return r.filled(ctx, &control.Fill{Column: to.Name, File: data.File})
 }
 
 // sendLines sends each worker those lines of a file that are of its vertices, with the vertices that they name.

@@ -86,14 +86,14 @@ func invalid(format string, args ...any) error {
 }
 
 // loadGraph begins to load a graph. A name may be given anew when what it names failed.
-func (c *cluster) loadGraph(owner, name string, source *jobspec.Source, rows, columns uint32) error {
+func (c *cluster) loadGraph(owner, name string, from *jobspec.Source, rows, columns uint32) error {
 	if !control.ValidName(name) {
 		return invalid("found the graph's name %.150q, expected %s", name, control.NameRule)
 	}
 	if short, ok := strings.CutPrefix(name, control.CatalogPrefix); ok {
 		return invalid("found the graph's name %s: %s stands before names, and is no part of them: take %q", name, control.CatalogPrefix, short)
 	}
-	if source.Origin() == "" {
+	if from.Origin() == "" {
 		return invalid("graph %s: what to load is missing: a file, or a generator such as kronecker:scale=18", name)
 	}
 	if g := c.graphs[name]; g != nil && (g.due || g.dropped) {
@@ -108,7 +108,7 @@ func (c *cluster) loadGraph(owner, name string, source *jobspec.Source, rows, co
 	if c.graphs[name] == nil && len(c.graphs) >= maxGraphs {
 		return connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("there are %d graphs already, also those that failed: drop some first", maxGraphs))
 	}
-	g := &graph{name: name, owner: owner, source: source, asked: [2]uint32{rows, columns}}
+	g := &graph{name: name, owner: owner, source: from, asked: [2]uint32{rows, columns}}
 	lack, err := c.beginLoad(g, "")
 	switch {
 	case err != nil:

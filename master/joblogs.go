@@ -1,9 +1,7 @@
 package master
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -18,7 +16,6 @@ import (
 	"sync"
 	"time"
 
-	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/superstep-go/superstep/internal/control"
@@ -238,7 +235,8 @@ func (l *jobLogs) appendTo(id string, records []byte) error {
 	return err
 }
 
-// rewrite writes a log again: without its older half if it is long, and with a line where something is missing.
+// rewrite writes a log again: without its older half if it is long, and with a line where something
+// is missing. If the disk is full or the machine crashes the log stays as it was.
 func (l *jobLogs) rewrite(id string, f *jobLog) error {
 	l.disk.Lock()
 	defer l.disk.Unlock()
@@ -246,15 +244,23 @@ func (l *jobLogs) rewrite(id string, f *jobLog) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	earlier, _ := decodeLog(data[:min(l.earlier[id], len(data))])
+	before, sound := decodeLog(data[:min(l.earlier[id], len(data))])
 	events, whole := decodeLog(data)
+	earlier := len(before) // of the events, with the line of what is missing there
 	if !whole && len(data) > 0 {
 		events = append(events, said(damagedLog(id)))
+		if !sound && l.earlier[id] > 0 {
+			earlier++
+		}
+	}
+	most := jobLogBytes - 2*batchBytes
+	if f.whole { // it is long
+		most = jobLogBytes / 2
 	}
 	records, size, first := make([][]byte, len(events)), 0, len(events)
 	for i, e := range slices.Backward(events) {
 		records[i] = encodeLogged(e)
-		if size += len(records[i]); size > jobLogBytes/2 {
+		if size += len(records[i]); size > most {
 			break
 		}
 		first = i
@@ -264,12 +270,23 @@ func (l *jobLogs) rewrite(id string, f *jobLog) error {
 		out = append(out, encodeLogged(said(fmt.Sprintf("lines before this one were removed: about %d KiB of the log of a job are kept", jobLogBytes>>10)))...)
 	}
 	border := 0
+	if earlier > 0 {
+		border = len(out)
+	}
 	for i := first; i < len(events); i++ {
-		if out = append(out, records[i]...); i < len(earlier) {
+		if out = append(out, records[i]...); i < earlier {
 			border = len(out)
 		}
 	}
-	err = errors.Join(l.root.WriteFile(id+".new", out, 0o600), l.root.Rename(id+".new", id))
+	defer func() { _ = l.root.Remove(id + ".new") }() // if it still has that name
+	file, err := l.root.OpenFile(id+".new", os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(out)
+	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
+		err = l.root.Rename(id+".new", id)
+	}
 	if err == nil {
 		f.bytes, f.whole, l.earlier[id] = len(out), true, border
 	}
@@ -355,41 +372,4 @@ func (l *jobLogs) read(id string) ([]byte, error) {
 	}
 	defer f.Close()
 	return io.ReadAll(io.LimitReader(f, 2*jobLogBytes))
-}
-
-// encodeLogged makes a record of an event. What a job's state has beside what is shown of it may be large, and is left out.
-func encodeLogged(e *control.JobEvent) []byte {
-	if j := e.GetJob(); j != nil {
-		e = &control.JobEvent{Sequence: e.Sequence, Time: e.Time, Body: &control.JobEvent_Job{Job: &control.Job{
-			Id: j.Id, State: j.State, Reason: shortened(j.Reason), Epoch: j.Epoch, Workers: j.Workers, Owner: j.Owner,
-		}}}
-	} else if len(e.GetLog().GetText()) > maxLogged/2 {
-		e = proto.CloneOf(e)
-		e.GetLog().Text = shortened(e.GetLog().Text)
-	}
-	data, err := proto.Marshal(e)
-	if err != nil || len(data) > maxLogged { // its texts were checked where they came from
-		data, _ = proto.Marshal(said("a line is missing here: it was too long"))
-	}
-	record := binary.AppendUvarint(make([]byte, 0, len(data)+binary.MaxVarintLen32+4), uint64(len(data)))
-	record = binary.BigEndian.AppendUint32(record, crc32.Checksum(data, castagnoli))
-	return append(record, data...)
-}
-
-// decodeLog reads the records of a log, up to where it is damaged or cut off: then it is not whole.
-func decodeLog(data []byte) (events []*control.JobEvent, whole bool) {
-	data, ok := bytes.CutPrefix(data, []byte(logHeader))
-	for ok && len(data) > 0 {
-		n, used := binary.Uvarint(data)
-		if used <= 0 || n > maxLogged || uint64(len(data)-used) < 4+n {
-			return events, false
-		}
-		body := data[used+4:][:n]
-		e := &control.JobEvent{}
-		if crc32.Checksum(body, castagnoli) != binary.BigEndian.Uint32(data[used:]) || proto.Unmarshal(body, e) != nil || e.GetLog() == nil && e.GetJob() == nil {
-			return events, false
-		}
-		events, data = append(events, e), data[used+4+int(n):]
-	}
-	return events, ok
 }

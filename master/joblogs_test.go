@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -198,6 +199,37 @@ func FuzzJobLog(f *testing.F) {
 	})
 }
 
+// TestLogsOutliveMasters: a log within its bounds stays whole when another master writes to it, and
+// damage that it finds is told for as long as it runs.
+func TestLogsOutliveMasters(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, logsName, "00aa-1")
+	l := openLogs(t, dir)
+	l.start()
+	for i := range 150 {
+		l.add("00aa-1", logged(i, strings.Repeat("x", 1<<10)))
+	}
+	l.stop()
+	write := func(text string) []string {
+		t.Helper()
+		l := openLogs(t, dir)
+		l.start()
+		l.add("00aa-1", logged(1000, text))
+		l.stop()
+		return linesOf(l, "00aa-1")
+	}
+	if found := write("of run 1"); len(found) != 151 { // with "began anew"
+		t.Errorf("found %d lines of run 0", len(found))
+	}
+	info, err := os.Stat(name)
+	if err = errors.Join(err, os.Truncate(name, info.Size()-1)); err != nil {
+		t.Fatal(err)
+	}
+	if found := write("of run 2"); !slices.Contains(found, "lines are missing here: logs/00aa-1 is damaged or cut off") {
+		t.Errorf("the last of %d lines are %q", len(found), found[max(0, len(found)-2):])
+	}
+}
+
 // TestDamageStaysKnown: the next masters add to a log that was cut off, and what is missing stays known. What is no log is removed.
 func TestDamageStaysKnown(t *testing.T) {
 	dir := t.TempDir()
@@ -215,8 +247,20 @@ func TestDamageStaysKnown(t *testing.T) {
 			}
 		}
 	}
+	// Also once this master has written to the log itself.
+	l := openLogs(t, dir)
+	first := linesOf(l, "00aa-1")
+	l.start()
+	l.add("00aa-1", logged(31, "one of run 3"))
+	l.stop()
+	if found := linesOf(l, "00aa-1"); !slices.Equal(found, first) {
+		t.Errorf("found %q of earlier masters, %q before", found, first)
+	}
+	if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), "one of run 3") {
+		t.Errorf("the new line is missing: %v", err)
+	}
 	want := "one of run 0|two of run 0|one of run 1|lines are missing here: logs/00aa-1 is damaged or cut off|one of run 2|two of run 2|" + startedAnew
-	if found := strings.Join(linesOf(openLogs(t, dir), "00aa-1"), "|"); found != want {
+	if found := strings.Join(first, "|"); found != want {
 		t.Errorf("found %s, expected %s", found, want)
 	}
 	if _, err := os.Stat(filepath.Join(dir, logsName, "00aa-2")); !os.IsNotExist(err) {

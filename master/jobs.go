@@ -202,11 +202,11 @@ func (c *cluster) site(now time.Duration, j *job) (at site, ok bool) {
 		return c.site(now, j)
 	}
 	if load := j.spec.Load; load != "" && load != g.load.String() {
-		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded anew since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
+		c.end(now, j, control.JobState_JOB_STATE_FAILED, fmt.Sprintf("graph %s was loaded since the client listed its vertices, which may have other numbers now: Connection.Graph has it as it is", g.name))
 		return site{}, false
 	}
 	if name := c.silent(g.placements); name != "" && c.retries > 0 { // an attempt would end at once
-		c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which has lost its session", g.name, name))
+		c.wait(j, fmt.Sprintf("graph %s waits for worker %s, which lost its session", g.name, name))
 		return site{}, false
 	}
 	return site{placements: g.placements, rows: g.rows, columns: g.columns, load: g.load}, true
@@ -282,7 +282,7 @@ func (c *cluster) freeing(id string, epoch uint32, err error) {
 
 // runEnded takes the end of a job's run: done, or with the error that ended it, unless it had been told to stop. So many supersteps of it
 // had ended.
-func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, supersteps uint32) {
+func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error, steps uint32) {
 	j := c.jobs[id]
 	if j == nil || !j.active() || j.epoch != epoch {
 		return
@@ -291,7 +291,7 @@ func (c *cluster) runEnded(now time.Duration, id string, epoch uint32, err error
 	switch {
 	case j.cancelled:
 		c.end(now, j, control.JobState_JOB_STATE_CANCELLED, j.reason)
-	case c.again(now, j, err, supersteps):
+	case c.again(now, j, err, steps):
 	case j.stopping:
 		c.end(now, j, control.JobState_JOB_STATE_FAILED, j.reason)
 	case err != nil:

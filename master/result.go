@@ -46,7 +46,7 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 }
 
 // errUnsummed is that nobody knows the checksums of a result.
-var errUnsummed = fmt.Errorf("an earlier version has stored it without checksums: %w", store.ErrDamaged)
+var errUnsummed = fmt.Errorf("an earlier version stored it without checksums: %w", store.ErrDamaged)
 
 // finished describes a job, which may be one of which only the result is kept.
 func (s *Server) finished(id string) (*control.Job, error) {

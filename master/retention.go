@@ -161,7 +161,7 @@ func (r *results) store(job *control.Job, now time.Time) {
 	gone := t.expire(now)
 	r.atDisk.Go(func() {
 		if err := r.describe(job); err != nil {
-			t.log.Warn("a later master will not know whose this result is", "job", job.Id, "error", err)
+			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error", err)
 		}
 		r.erase(context.Background(), gone)
 	})

@@ -37,7 +37,7 @@ var (
 func (o Config) takeTurns(ctx context.Context) error {
 	l, ok := o.Listener.(deadlined)
 	if !ok {
-		return fmt.Errorf("master: a listener of type %T cannot be kept while others lead", o.Listener)
+		return fmt.Errorf("master: a listener of type %T cannot stay while others lead", o.Listener)
 	}
 	place := store.Later(strings.TrimSuffix(o.Checkpoints, "/")+"/"+standbyName, o.Stores)
 	defer store.Close(place)

@@ -120,7 +120,7 @@ func (a *attempt) nextPhase() {
 }
 
 // keeps has checkpoints be kept. A place that is away costs checkpoints, and not the run.
-func (a *attempt) keeps(k *control.Keep, open func(place string) (objects.Store, error)) (err error) {
+func (a *attempt) keeps(k *control.Keep, open func(string) (objects.Store, error)) (err error) {
 	if a.when, err = jobspec.Read[checkpoint.Policy](k.WhenJson); err != nil {
 		return err
 	}

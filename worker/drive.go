@@ -140,7 +140,7 @@ func (j *job) ended(totalled bool) (*control.RunEnd, error) {
 		}
 		if err != nil {
 			value = nil
-			j.run.log(fmt.Sprintf("aggregator %s does not travel to clients in Go: %v", a.Name, err))
+			j.run.log(fmt.Sprintf("aggregator %s does not reach clients in Go: %v", a.Name, err))
 		}
 		// A message has no other text.
 		name, text := strings.ToValidUTF8(a.Name, "?"), string(texts[a.Name])

@@ -188,12 +188,12 @@ type closer interface {
 
 // store stores what a command has made, in place of what was there, if any. When the command was told to stop meanwhile, who
 // wanted it is gone: then it is closed.
-func store[T closer](ctx context.Context, x *executor, into map[string]T, key string, made T) error {
+func store[T closer](ctx context.Context, x *executor, to map[string]T, key string, made T) error {
 	x.mu.Lock()
 	old, err := made, context.Cause(ctx)
 	if err == nil {
-		old = into[key]
-		into[key] = made
+		old = to[key]
+		to[key] = made
 	}
 	x.mu.Unlock()
 	if old != *new(T) {
@@ -216,8 +216,9 @@ func remove[T closer](x *executor, from map[string]T, key string) {
 // abandon stops all runs, which go on without a session.
 func (x *executor) abandon(cause error) {
 	x.mu.Lock()
-	defer x.mu.Unlock()
-	for _, a := range x.attempts {
+	all := slices.Collect(maps.Values(x.attempts))
+	x.mu.Unlock()
+	for _, a := range all { // what one held last is freed here
 		a.stop(cause)
 	}
 }

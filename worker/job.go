@@ -116,8 +116,8 @@ func (x *executor) newJob(ctx context.Context, t task, a *attempt, p *control.Pr
 	return x.begin(ctx, t, j, fmt.Sprintf("%s phase %d", t.job, p.Sequence))
 }
 
-// begin readies a job for superstep 0, and returns its facts; name is what its workers know it by when they connect.
-func (x *executor) begin(ctx context.Context, t task, j *job, name string) (facts []byte, err error) {
+// begin readies a job for superstep 0, and returns its facts; as is what its workers call it when they connect.
+func (x *executor) begin(ctx context.Context, t task, j *job, as string) (facts []byte, err error) {
 	codec, err := j.of.Codec()
 	if err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func (x *executor) begin(ctx context.Context, t task, j *job, name string) (fact
 		return nil, err
 	}
 	j.totals = j.program.Aggregates().Cells()
-	if j.session, err = x.connect(ctx, name, t.epoch, j.layout, codec); err != nil {
+	if j.session, err = x.connect(ctx, as, t.epoch, j.layout, codec); err != nil {
 		return nil, err
 	}
 	if err = j.restart(); err != nil {

@@ -196,7 +196,7 @@ func (o *Config) complete() (err error) {
 		return fmt.Errorf("worker: a number of the options is negative: Hold %v, Grace %v, StopTimeout %v, Threads %d", o.Hold, o.Grace, o.StopTimeout, o.Threads)
 	}
 	if !slices.Contains([]string{"", "auto", "on", "off"}, o.Compress) {
-		return fmt.Errorf("worker: Options.Compress: found %.40q, expected auto, on or off", o.Compress)
+		return fmt.Errorf("worker: Options.Compress: %.40q is not auto, on or off", o.Compress)
 	}
 	if o.Window != 0 && (o.Window < LeastWindow || o.Window > MostWindow) {
 		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window, LeastWindow, MostWindow)

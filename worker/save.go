@@ -47,7 +47,7 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	threads := x.threads()
 	defer threads.Close()
 	m, err := snapshot.SaveShare(ctx, place, s.Snapshot, g.Graph, rank, index, snapshot.Options{
-		Team: threads, Progress: func(done, total int64) { t.progress("saving "+s.Graph, done, total) },
+		Team: threads, Progress: func(done, all int64) { t.progress("saving "+s.Graph, done, all) },
 	})
 	if err != nil {
 		return nil, err

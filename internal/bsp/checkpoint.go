@@ -23,7 +23,7 @@ func (d *Driver) GoOn(m *checkpoint.Manifest, facts []*Facts) error {
 	if differs := m.Differs(d.options.Decides); differs != "" {
 		all.forked = fmt.Sprintf("from the checkpoint before superstep %d of another run: %s", m.Superstep, differs)
 		if !d.options.Fork {
-			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; --fork, in Go Options.Fork, goes on all the same",
+			return fmt.Errorf("%s: the checkpoint before superstep %d is of another run: %s; --fork, in Go CheckpointOptions.Fork, goes on all the same",
 				d.name, m.Superstep, differs)
 		}
 		if d.options.Log != nil {

@@ -38,7 +38,8 @@ func forced(p *Program, o *Options, f *Facts) (delivery.Choice, error) {
 		return delivery.ChoosePull, nil
 	case flat && o.Uncombined:
 		return delivery.ChooseNaive, nil
-	case flat && (d == delivery.ChooseRingPull || d == delivery.ChooseBlockPull): // a row of one block
+	// a row of one block
+	case flat && (d == delivery.ChooseRingPull || d == delivery.ChooseBlockPull):
 		return delivery.ChoosePull, nil
 	case flat:
 		return d, nil

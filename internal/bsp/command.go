@@ -37,8 +37,9 @@ type Standing struct {
 	Senders, SenderEdges, BackSenders, BackEdges int
 	Sends, Requests                              int
 	Print                                        uint64 // of the graph: checkpoint.Graph
-	Vertices                                     uint64 // of the whole graph, as the program sees it
-	forked                                       string // as Outcome has it
+	// of the whole graph, as the program sees it
+	Vertices uint64
+	forked   string // as Outcome has it
 }
 
 // Add adds what other partitions counted.
@@ -161,7 +162,9 @@ type Outcome struct {
 	Messages   int         // sent, before combining
 	Sent       int         // values that crossed partitions
 	Bytes      int
-	Phase      int // of a plan: the number of the one that runs next, from 1, which is the program itself at last; 0 if there is no plan
+	// of a plan: the number of the one that runs next, from 1, which is the program itself at last;
+	// 0 if there is no plan
+	Phase int
 	// Forked says from which other run's checkpoint the run went on, and in what the two differ; "" if from none.
 	Forked string
 	// Left is the size of the graph as a program that changes it has left it, and IDs the first id that no vertex has had; nil and 0 of other

@@ -23,7 +23,8 @@ type coordinator struct {
 	first      int // supersteps of the run before superstep 0
 	vertices   uint64
 	edges      uint64
-	ids        uint64 // the vertices and, in a graph that the program changes, those that are no more or not yet
+	// the vertices and, in a graph that the program changes, those that are no more or not yet
+	ids uint64
 
 	command Command
 	view    *pregel.Coordinator

@@ -110,10 +110,11 @@ func LeastLimit(a, b int) int {
 
 // Driver drives runs of a program, one after the other.
 type Driver struct {
-	name     string
-	options  Options
-	c        coordinator
-	most     int              // supersteps of a run, by its limit and by the program; 0 if nobody knows
+	name    string
+	options Options
+	c       coordinator
+	// supersteps of a run, by its limit and by the program; 0 if nobody knows
+	most     int
 	recorder *recorder        // nil if nothing is recorded
 	final    trace.Aggregates // of the last run, once asked for
 	// Of the values at the end of the last run, if the program wants that, and the time that it took.

@@ -19,7 +19,8 @@ type Policy struct {
 	Interval time.Duration `json:"interval,omitempty"`
 	MTBF     time.Duration `json:"mtbf,omitempty"` // 0 is DefaultMTBF
 	// Keep is how many checkpoints are kept; 0 is 2: the newest, and one in case it turns out to be broken.
-	Keep int `json:"keep,omitempty"`
+	// Nobody else says it.
+	Keep int `json:"-"`
 	// Strict ends the run when two checkpoints in a row fail.
 	Strict bool `json:"strict,omitempty"`
 }

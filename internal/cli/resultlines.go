@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/csv"
 	"encoding/json"
 	"io"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/resultlines"
 )
 
@@ -84,29 +84,31 @@ func (f *resultFormat) save(path string, form resultlines.Form, fill filler) fil
 		out := &table{form: form}
 		buffer := bufio.NewWriterSize(w, 1<<16)
 		if format == "csv" {
-			rows := csv.NewWriter(buffer)
-			header := []string{"vertex"}
+			out.row = func(vertex string, values []string) error {
+				b := graphio.AppendCSV(out.buffer[:0], []byte(vertex), ",")
+				for _, value := range values {
+					b = graphio.AppendCSV(append(b, ','), []byte(value), ",")
+				}
+				out.buffer = append(b, '\n')
+				_, err := buffer.Write(out.buffer)
+				return err
+			}
+			var header []string
 			for _, f := range form.Fields {
 				header = append(header, f.Name)
 			}
-			if err := rows.Write(header); err != nil {
+			if err := out.row("vertex", header); err != nil {
 				return err
 			}
-			out.row = func(vertex string, values []string) error {
-				return rows.Write(append(append(header[:0], vertex), values...))
-			}
-			out.end = rows.Flush
 		} else {
 			out.row = func(vertex string, values []string) error {
 				_, err := buffer.Write(out.object(vertex, values))
 				return err
 			}
-			out.end = func() {}
 		}
 		if err := fill(ctx, out); err != nil {
 			return err
 		}
-		out.end()
 		return buffer.Flush()
 	}
 }
@@ -117,7 +119,6 @@ type table struct {
 	lines  resultlines.Cutter
 	buffer []byte
 	row    func(vertex string, values []string) error
-	end    func()
 }
 
 // Write takes lines, or parts of them.

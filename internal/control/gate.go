@@ -206,8 +206,8 @@ func (g *Gate) Page(h http.Handler, roles certs.Role, metrics bool) http.Handler
 	})
 }
 
-var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or localhost " +
-	"(--token-file allows others)")
+var errHost = errors.New("only names of this machine are answered to, such as 127.0.0.1 or " +
+	"localhost (--token-file allows others)")
 
 // AtHome refuses what a browser may have been led into, where the token was not given: requests to
 // names that are not this machine's, which another site's name can be made to lead here by (DNS

@@ -79,8 +79,8 @@ func (c *Credentials) Complete(address string) (err error) {
 		return fmt.Errorf("the token for %s: %w; --token-file names another", address, err)
 	}
 	if !c.Token.Given() {
-		return fmt.Errorf("others reach the master's address %q: give --token-file, or --tls-cert, "+
-			"--tls-key and --tls-ca", address)
+		return fmt.Errorf("others reach the master's address %q: give --token-file, or "+
+			"--tls-cert, --tls-key and --tls-ca", address)
 	}
 	return nil
 }

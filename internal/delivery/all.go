@@ -37,7 +37,8 @@ func (x *Exchange) All(ctx context.Context, data [][]byte) ([][]byte, error) {
 		if came[in.From] != nil {
 			return fmt.Errorf("partition %d sent its changes twice", in.From)
 		}
-		came[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...) // the frame is the sender's again when the superstep ends
+		// the frame is the sender's again when the superstep ends
+		came[in.From] = append(make([]byte, 0, len(in.Presence)), in.Presence...)
 		missing--
 		return nil
 	}

@@ -14,15 +14,18 @@ type Load struct {
 	Grid                graph.Grid // of the partitions; N x 1 for every flat one
 	SubSteps            int        // of a ring pull, by owner
 	Listed              int        // vertices on all expand lists: the values of a full expand
-	Ghosts              int        // destination ghosts of all partitions: the values of a full fold
-	Classes             [33]int    // receivers' lists by length: Classes[i] counts those of 2^(i-1) to 2^i - 1 edges
-	Untransposed        int        // arcs to be transposed before the first mirrored push
+	// destination ghosts of all partitions: the values of a full fold
+	Ghosts int
+	// receivers' lists by length: Classes[i] counts those of 2^(i-1) to 2^i - 1 edges
+	Classes      [33]int
+	Untransposed int // arcs to be transposed before the first mirrored push
 
 	Senders, SenderEdges        int
 	Unfinished, UnfinishedEdges int
-	PullEdges                   int // that a pull looks at, where weights end lists early and that was found out; else 0
-	PushEdges                   int // that a push walks: SenderEdges, if not 0, where lists have not been thinned
-	Active                      int
+	// that a pull looks at, where weights end lists early and that was found out; else 0
+	PullEdges int
+	PushEdges int // that a push walks: SenderEdges, if not 0, where lists have not been thinned
+	Active    int
 
 	AnyOne    bool
 	Bytes     int // of a value in an expand column

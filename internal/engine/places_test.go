@@ -37,3 +37,33 @@ func TestEdgesBeyondNumbers(t *testing.T) {
 		t.Errorf("both directions: error %v", err)
 	}
 }
+
+// fickle is a program whose traits depend on its fields.
+type fickle struct {
+	script
+	traits pregel.Traits
+}
+
+func (f fickle) Traits() pregel.Traits { return f.traits }
+
+// TestRestartWantsTheSameTraits: columns, kernels and driver of a job were made for the traits that its
+// program had, so another with other traits is refused, and a plan makes a job of its own for it.
+func TestRestartWantsTheSameTraits(t *testing.T) {
+	g := on(t, "0>1 1>0").load(t, 1, edges.Unweighted)
+	none := script{func(v talker, _ int64) { v.VoteToHalt() }}
+	j, err := engine.NewJob(t.Context(), g, pregel.Erase(fickle{script: none}), engine.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	for _, same := range []pregel.Traits{{}, {MaxSupersteps: 3}, {Help: "other words"}} {
+		if err := j.Restart(pregel.Erase(fickle{none, same})); err != nil {
+			t.Errorf("%+v: %v", same, err)
+		}
+	}
+	for _, other := range []pregel.Traits{{Mutates: true}, {Converges: true}} {
+		if err := j.Restart(pregel.Erase(fickle{none, other})); err == nil || !strings.Contains(err.Error(), "cannot be restarted") {
+			t.Errorf("%+v: error %v", other, err)
+		}
+	}
+}

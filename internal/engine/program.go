@@ -204,7 +204,14 @@ func (m *methods) byBlock() string {
 
 // alike reports whether columns and kernels that were made for one of two programs of a type serve the other.
 func (m *methods) alike(other *methods) bool {
-	if m.List != other.List || m.Combiner != other.Combiner {
+	facts := func(m *methods) [12]bool {
+		t := m.traits
+		return [...]bool{
+			m.List, m.Score, m.Reached, m.Group, m.Number, t.Converges, t.InputIDs,
+			t.Monotone, t.Asynchronous, t.NonNegative, t.Mutates, t.CreateOnMessage,
+		}
+	}
+	if m.Combiner != other.Combiner || facts(m) != facts(other) {
 		return false
 	}
 	number := func(a, b kernel.Aggregate) bool { return a.Number == b.Number }

@@ -152,6 +152,8 @@ func (x *expander) corrupt(err error) error {
 		return failed
 	case x.afterData(err):
 		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), fmt.Sprintf("the end of the file, or more %s data", x.codec))
+	case err == xz.ErrMemlimit:
+		return fileFault(x.path, "an xz dictionary of more than 128 MiB", "one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
 		return fileFault(x.path, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it")
 	default:

@@ -68,10 +68,11 @@ type csvGrammar struct {
 	stops     *csvStops    // of records that are read fast; nil if none are
 	names     *names.Table // of ids that are text; nil of numbers
 	zeros     bool         // numbers may begin with zeros
-	kind      int          // the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
-	kindText  []byte
-	first     []string   // fields of the first line
-	rest      [][]string // and of some that follow
+	// the column, from 1, whose text is the same for all edges: directed or undirected; 0 is none
+	kind     int
+	kindText []byte
+	first    []string   // fields of the first line
+	rest     [][]string // and of some that follow
 }
 
 // readCSV reads a table whose lines are edges. Its vertices are the ids, or the names, that occur.

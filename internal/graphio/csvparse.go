@@ -129,7 +129,8 @@ func (p *parser) parseCSV(data []byte) {
 				bad = p.read(record, text)
 			case all < 0 && len(data) > maxLine:
 				bad = &fault{column: 1, found: "a record of more than 1 MiB: " + quote(data), expected: "quotes that end, and shorter ones", fatal: true}
-			case all < 0: // all of it shows which quotes do not end; it is the first line that is left out
+			// all of it shows which quotes do not end; it is the first line that is left out
+			case all < 0:
 				record = data[:len(data)-1]
 				bad = p.read(record, text)
 			}

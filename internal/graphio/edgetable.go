@@ -12,8 +12,9 @@ type edgeTable struct {
 	names    *names.Table // of vertices with names; nil of numbers
 	said     string       // what was understood of it
 	weighted bool
-	directed bool                         // what the format says
-	begin    func(f *file) (start, error) // where the lines of data begin in another file of the table, if it may have several
+	directed bool // what the format says
+	// where the lines of data begin in another file of the table, if it may have several
+	begin func(f *file) (start, error)
 }
 
 // readNamed reads lines whose vertices are numbers or names.

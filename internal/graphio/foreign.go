@@ -60,7 +60,8 @@ func (f *file) foreign(head []byte, format Format) error {
 	if format != "" && !columnar[format] && isBinary(text) {
 		return fileFault(f.path, "binary data", "text in UTF-8")
 	}
-	if !columnar[format] { // its reader says what it is not; a name of a column or a vertex may be any word
+	// its reader says what it is not; a name of a column or a vertex may be any word
+	if !columnar[format] {
 		return nil
 	}
 	line, number := firstLine(text)

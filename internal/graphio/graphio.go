@@ -107,9 +107,10 @@ type reader struct {
 	free        func() int64 // bytes of memory that are available; 0 if unknown
 	skipped     []string     // malformed lines that were left out
 	name        string       // of what is read, as the caller has it
-	others      []string     // of several files all but the first, which are read one after the other
-	format      Format       // of the files
-	expecting   bool         // progress expects all that is still to be opened
+	// of several files all but the first, which are read one after the other
+	others    []string
+	format    Format // of the files
+	expecting bool   // progress expects all that is still to be opened
 }
 
 func newReader(o ReadOptions, piece int) *reader {

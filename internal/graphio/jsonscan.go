@@ -189,7 +189,8 @@ func (c *jsonCursor) skip(depth int) *fault {
 func (c *jsonCursor) skipList(opening byte, depth int) *fault {
 	c.take(opening)
 	for first := true; ; first = false {
-		if more, bad := c.list(opening+2, first); bad != nil || !more { // ] and } are two after [ and {
+		// ] and } are two after [ and {
+		if more, bad := c.list(opening+2, first); bad != nil || !more {
 			return bad
 		}
 		if opening == '{' {

@@ -48,7 +48,8 @@ func (r *reader) readMETIS(ctx context.Context, f *file) (*edges.RankInput, erro
 		return nil, err
 	}
 	defer t.slabs.close()
-	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices { // that of the last part has read all
+	// that of the last part has read all
+	if r.rank == r.ranks-1 && uint64(src.counted) < h.vertices {
 		return nil, &fault{file: f.path, line: h.line, column: 1, found: counted(src.counted, "line", "lines") + " of vertices in the file", expected: thousands(h.vertices) + ", as this line says (a vertex without neighbours has an empty one)"}
 	}
 	d := lists{what: "METIS", own: g.own, from: h.from}

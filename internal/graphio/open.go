@@ -38,7 +38,8 @@ type file struct {
 	// unwritten: a pipe from which nothing was read yet, that may have no writer.
 	unwritten bool
 
-	rawRead int64         // bytes taken through raw that count as read and may have to be read again
+	// bytes taken through raw that count as read and may have to be read again
+	rawRead int64
 	rawAt   int64         // bytes taken through raw since its beginning
 	raw     *bufio.Reader // the bytes of the file
 	expand  *expander     // nil for a plain file

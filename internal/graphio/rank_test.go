@@ -337,3 +337,13 @@ func FuzzShares(f *testing.F) {
 		wantJoined(t, put(t, name, text), 1+int(ranks%7), 1+int(piece), o)
 	})
 }
+
+// TestMarkAcrossParts: a table of a few bytes that begins with a byte order mark is read once, also by
+// so many ranks that parts end within the mark.
+func TestMarkAcrossParts(t *testing.T) {
+	for _, text := range []string{"\xef\xbb\xbf1,2\n3,4\n", "\xef\xbb\xbf1,2", "\xef\xbb\xbf", "1,2\n3,4\n"} {
+		for ranks := 1; ranks <= 16; ranks++ {
+			wantJoined(t, put(t, "a.csv", text), ranks, 64, ReadOptions{Team: team(t, 2), Format: CSV})
+		}
+	}
+}

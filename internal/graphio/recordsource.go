@@ -77,7 +77,9 @@ func (s *recordSource) sync() (int64, error) {
 		if base > s.from {
 			first = bytes.IndexByte(data, '\n') + 1
 		} else if base == 0 {
-			first = len(data) - len(bytes.TrimPrefix(data, utf8BOM))
+			if first = len(data) - len(bytes.TrimPrefix(data, utf8BOM)); s.lo < int64(first) {
+				return int64(first), nil
+			}
 		}
 		outside := append([]int{0}, s.csv.starts(data[first:], false)...)
 		from := 0 // where it is certain that a record begins

@@ -295,12 +295,12 @@ func (s *streamSource) cut(p *piece, over int) bool {
 	switch {
 	case s.csv == nil:
 		end = bytes.LastIndexByte(text, '\n') + 1
-	case over > 0:
+	case over > skip:
 		end = s.csv.endAfter(text, over-skip)
-	default:
+	case over == 0:
 		end = s.csv.lastEnd(text)
 	}
-	if end > 0 {
+	if end > 0 || over > 0 && over <= skip { // no record begins within a byte order mark
 		end += skip
 	}
 	if end == 0 {

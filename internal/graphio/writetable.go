@@ -64,14 +64,14 @@ func (w *writer) table(format Format) error {
 			case bytes.Contains(name, []byte("\r\n")) || bytes.IndexByte(name, 0) >= 0:
 				return nil, fmt.Errorf("format %s cannot hold the name %s: \\r\\n is read as \\n, and a NUL byte refused; jsonl and parquet can", format, quote(name))
 			}
-			return appendCSV(dst, name, l.before[1]), nil
+			return AppendCSV(dst, name, l.before[1]), nil
 		}
 	}
 	return w.lines(out, l)
 }
 
-// appendCSV appends a field, in quotes if it must be.
-func appendCSV(dst, text []byte, delimiter string) []byte {
+// AppendCSV appends a field, in quotes if it must be: also for blanks at its ends, which readers cut.
+func AppendCSV(dst, text []byte, delimiter string) []byte {
 	blank := len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[len(text)-1] == ' ' || text[len(text)-1] == '\t')
 	if !blank && !bytes.ContainsAny(text, "\"\r\n"+delimiter) {
 		return append(dst, text...)

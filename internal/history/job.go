@@ -46,7 +46,7 @@ type Detail struct {
 // peers counts what partitions sent to each other.
 func (d *Detail) peers() (n int) {
 	for i := range d.Partitions {
-		n += len(d.Partitions[i].Peers)
+		n += len(d.Partitions[i].Peers) + len(d.Partitions[i].Sums)
 	}
 	return n
 }
@@ -133,12 +133,16 @@ func (j *job) partition(p *record.Partition) {
 	for i := range p.Peers {
 		q := &p.Peers[i]
 		j.matrix.add(p.Partition, q.Partition, q.Bytes)
-		j.encoded = record.AddSum(j.encoded, q.Sum())
+		j.encode(q.Sum())
 	}
 	for _, s := range p.Sums {
 		j.matrix.Summed = true
-		j.encoded = record.AddSum(j.encoded, s)
+		j.encode(s)
 	}
+}
+
+func (j *job) encode(s record.Sum) {
+	j.encoded = record.AddSum(j.encoded, s)
 	j.encoded = j.encoded[:min(len(j.encoded), maxEncoded)]
 }
 

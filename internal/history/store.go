@@ -167,7 +167,8 @@ func (s *Store) add(b *trace.Job, state string) *job {
 	j.Job = Job{ID: strconv.Itoa(s.number), Job: *b, State: state}
 	if s.named {
 		j.ID = strings.ReplaceAll(b.Job, " ", "-")
-		if before := slices.Index(s.jobs, s.last[b.Job]); before >= 0 { // an attempt that lost a worker: this is the next
+		// an attempt that lost a worker: this is the next
+		if before := slices.Index(s.jobs, s.last[b.Job]); before >= 0 {
 			s.remove(before)
 		}
 	}
@@ -257,7 +258,7 @@ func (s *Store) strip(k *detailed) {
 	}
 	bare := &Detail{Step: k.detail.Step, Partitions: slices.Clone(k.detail.Partitions), PeersGone: true}
 	for i := range bare.Partitions {
-		bare.Partitions[i].Peers = nil
+		bare.Partitions[i].Peers, bare.Partitions[i].Sums = nil, nil
 	}
 	if k.job.details[k.superstep] == k.detail {
 		k.job.details[k.superstep] = bare

@@ -38,6 +38,7 @@ func (t *TimeLeft) Seconds(limit int, now time.Time) float64 {
 	slices.Sort(times)
 	n := len(times)
 	median := (times[(n-1)/2] + times[n/2]) / 2
-	under := min(max(now.Sub(t.ended).Seconds(), 0), median) // that the superstep under way has taken: one that takes longer is about to end
+	// that the superstep under way has taken: one that takes longer is about to end
+	under := min(max(now.Sub(t.ended).Seconds(), 0), median)
 	return median*float64(left) - under
 }

@@ -9,6 +9,7 @@
 package job
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -127,7 +128,7 @@ type Duration time.Duration
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
 func (d *Duration) UnmarshalText(text []byte) error {
-	t, err := time.ParseDuration(string(text))
+	t, err := time.ParseDuration(cmp.Or(string(text), "0"))
 	if err != nil || t < 0 {
 		return unlike(text, d)
 	}

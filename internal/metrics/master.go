@@ -30,7 +30,7 @@ var (
 	sessionsDesc   = clusterDesc("workers_attached", "Workers that are registered and have a session: those that get work.")
 	suspectedDesc  = clusterDesc("workers_suspected", "Workers that gossip takes for dead and whose lease lives yet.")
 	coresDesc      = clusterDesc("workers_cores", "Threads of all workers that are there.")
-	lostDesc       = clusterDesc("worker_losses_total", "Workers given up because their lease lapsed.")
+	lostDesc       = clusterDesc("worker_losses_total", "Workers given up as their lease lapsed.")
 	stragglersDesc = clusterDesc("straggler_moves_total", "Moves of jobs away from workers that were slow.")
 	refusedDesc    = clusterDesc("refusals_total", "Workers that were not taken in, and callers with a wrong token.", "what")
 	staleDesc      = clusterDesc("stale_messages_total", "Messages of workers that fitted nothing that was waited for.")

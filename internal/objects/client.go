@@ -51,7 +51,7 @@ func (s *remote) String() string { return strings.TrimSuffix(Scheme+s.name, "/")
 func call[Q, A any](
 	ctx context.Context, s *remote, what, name string, f func(control.WorkersClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), q *Q,
 ) (*A, error) {
-	failed := func(err error) error { return fmt.Errorf("%s %s%s: %w", what, Scheme, s.name+name, err) }
+	failed := func(e error) error { return fmt.Errorf("%s %s%s: %w", what, Scheme, s.name+name, e) }
 	if ctx.Err() != nil {
 		return nil, failed(context.Cause(ctx))
 	}

@@ -1,6 +1,7 @@
 package standby
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -42,7 +43,13 @@ func (l *Log) prune(ctx context.Context, e *entry) error {
 	if len(data) > maxEntry {
 		return fmt.Errorf("a snapshot has %d bytes, expected at most %d", len(data), maxEntry)
 	}
-	if err := l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), data); err != nil && !errors.Is(err, fs.ErrExist) {
+	var err error
+	if !l.Alone {
+		err = l.Store.PutIfAbsent(ctx, name(snapshotPrefix, e.number), data)
+	} else { // the number is nobody else's, and some file systems have no links
+		err = l.Store.Put(ctx, name(snapshotPrefix, e.number), bytes.NewReader(data), int64(len(data)))
+	}
+	if err != nil && !errors.Is(err, fs.ErrExist) {
 		return err
 	}
 	snapshots, taken, err := l.numbers(ctx, snapshotPrefix)

@@ -164,7 +164,7 @@ func TestGraphIsLoadedAgain(t *testing.T) {
 	}
 	// A client that knows the vertices' numbers from before is told.
 	spec.Load = before.Load
-	if j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "graph web was loaded anew since the client listed its vertices") {
+	if j, _ = c.watch(t, c.submitSpec(t, spec).Id, nil); j.State != control.JobState_JOB_STATE_FAILED || !strings.Contains(j.Reason, "graph web was loaded since the client listed its vertices") {
 		t.Errorf("found %s: %s", j.State.Word(), j.Reason)
 	}
 }

@@ -28,19 +28,19 @@ type Server struct {
 
 // Start listens at HOST:PORT and serves a Source there until Close, and metrics, if not nil, at /metrics. An address that
 // others can reach wants a token; for another one is made, which the link has.
-func Start(address string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
+func Start(at string, token control.Token, source Source, metrics http.Handler) (*Server, error) {
 	who := control.Credentials{Token: token, InsecureToken: true} // there is no TLS here
-	if err := control.CheckListen(address, who); err != nil {
+	if err := control.CheckListen(at, who); err != nil {
 		return nil, err
 	}
 	if !token.Given() {
 		who.Token = control.RandomToken()
 	}
-	l, err := net.Listen("tcp", address)
+	l, err := net.Listen("tcp", at)
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{URL: URL(address, l.Addr(), false), closing: make(chan struct{}), done: make(chan struct{})}
+	s := &Server{URL: URL(at, l.Addr(), false), closing: make(chan struct{}), done: make(chan struct{})}
 	s.Link = Link(s.URL, who.Token)
 	gate := &control.Gate{Credentials: who}
 	site := New(source, Options{Gate: gate, Metrics: metrics, Closing: s.closing})

@@ -161,7 +161,7 @@ func TestLargeAggregators(t *testing.T) {
 	_, conn := connected(t)
 	for size, want := range map[int][]string{
 		trace.MaxAggregate: {"aggregator long is left out of reports: it has 65538 bytes of text"},
-		1 << 20:            {"aggregator long is left out of reports: it has 1048578 bytes of text", "aggregator long does not travel to clients in Go: it has 1048"},
+		1 << 20:            {"aggregator long is left out of reports: it has 1048578 bytes of text", "aggregator long does not reach clients in Go: it has 1048"},
 	} {
 		for i, load := range []func() (*superstep.Graph, error){
 			func() (*superstep.Graph, error) { return superstep.Load(t.Context(), "path:vertices=9") },

@@ -31,7 +31,11 @@ func Later(spec *job.Spec, here bool) ([]byte, error) {
 			}
 		}
 	}
-	return []byte(job.Text(s)), nil
+	text := job.Text(s)
+	if _, err := Earlier([]byte(text)); err != nil { // resume would refuse it
+		return nil, fmt.Errorf("a checkpoint cannot tell what is run: %w", err)
+	}
+	return []byte(text), nil
 }
 
 // Earlier reads what Later has written.

@@ -72,3 +72,19 @@ func TestFilesOfLater(t *testing.T) {
 		}
 	}
 }
+
+// TestLaterRefusesWhatCannotBeReadAgain: a run whose description resume would refuse does not begin.
+func TestLaterRefusesWhatCannotBeReadAgain(t *testing.T) {
+	for input, want := range map[string]string{
+		strings.Repeat("parts/", 1000): "expected at most 4096", "caf\xe9.csv": "cannot tell what is run",
+	} {
+		spec := &job.Spec{Program: "wcc", Source: &job.Source{Input: input}}
+		if _, err := Later(spec, true); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: error %v, expected %s", input, err, want)
+		}
+	}
+	text, err := Later(&job.Spec{Program: "wcc", Source: &job.Source{Input: "a.csv"}}, true)
+	if _, again := Earlier(text); err != nil || again != nil {
+		t.Errorf("a usual run: %v, %v", err, again)
+	}
+}
