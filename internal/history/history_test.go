@@ -207,7 +207,7 @@ func TestSums(t *testing.T) {
 	if len(w.Encoded) != 2 || w.Encoded[0] != (record.Sum{Exchange: "fold", Encoding: "sparse", Columns: 6, Messages: 8, Bytes: 10}) {
 		t.Errorf("encoded %+v", w.Encoded)
 	}
-	if d, err := s.Detail("1", 0); err != nil || d.peers() != 0 || d.Partitions[0].Bytes != 8 || d.Step.Bytes != 16 {
+	if d, err := s.Detail("1", 0); err != nil || d.peers() != 4 || d.Partitions[0].Bytes != 8 || d.Step.Bytes != 16 {
 		t.Errorf("found %+v, %v", d, err)
 	}
 	if w, err := filled(t, 1).Whole("1"); err != nil || w.Matrix.Summed {
