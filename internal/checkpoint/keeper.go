@@ -259,7 +259,7 @@ func (k *Keeper) ended(err error) error {
 	k.pending = nil
 	e := Event{Superstep: m.Superstep}
 	for _, s := range m.Parts {
-		e.Bytes, e.Raw = e.Bytes+s.Size, e.Raw+s.Raw
+		e.Bytes, e.Raw = e.Bytes+s.Bytes, e.Raw+s.Raw
 		e.Copied, e.Wrote = max(e.Copied, s.Copied), max(e.Wrote, s.Wrote)
 	}
 	if err != nil {

@@ -42,8 +42,10 @@ func TestNamesAreStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := snapshot.Verify(t.Context(), s, m, snapshot.Options{}); err != nil {
+	if opened, err := snapshot.Open(t.Context(), s, m, place, snapshot.Options{}); err != nil {
 		t.Error(err)
+	} else {
+		opened.Close()
 	}
 	for ranks := 1; ranks <= 4; ranks++ {
 		for _, o := range []graph.Options{o, {Grid: graph.Of(ranks + 3)}} {

@@ -23,7 +23,7 @@ import (
 // the CRC-32C of all before the first array, so that it vouches for every byte.
 const (
 	magic     = "superst\x1a"
-	version   = 1
+	version   = 2
 	order     = 0x01020304 // which other processors would have written the other way round
 	preamble  = 20
 	dataAlign = 4096
@@ -65,9 +65,8 @@ type array struct {
 type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	// Header is the CRC-32C of all before the first array, and so vouches for the rest, and SHA256 is that of the file.
+	// Header is the CRC-32C of all before the first array, and so vouches for the rest.
 	Header uint32 `json:"header_crc32c"`
-	SHA256 string `json:"sha256"`
 }
 
 // image is a file that is to be written: views of arrays in memory, one after the other.

@@ -46,21 +46,21 @@ func openIndex(ctx context.Context, s store.Store, f IndexFile, m *Manifest, are
 	}
 	x := &Index{First: f.First}
 	if a.header.Kind != verticesKind || a.header.Vertices == nil {
-		return nil, fmt.Errorf("%s: it is no index", nameOf(s, f.Name))
+		return nil, fmt.Errorf("%s: it is no index", store.NameOf(s, f.Name))
 	}
 	x.visit(a)
 	if err := a.end(); err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	labels := 0
 	if f.Listed {
 		labels = f.Vertices
 	}
 	if *a.header.Vertices != f.Vertices || len(x.IDs) != f.Vertices || len(x.Labels) != labels {
-		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d", nameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Vertices)
+		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d", store.NameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Vertices)
 	}
 	if err := faultless(func() error { return x.check(m.Vertices) }); err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	return x, nil
 }
@@ -100,7 +100,7 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 			before := len(all.Labels)
 			all.Labels = x.appendLabels(all.Labels, 0, f.Vertices)
 			if before > 0 && before < len(all.Labels) && all.Labels[before] <= all.Labels[before-1] {
-				return fmt.Errorf("%s: it does not follow the file before it", nameOf(s, f.Name))
+				return fmt.Errorf("%s: it does not follow the file before it", store.NameOf(s, f.Name))
 			}
 		}
 		if len(m.Index) == 1 {

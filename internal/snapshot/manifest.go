@@ -1,11 +1,7 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -53,8 +49,6 @@ type Manifest struct {
 	Index []IndexFile `json:"index"`
 	// Names are the files of the vertices' names, by rising input id, if they have names.
 	Names []NamesFile `json:"names,omitempty"`
-	// SHA256 is that of the manifest in which it is empty.
-	SHA256 string `json:"sha256"`
 }
 
 // IndexFile is a file of the index: how many vertices it has, and their input ids, which follow one another from First on unless they are Listed.
@@ -100,19 +94,7 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 }
 
 // Encode returns the manifest as it is stored. It may be that of a share.
-func (m *Manifest) Encode() ([]byte, error) {
-	m.SHA256 = ""
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(data)
-	m.SHA256 = hex.EncodeToString(sum[:])
-	if data, err = json.MarshalIndent(m, "", "  "); err != nil {
-		return nil, err
-	}
-	return append(data, '\n'), nil
-}
+func (m *Manifest) Encode() ([]byte, error) { return store.Encode(m) }
 
 // ErrNone says that a place has no snapshot.
 var ErrNone = errors.New("there is no snapshot: " + ManifestName + " is missing, which is written when all else is there")
@@ -128,7 +110,7 @@ func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
 	}
 	m, err := parseManifest(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, ManifestName), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, ManifestName), err)
 	}
 	return m, nil
 }
@@ -142,31 +124,14 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
-// Decode reads what Encode has written, byte for byte. Whether it is a whole snapshot is not looked at.
+// Decode reads what Encode has written. Whether it is a whole snapshot is not looked at.
 func Decode(data []byte) (*Manifest, error) {
-	var said struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
-	}
-	if err := json.Unmarshal(data, &said); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-			return nil, fmt.Errorf("it is empty or cut off after %d bytes, and no manifest of a snapshot", len(data))
-		}
-		return nil, fmt.Errorf("it is no manifest of a snapshot: %w", err)
-	}
-	if said.Format != manifestFormat || said.Version != version {
-		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", said.Format, said.Version, manifestFormat, version)
-	}
 	m := new(Manifest)
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
+	if err := store.Decode(data, m); err != nil {
 		return nil, err
 	}
-	sum := m.SHA256
-	if again, err := m.Encode(); err != nil || m.SHA256 != sum || !bytes.Equal(again, data) {
-		return nil, errors.New("its checksum is wrong: it was damaged, or changed by hand")
+	if m.Format != manifestFormat || m.Version != version {
+		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", m.Format, m.Version, manifestFormat, version)
 	}
 	return m, nil
 }

@@ -98,9 +98,9 @@ func openNames(ctx context.Context, s store.Store, f NamesFile, id string, b *na
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	case a.header.Kind != namesKind || b.Len()-before != f.Names:
-		return fmt.Errorf("%s: found %d names, expected %d", nameOf(s, f.Name), b.Len()-before, f.Names)
+		return fmt.Errorf("%s: found %d names, expected %d", store.NameOf(s, f.Name), b.Len()-before, f.Names)
 	}
 	return nil
 }

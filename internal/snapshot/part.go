@@ -2,8 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -36,7 +34,7 @@ func OpenPart(ctx context.Context, s store.Store, f File, id string, arena *mem.
 		return nil, err
 	}
 	if a.header.Kind != partitionKind || a.header.Partition == nil {
-		return nil, fmt.Errorf("%s: it is no partition", nameOf(s, f.Name))
+		return nil, fmt.Errorf("%s: it is no partition", store.NameOf(s, f.Name))
 	}
 	return &Part{*a.header.Partition, a}, nil
 }
@@ -49,17 +47,8 @@ func (p *Part) Restore(r *graph.Restorer) error {
 // write stores the file.
 func (m *image) write(ctx context.Context, s store.Store, name string) (File, error) {
 	if err := m.finish(); err != nil {
-		return File{}, fmt.Errorf("%s: %w", nameOf(s, name), err)
+		return File{}, fmt.Errorf("%s: %w", store.NameOf(s, name), err)
 	}
 	f := File{Name: name, Size: m.header.Size, Header: crc32.Checksum(m.head, castagnoli)}
-	sum := make(chan string, 1)
-	go func() { // while the file is written
-		h := sha256.New()
-		_, _ = h.Write(m.head)
-		m.each(0, m.end, func(some []byte) { _, _ = h.Write(some) })
-		sum <- hex.EncodeToString(h.Sum(nil))
-	}()
-	err := s.Put(ctx, name, m, f.Size)
-	f.SHA256 = <-sum
-	return f, err
+	return f, s.Put(ctx, name, m, f.Size)
 }

@@ -34,14 +34,9 @@ type arrays struct {
 func read(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
 	a, err := readFile(ctx, s, f, id, arena, team)
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
-		err = fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		err = fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	return a, err
-}
-
-// nameOf says which object of a store an error is about.
-func nameOf(s store.Store, name string) string {
-	return strings.TrimSuffix(s.String(), "/") + "/" + name
 }
 
 func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {

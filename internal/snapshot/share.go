@@ -74,7 +74,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 	if len(m.Index) == 0 {
 		return nil, errors.New("found a share without an index")
 	}
-	m.Parts, m.Index, m.Names, m.SHA256 = make([]File, len(m.Parts)), nil, nil, ""
+	m.Parts, m.Index, m.Names = make([]File, len(m.Parts)), nil, nil
 	for _, share := range shares {
 		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs || share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
 			return nil, fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s", m.Vertices, m.Grid, share.Vertices, share.Grid)

@@ -92,7 +92,12 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	if err := present(ctx, s, m); err != nil {
+	sizes, err := store.SizesOf(ctx, s, m.ID+"/")
+	if err == nil {
+		err = m.present("", sizes)
+	}
+	if err != nil {
+		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w", err)
 		return errors.Join(err, Remove(ctx, s, m))
 	}
 	data, err := m.Encode()
@@ -105,20 +110,6 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 		return err
 	}
 	return nil
-}
-
-// present checks that all files are there: that those which other processes have stored are in the same place.
-func present(ctx context.Context, s store.Store, m *Manifest) error {
-	var jobs []func(ctx context.Context) error
-	for _, f := range m.files() {
-		jobs = append(jobs, func(ctx context.Context) error {
-			if err := s.GetRange(ctx, store.Object{Name: f.Name}, f.Size-1, make([]byte, 1)); err != nil {
-				return fmt.Errorf("a file that was saved is not there (do all workers see the same place?): %w", err)
-			}
-			return nil
-		})
-	}
-	return together(ctx, requests, jobs)
 }
 
 // removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
@@ -215,10 +206,10 @@ func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string
 			return nil, err
 		}
 		if p.Index != i {
-			return nil, fmt.Errorf("%s: found partition %d, expected %d", nameOf(s, f.Name), p.Index, i)
+			return nil, fmt.Errorf("%s: found partition %d, expected %d", store.NameOf(s, f.Name), p.Index, i)
 		}
 		if err := p.Restore(r); err != nil {
-			return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+			return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 		}
 		if done += f.Size; o.Progress != nil {
 			o.Progress(done, total)
