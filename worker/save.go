@@ -6,17 +6,18 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/snapshot"
+	files "github.com/superstep-go/superstep/internal/store"
 )
 
 // save stores this worker's partitions of a graph, and its part of the directory, as files of a snapshot; or commits what all workers have stored, or
 // removes what this one has.
 func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
 	ctx = x.options.confine(ctx)
-	place, err := snapshot.At(ctx, s.Place)
+	place, err := files.RootsOf(ctx).Make(s.Place)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Close()
+	defer files.Close(place)
 	if len(s.Commit) > 0 {
 		m, err := snapshot.Decode(s.Commit)
 		if err != nil {

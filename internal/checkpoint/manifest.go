@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -193,45 +194,23 @@ const readAhead = 4
 
 // Each reads some parts, several at once, and passes them to f one after the other, in any order.
 func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) error {
-	type result struct {
-		part *Part
-		err  error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	next, read := make(chan int, len(parts)), make(chan result)
+	var turn sync.Mutex
+	var jobs []func(ctx context.Context) error
 	for _, i := range parts {
-		next <- i
-	}
-	close(next)
-	for range min(readAhead, len(parts)) {
-		group.Go(func() {
-			for i := range next {
-				p, err := r.Part(ctx, i)
-				select {
-				case read <- result{p, err}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	for range parts {
-		select {
-		case got := <-read:
-			if got.err != nil {
-				return got.err
-			}
-			if err := f(got.part); err != nil {
+		jobs = append(jobs, func(ctx context.Context) error {
+			p, err := r.Part(ctx, i)
+			if err != nil {
 				return err
 			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+			turn.Lock()
+			defer turn.Unlock()
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return f(p)
+		})
 	}
-	return nil
+	return parallel.Together(ctx, readAhead, jobs)
 }
 
 // Verify reads all parts of a checkpoint.

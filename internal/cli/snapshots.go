@@ -147,15 +147,15 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer team.Close()
-	place, err := snapshot.At(ctx, c.output)
+	place, err := store.RootsOf(ctx).Make(c.output)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			place.Abandon()
+			snapshot.Abandon(place)
 		}
-		place.Close()
+		store.Close(place)
 	}()
 	if err := snapshot.Absent(ctx, place); err != nil { // before the work
 		return err
@@ -266,7 +266,7 @@ func (a *app) verifyGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify DIR|s3://BUCKET/PREFIX/",
 		Short: "Check every byte of a stored graph",
-		Long: `Check every byte of a stored graph: open it, which compares all checksums.`,
+		Long:  `Check every byte of a stored graph: open it, which compares all checksums.`,
 		Example: `  superstep graphs verify k22
   superstep graphs verify s3://graphs/web/ --json`,
 		Args: exactly(1, "the place of a snapshot"),

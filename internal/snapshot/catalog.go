@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -54,7 +55,7 @@ func List(ctx context.Context, s store.Store) ([]Entry, error) {
 			return ctx.Err()
 		})
 	}
-	return all, together(ctx, requests, jobs)
+	return all, parallel.Together(ctx, requests, jobs)
 }
 
 // readListed reads the manifest that was listed.

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/graph"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -43,7 +44,7 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 			return nil
 		})
 	}
-	if err := together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
+	if err := parallel.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
 		return nil, errors.Join(err, Remove(ctx, s, m))
 	}
 	return m, nil

@@ -13,8 +13,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -127,32 +125,6 @@ func Remove(ctx context.Context, s store.Store, m *Manifest) error {
 	}
 	removeEmpty(s, m.ID)
 	return errors.Join(errs...)
-}
-
-// together does jobs, so many at a time, until one fails.
-func together(ctx context.Context, n int, jobs []func(ctx context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, len(jobs)) {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) {
-					return
-				}
-				if err := jobs[i](ctx); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
 }
 
 // Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
