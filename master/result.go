@@ -56,7 +56,7 @@ func (s *Server) finished(id string) (*control.Job, error) {
 	if err == nil {
 		return s.describe(j), nil
 	}
-	if about := s.results.retention.find(id); about != nil {
+	if about, _ := s.results.retention.find(id); about != nil {
 		return about, nil
 	}
 	return nil, err

@@ -234,24 +234,14 @@ func (t *retention) add(k *stored) {
 	}
 }
 
-// find is a job whose result is kept, or nil.
-func (t *retention) find(id string) *control.Job {
+// find is a job whose result is kept, or nil; then damage is why that is not known, or nil.
+func (t *retention) find(id string) (job *control.Job, damage error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if k := t.all[id]; k != nil {
-		return k.job
+		return k.job, k.damage
 	}
-	return nil
-}
-
-// damage is why it is not known whose a result is that is kept, or nil.
-func (t *retention) damage(id string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if k := t.all[id]; k != nil {
-		return k.damage
-	}
-	return nil
+	return nil, nil
 }
 
 // jobs are those whose results are kept, oldest first.
@@ -281,5 +271,6 @@ func (s *Server) earlier(id string) *control.Job {
 	if s.cluster.jobs[id] != nil {
 		return nil
 	}
-	return s.results.retention.find(id)
+	job, _ := s.results.retention.find(id)
+	return job
 }

@@ -89,7 +89,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	if got := readAs(t, next, job, sums); got != text {
 		t.Errorf("found %q, expected %q", got, text)
 	}
-	if k := next.retention.find(job); k.GetOwner() != "alice" {
+	if k, _ := next.retention.find(job); k.GetOwner() != "alice" {
 		t.Errorf("the next master takes the job for %v", k)
 	}
 	for part := range sums { // a part that is damaged in the place is no result of the next master

@@ -161,11 +161,15 @@ func TestDamagedNames(t *testing.T) {
 	}
 	for _, wrong := range []func(m *snapshot.Manifest, data []byte){
 		func(_ *snapshot.Manifest, data []byte) { data[len(data)-1]++ },
-		func(m *snapshot.Manifest, _ []byte) { m.Names[0].Names-- },
-		func(m *snapshot.Manifest, _ []byte) { m.Names[0].File = m.Index[0].File },
+		func(m *snapshot.Manifest, _ []byte) { m.Names[0].Count-- },
+		func(m *snapshot.Manifest, _ []byte) {
+			f := m.Index[0]
+			f.First = 0
+			m.Names[0] = f
+		},
 	} {
 		changed, bad := *m, append([]byte(nil), data...)
-		changed.Names = append([]snapshot.NamesFile(nil), m.Names...)
+		changed.Names = append([]snapshot.File(nil), m.Names...)
 		wrong(&changed, bad)
 		if err := os.WriteFile(file, bad, 0o600); err != nil {
 			t.Fatal(err)

@@ -25,7 +25,7 @@ func Forge(data []byte, change func(name string, array []byte) []byte) ([]byte, 
 	if err != nil {
 		return nil, f, err
 	}
-	m := &image{header: header{Kind: h.Kind, ID: h.ID, Partition: h.Partition, Vertices: h.Vertices}}
+	m := &image{header: header{Kind: h.Kind, ID: h.ID, Partition: h.Partition, Count: h.Count}}
 	for _, a := range h.Arrays {
 		size := sizes[a.Type]
 		array := change(a.Name, bytes.Clone(data[at+a.At:at+a.At+a.Length*size]))

@@ -40,8 +40,8 @@ type header struct {
 	Kind      string       `json:"kind"` // partition, vertices or names
 	ID        string       `json:"id"`   // of what the file belongs to
 	Partition *graph.Shape `json:"partition,omitempty"`
-	Vertices  *int         `json:"vertices,omitempty"`
-	Size      int64        `json:"size"` // of the whole file
+	Count     int          `json:"count"` // as File has it
+	Size      int64        `json:"size"`  // of the whole file
 	Arrays    []array      `json:"arrays"`
 	Blocks    []uint32     `json:"blocks"`
 }
@@ -67,6 +67,11 @@ type File struct {
 	Size int64  `json:"size"`
 	// Header is the CRC-32C of all before the first array, and so vouches for the rest.
 	Header uint32 `json:"header_crc32c"`
+	// Count is how many vertices a file of the index has, or how many names a file of names has: those of the input ids that follow
+	// one another from First on, unless they are Listed in the file.
+	Count  int    `json:"count,omitempty"`
+	First  uint64 `json:"first,omitempty"`
+	Listed bool   `json:"listed,omitempty"`
 }
 
 // image is a file that is to be written: views of arrays in memory, one after the other.

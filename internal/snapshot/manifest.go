@@ -46,30 +46,13 @@ type Manifest struct {
 	Bytes       int64  `json:"bytes"` // of all files
 	Parts       []File `json:"parts"`
 	// Index are the files that find vertices by their input ids: each has a run of these, rising.
-	Index []IndexFile `json:"index"`
+	Index []File `json:"index"`
 	// Names are the files of the vertices' names, by rising input id, if they have names.
-	Names []NamesFile `json:"names,omitempty"`
-}
-
-// IndexFile is a file of the index: how many vertices it has, and their input ids, which follow one another from First on unless they are Listed.
-type IndexFile struct {
-	File
-	Vertices int    `json:"vertices"`
-	First    uint64 `json:"first"`
-	Listed   bool   `json:"listed"`
+	Names []File `json:"names,omitempty"`
 }
 
 // files returns all files.
-func (m *Manifest) files() []File {
-	all := slices.Clone(m.Parts)
-	for _, f := range m.Index {
-		all = append(all, f.File)
-	}
-	for _, f := range m.Names {
-		all = append(all, f.File)
-	}
-	return all
-}
+func (m *Manifest) files() []File { return slices.Concat(m.Parts, m.Index, m.Names) }
 
 const manifestFormat = "superstep snapshot"
 
@@ -162,14 +145,14 @@ func (m *Manifest) check() error {
 func (m *Manifest) checkIndex() error {
 	vertices, consecutive, first := 0, true, uint64(0)
 	for i, f := range m.Index {
-		if f.Vertices < 0 || f.Vertices > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Vertices) || f.Listed && f.First != 0 {
-			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Vertices, vertices, m.Vertices, f.First)
+		if f.Count < 0 || f.Count > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Count) || f.Listed && f.First != 0 {
+			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Count, vertices, m.Vertices, f.First)
 		}
 		if i == 0 {
 			first = f.First
 		}
-		consecutive = consecutive && !f.Listed && (f.Vertices == 0 || f.First == first+uint64(vertices))
-		vertices += f.Vertices
+		consecutive = consecutive && !f.Listed && (f.Count == 0 || f.First == first+uint64(vertices))
+		vertices += f.Count
 	}
 	if vertices != m.Vertices {
 		return fmt.Errorf("found an index of %d vertices, expected %d", vertices, m.Vertices)

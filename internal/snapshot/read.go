@@ -30,9 +30,12 @@ type arrays struct {
 	err    error
 }
 
-// read brings a file into memory, mapped where the store has files, and checks every byte of it.
-func read(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
+// read brings a file of a kind into memory, mapped where the store has files, and checks every byte of it.
+func read(ctx context.Context, s store.Store, kind string, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
 	a, err := readFile(ctx, s, f, id, arena, team)
+	if err == nil && (a.header.Kind != kind || a.header.Count != f.Count) {
+		err = fmt.Errorf("found %.20s of %d, expected %s of %d", a.header.Kind, a.header.Count, kind, f.Count)
+	}
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
 		err = fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}

@@ -18,26 +18,19 @@ import (
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
-	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
-		m.Index[0].File, err = writeIndex(ctx, s, m.Index[0].Name, id, x)
-		return err
-	}}
+	jobs := []func(ctx context.Context) error{func(ctx context.Context) error { return writeIndex(ctx, s, &m.Index[0], id, x) }}
 	for i := range m.Names {
-		jobs = append(jobs, func(ctx context.Context) (err error) {
-			m.Names[i].File, err = writeNames(ctx, s, m.Names[i], id, x)
-			return err
-		})
+		jobs = append(jobs, func(ctx context.Context) error { return writeNames(ctx, s, &m.Names[i], id, x) })
 	}
 	for i, p := range g.Parts {
 		if p == nil {
 			continue
 		}
 		jobs = append(jobs, func(ctx context.Context) error {
-			f, err := WritePart(ctx, s, m.Parts[i].Name, id, p)
-			if err != nil {
+			f := &m.Parts[i]
+			if err := writePart(ctx, s, f, id, p); err != nil {
 				return err
 			}
-			m.Parts[i] = f
 			if now := done.Add(f.Size); o.Progress != nil {
 				o.Progress(now, max(g.Bytes(), now))
 			}
@@ -58,12 +51,11 @@ func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, 
 // shareOf is the manifest of a share whose files are not written yet.
 func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	m := newManifest(id, g)
-	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
-	m.Index[0].Name = IndexName(id, rank)
+	m.Index = []File{{Name: fmt.Sprintf("%s/vertices-%05d", id, rank), Count: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
 	m.Names = namesFiles(id, g.N, rank, x)
 	for i, p := range g.Parts {
 		if p != nil {
-			m.Parts[i].Name = PartName(id, i)
+			m.Parts[i].Name = fmt.Sprintf("%s/partition-%05d", id, i)
 		}
 	}
 	return m
@@ -93,8 +85,8 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 			return nil, fmt.Errorf("partition %d is nobody's", i)
 		}
 	}
-	slices.SortFunc(m.Index, func(a, b IndexFile) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(m.Names, func(a, b NamesFile) int { return cmp.Compare(a.First, b.First) })
+	slices.SortFunc(m.Index, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Names, func(a, b File) int { return cmp.Compare(a.First, b.First) })
 	m.Labels, m.FirstLabel = "consecutive", m.Index[0].First
 	if m.checkIndex() != nil {
 		m.Labels, m.FirstLabel = "listed", 0

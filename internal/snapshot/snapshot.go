@@ -56,16 +56,9 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	return m, Commit(ctx, s, m)
 }
 
-// NewID returns an id that no other snapshot has.
+// NewID returns an id that no other snapshot has: it begins the names of all files but the manifest, so that no two share any, also where they are saved to one
+// place at once.
 func NewID() string { return rand.Text() }
-
-// PartName and IndexName are the names of a snapshot's files. No two snapshots share any, also where they are saved to one place at once.
-func PartName(id string, partition int) string {
-	return fmt.Sprintf("%s/partition-%05d", id, partition)
-}
-
-// IndexName is that of a part of the index.
-func IndexName(id string, i int) string { return fmt.Sprintf("%s/vertices-%05d", id, i) }
 
 // Absent returns fs.ErrExist if there is a snapshot already.
 func Absent(ctx context.Context, s store.Store) error {
