@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -210,7 +209,7 @@ func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) err
 			return f(p)
 		})
 	}
-	return parallel.Together(ctx, readAhead, jobs)
+	return store.Together(ctx, readAhead, jobs)
 }
 
 // Verify reads all parts of a checkpoint.

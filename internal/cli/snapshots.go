@@ -282,19 +282,17 @@ func (a *app) verifyGraph() *cobra.Command {
 			}
 			defer place.Close()
 			progress := a.progress()
-			defer progress.done()
 			g, err := snapshot.Open(cmd.Context(), place.Store, place.Manifest, args[0], snapshot.Options{
 				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 			})
+			progress.done()
 			if err != nil {
-				progress.done()
 				if asJSON {
 					err = errors.Join(err, printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, err)))
 				}
 				return err
 			}
 			g.Close()
-			progress.done()
 			if asJSON {
 				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
 			}

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -55,7 +54,7 @@ func List(ctx context.Context, s store.Store) ([]Entry, error) {
 			return ctx.Err()
 		})
 	}
-	return all, parallel.Together(ctx, requests, jobs)
+	return all, store.Together(ctx, requests, jobs)
 }
 
 // readListed reads the manifest that was listed.

@@ -101,7 +101,7 @@ func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []
 			return s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)])
 		})
 	}
-	return data, parallel.Together(ctx, requests, jobs)
+	return data, store.Together(ctx, requests, jobs)
 }
 
 // faultless calls f, and returns an error if memory that f reads is of a file that cannot be read, or is no longer so long.

@@ -9,7 +9,6 @@ import (
 	"sync/atomic"
 
 	"github.com/superstep-go/superstep/internal/graph"
-	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -37,7 +36,7 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 			return nil
 		})
 	}
-	if err := parallel.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
+	if err := store.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
 		return nil, errors.Join(err, Remove(ctx, s, m))
 	}
 	return m, nil
