@@ -47,8 +47,8 @@ type results struct {
 	term   string
 	held   func() bool // nothing is removed there by who may lead no more
 
-	mu        sync.Mutex
-	discarded map[string]chan struct{} // by job: closed when parts that nobody wants are gone
+	mu    sync.Mutex
+	turns map[string]chan struct{} // by job: closed when what was last begun with its files has ended
 }
 
 // diskPatience is how long the end of the master waits for the disk.
@@ -57,7 +57,7 @@ const diskPatience = 2 * time.Second
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap, discarded: map[string]chan struct{}{},
+		dir: filepath.Join(data, resultsName), wrap: wrap, turns: map[string]chan struct{}{},
 		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
 	}
 	if data == "" {
@@ -103,45 +103,47 @@ func (r *results) remove(job string) {
 	r.atDisk.Go(func() { r.erase(context.Background(), []*stored{{id: job}}) })
 }
 
-// discard forgets parts that nobody wants any more, when what is being written is. Those of the job's next attempt, if there is one, come
-// after that.
-func (r *results) discard(job string, parts []*part) {
-	gone := make(chan struct{})
+// then does something with a job's files after what was begun before. ended is closed when it has ended.
+func (r *results) then(job string, do func()) (ended chan struct{}) {
+	ended = make(chan struct{})
 	r.mu.Lock()
-	r.discarded[job] = gone
+	before := r.turns[job]
+	r.turns[job] = ended
 	r.mu.Unlock()
+	r.atDisk.Go(func() {
+		if before != nil {
+			<-before
+		}
+		do()
+		close(ended)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.turns[job] == ended {
+			delete(r.turns, job)
+		}
+	})
+	return ended
+}
+
+// discard forgets parts that nobody wants any more, when what is being written is.
+func (r *results) discard(job string, parts []*part) {
 	for _, p := range parts {
 		_ = p.to.CloseWithError(errUnwanted) // which never fails
 	}
-	r.atDisk.Go(func() {
+	r.then(job, func() {
 		for _, p := range parts {
 			<-p.done
 		}
 		_ = r.root.RemoveAll(job)
 		_ = r.unshare(context.Background(), r.sharedDir(job)) // else it goes with the job's result
-		close(gone)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.discarded[job] == gone {
-			delete(r.discarded, job)
-		}
 	})
 }
 
 // create begins the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
 	r.retention.drop(job) // one of an earlier master with the same name
-	ready, outcome := make(chan struct{}), error(nil)
-	r.mu.Lock()
-	before := r.discarded[job]
-	r.mu.Unlock()
-	r.atDisk.Go(func() {
-		defer close(ready)
-		if before != nil {
-			<-before
-		}
-		outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700))
-	})
+	var outcome error
+	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
 		from, to := io.Pipe()

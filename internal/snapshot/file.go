@@ -102,21 +102,16 @@ func (m *image) Uint64s(name string, s *[]uint64)   { put(m, name, "uint64", *s)
 func (m *image) Float32s(name string, s *[]float32) { put(m, name, "float32", *s) }
 func (m *image) Float64s(name string, s *[]float64) { put(m, name, "float64", *s) }
 
-// finish makes the head. The size of the file is in it, and its own length in that: numbers of ten digits leave room for any.
+// finish makes the head.
 func (m *image) finish() error {
 	for from := int64(0); from < m.end; from += blockSize {
 		sum := uint32(0)
 		m.each(from, min(from+blockSize, m.end), func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
 		m.header.Blocks = append(m.header.Blocks, sum)
 	}
-	var text []byte
-	for tried := int64(-1); tried != m.header.Size; {
-		tried = m.header.Size
-		var err error
-		if text, err = json.Marshal(&m.header); err != nil {
-			return err
-		}
-		m.header.Size = start(len(text)) + m.end
+	text, err := json.Marshal(&m.header)
+	if err != nil {
+		return err
 	}
 	if len(text) > maxHeader {
 		return fmt.Errorf("a header of %d bytes, expected at most %d", len(text), maxHeader)
@@ -129,6 +124,9 @@ func (m *image) finish() error {
 	copy(m.head[preamble:], text)
 	return nil
 }
+
+// size is that of the whole file.
+func (m *image) size() int64 { return int64(len(m.head)) + m.end }
 
 // start is where the first array begins after a header of so many bytes.
 func start(header int) int64 {
@@ -221,9 +219,6 @@ var sizes = map[string]int64{"uint8": 1, "uint32": 4, "uint64": 8, "float32": 4,
 // check refuses a header whose arrays are not in the file, one after the other.
 func (h *header) check(start int64, f File) error {
 	data := f.Size - start
-	if h.Size != f.Size {
-		return fmt.Errorf("the header says %d bytes, expected %d", h.Size, f.Size)
-	}
 	if blocks := (data + blockSize - 1) / blockSize; int64(len(h.Blocks)) != blocks {
 		return fmt.Errorf("found checksums of %d blocks, expected %d", len(h.Blocks), blocks)
 	}

@@ -49,6 +49,6 @@ func (m *image) write(ctx context.Context, s store.Store, f *File) error {
 	if err := m.finish(); err != nil {
 		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
-	f.Size, f.Header = m.header.Size, crc32.Checksum(m.head, castagnoli)
+	f.Size, f.Header = m.size(), crc32.Checksum(m.head, castagnoli)
 	return s.Put(ctx, f.Name, m, f.Size)
 }

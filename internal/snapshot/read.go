@@ -25,7 +25,8 @@ const (
 // arrays are those of a file, as they are in memory. They are asked for in the order in which they were stored.
 type arrays struct {
 	header *header
-	data   []byte // from the first array on
+	data   []byte // from the first array on, which is at start in the file
+	start  int
 	next   int
 	err    error
 }
@@ -67,7 +68,7 @@ func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.
 	if h.ID != id {
 		return nil, errors.New("it is of another snapshot")
 	}
-	a := &arrays{header: h, data: data[at:]}
+	a := &arrays{header: h, data: data[at:], start: int(at)}
 	return a, a.checkBlocks(ctx, team)
 }
 
@@ -146,8 +147,7 @@ func (a *arrays) checkBlock(i int) error {
 	from := i * blockSize
 	to := min(from+blockSize, len(a.data))
 	if sum := crc32.Checksum(a.data[from:to], castagnoli); sum != a.header.Blocks[i] {
-		at := int64(len(a.data))
-		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.header.Size-at+int64(from), a.header.Size-at+int64(to), sum, a.header.Blocks[i])
+		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.start+from, a.start+to, sum, a.header.Blocks[i])
 	}
 	return nil
 }
