@@ -109,14 +109,11 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 // is nil if the database does not know it.
 func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []store.Object, err error) {
 	f, err := r.local.result(ctx, id)
-	k := &stored{id: id}
-	if err == nil {
-		err = r.describes(ctx, k, f)
-	}
-	if err == nil {
-		err = k.damage
-	}
 	if err != nil {
+		return nil, err
+	}
+	k, err := r.inspect(ctx, id, f)
+	if err = errors.Join(err, k.damage); err != nil {
 		return nil, err
 	}
 	if j == nil {

@@ -57,7 +57,7 @@ const diskPatience = 2 * time.Second
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
 	r := &results{
-		dir: filepath.Join(data, resultsName), wrap: wrap, turns: map[string]chan struct{}{},
+		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now, turns: map[string]chan struct{}{},
 		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
 	}
 	if data == "" {
@@ -100,7 +100,7 @@ func (r *results) close() {
 // remove forgets a job's result, soon.
 func (r *results) remove(job string) {
 	r.retention.drop(job)
-	r.atDisk.Go(func() { r.erase(context.Background(), []*stored{{id: job}}) })
+	r.erase([]*stored{{id: job}})
 }
 
 // then does something with a job's files after what was begun before. ended is closed when it has ended.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -46,11 +45,16 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	t := &r.retention
 	r.now = o.Now
 	t.age, t.bytes, t.quota, t.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
-	all, err := r.inspect(context.Background(), r.local)
+	jobs, err := namesIn(r.root, ".", jobName)
 	if err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
-	for _, k := range all {
+	for _, id := range jobs {
+		f, _ := r.local.result(context.Background(), id) // what cannot be read has no size
+		k, err := r.inspect(context.Background(), id, f)
+		if err != nil {
+			k.damage = err
+		}
 		if r.shared != nil && k.job == nil {
 			if err := r.root.RemoveAll(k.id); err != nil {
 				return fmt.Errorf("results: %w", err)
@@ -63,38 +67,23 @@ func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
 	if len(t.all) > 0 {
 		t.log.Info("results of earlier masters", "results", len(t.all), "bytes", t.total())
 	}
-	r.atDisk.Go(func() { r.erase(context.Background(), gone) })
+	r.erase(gone)
 	return nil
 }
 
-// inspect says what is kept in a place of jobs of earlier masters.
-func (r *results) inspect(ctx context.Context, p *place) (all []*stored, err error) {
-	there, err := p.results(ctx, "")
-	if err != nil {
-		return nil, err
-	}
-	for id, f := range there {
-		k := f.stored(id, r.now())
-		if err := r.describes(ctx, k, f); err != nil {
-			return nil, err
-		}
-		all = append(all, k)
-	}
-	return all, nil
-}
-
-// describes takes what is written of a job, if that is there.
-func (r *results) describes(ctx context.Context, k *stored, f *found) error {
+// inspect says what is kept of a job, of an earlier master mostly.
+func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, error) {
+	k := f.stored(id, r.now())
 	o, ok := f.objects[manifestName]
 	if !ok {
-		return nil
+		return k, nil
 	}
 	var data []byte
 	err := store.ErrDamaged
 	if o.Size <= maxManifest {
 		data, err = store.Fetch(ctx, f.Store, o, maxManifest)
 		if err != nil {
-			return err
+			return k, err
 		}
 		err = store.Unseal(data)
 	}
@@ -106,10 +95,10 @@ func (r *results) describes(ctx context.Context, k *stored, f *found) error {
 	if err != nil {
 		k.damage = fmt.Errorf("%s/%s%s: %w", f.called, f.dir, manifestName, err)
 		r.retention.log.Warn("a description of a result is damaged", "job", k.id, "error", k.damage)
-		return nil
+		return k, nil
 	}
 	k.job, k.at = job, job.Ended.AsTime()
-	return nil
+	return k, nil
 }
 
 // store counts a result that is whole among those that are kept, and removes others that are not any more.
@@ -119,13 +108,12 @@ func (r *results) store(job *control.Job, now time.Time) {
 	defer t.mu.Unlock()
 	t.all[job.Id] = &stored{id: job.Id, job: job, bytes: int64(job.ResultBytes), at: job.Ended.AsTime()}
 	t.newest = job.Id
-	gone := t.expire(now)
-	r.atDisk.Go(func() {
+	r.then(job.Id, func() {
 		if err := r.describe(job); err != nil {
 			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error", err)
 		}
-		r.erase(context.Background(), gone)
 	})
+	r.erase(t.expire(now))
 }
 
 // describe writes the manifest, whole or not at all.
@@ -138,21 +126,25 @@ func (r *results) describe(job *control.Job) error {
 		return err
 	}
 	data = store.Seal(data)
+	put := func(s store.Store, dir string) error {
+		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data), int64(len(data)))
+	}
 	if r.shared != nil {
-		if err := r.shared.Put(context.Background(), r.sharedDir(job.Id)+manifestName, bytes.NewReader(data), int64(len(data))); err != nil {
+		if err := put(r.shared, r.sharedDir(job.Id)); err != nil {
 			return err
 		}
 	}
-	name := filepath.Join(job.Id, manifestName)
-	return errors.Join(r.root.WriteFile(name+".new", data, 0o600), r.root.Rename(name+".new", name))
+	return put(r.local, job.Id+"/")
 }
 
-// erase removes what is no longer kept.
-func (r *results) erase(ctx context.Context, gone []*stored) {
+// erase removes what is no longer kept, soon.
+func (r *results) erase(gone []*stored) {
 	for _, k := range gone {
-		if err := errors.Join(r.root.RemoveAll(k.id), r.unshare(ctx, sharedResults+k.id+"/")); err != nil {
-			r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
-		}
+		r.then(k.id, func() {
+			if err := errors.Join(r.root.RemoveAll(k.id), r.unshare(context.Background(), sharedResults+k.id+"/")); err != nil {
+				r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
+			}
+		})
 	}
 }
 

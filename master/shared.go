@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"time"
 
@@ -137,8 +138,8 @@ func (r *results) open(ctx context.Context, id string) (f *found, done func(), e
 			f, err = r.shared.result(ctx, id)
 		}
 		if err == nil && len(f.objects) > 0 && done == nil { // one of an earlier master, not counted yet
-			k := f.stored(id, r.now())
-			err = r.describes(ctx, k, f)
+			var k *stored
+			k, err = r.inspect(ctx, id, f)
 			r.retention.add(k)
 			done = r.retention.read(id)
 		}
@@ -175,18 +176,21 @@ func (s *Server) openResult(ctx context.Context, j *control.Job) (f *found, done
 
 // learnShared counts the results in the place among those that are kept, and removes those that are not to be.
 func (r *results) learnShared(ctx context.Context) error {
-	all, err := r.inspect(ctx, r.shared)
+	all, err := r.shared.results(ctx, "")
 	if err != nil {
 		return err
 	}
-	t := &r.retention
-	for _, k := range all {
-		t.add(k)
+	for id, f := range all {
+		k, failed := r.inspect(ctx, id, f)
+		if failed != nil && !errors.Is(failed, fs.ErrNotExist) {
+			return failed
+		}
+		r.retention.add(k)
 	}
+	t := &r.retention
 	t.mu.Lock()
-	gone := t.expire(r.now())
-	t.mu.Unlock()
-	r.erase(ctx, gone)
+	defer t.mu.Unlock()
+	r.erase(t.expire(r.now()))
 	return nil
 }
 

@@ -126,6 +126,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	if err := unread.learnShared(t.Context()); err != nil {
 		t.Error(err)
 	}
+	unread.atDisk.Wait()
 	if left := memory.Names(); len(left) > 0 {
 		t.Errorf("a result that is too old leaves %q", left)
 	}

@@ -28,6 +28,12 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 		}
 		return saved(m)
 	}
+	if !control.ValidName(s.Snapshot) {
+		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
+	}
+	if s.Remove {
+		return &control.SaveReport{}, snapshot.Remove(ctx, place, s.Snapshot)
+	}
 	g, err := x.use(s.Graph)
 	if err != nil {
 		return nil, err
@@ -36,12 +42,6 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	rank, ids, labels, first := g.directory.Share()
 	index := snapshot.Index{IDs: ids, Labels: labels, First: first}
 	index.Names, index.FirstName = g.directory.Names.Share()
-	if s.Remove {
-		return &control.SaveReport{}, snapshot.RemoveShare(ctx, place, s.Snapshot, g.Graph, rank, index)
-	}
-	if !control.ValidName(s.Snapshot) {
-		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
-	}
 	if err := snapshot.Absent(ctx, place); err != nil {
 		return nil, err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // SaveShare stores the partitions of a graph that are in this process, and a part of the index: those of all processes together, put together by
-// Merge, are the snapshot of that id, once they are committed. If it fails, what it has stored is removed.
+// Merge, are the snapshot of that id, once they are committed. If it fails, what there is of that is removed.
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
@@ -37,14 +37,9 @@ func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, ra
 		})
 	}
 	if err := store.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
-		return nil, errors.Join(err, Remove(ctx, s, m))
+		return nil, errors.Join(err, Remove(ctx, s, id))
 	}
 	return m, nil
-}
-
-// RemoveShare removes what SaveShare has stored, or was about to.
-func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index) error {
-	return Remove(ctx, s, shareOf(id, g, rank, x))
 }
 
 // shareOf is the manifest of a share whose files are not written yet.

@@ -89,14 +89,14 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	}
 	if err != nil {
 		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w", err)
-		return errors.Join(err, Remove(ctx, s, m))
+		return errors.Join(err, Remove(ctx, s, m.ID))
 	}
 	data, err := m.Encode()
 	if err != nil {
 		return err
 	}
 	if err := s.PutIfAbsent(ctx, ManifestName, data); errors.Is(err, fs.ErrExist) {
-		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m))
+		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m.ID))
 	} else if err != nil {
 		return err
 	}
@@ -106,18 +106,16 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 // removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
 const removeTime = 30 * time.Second
 
-// Remove removes the files of a snapshot that was not committed, of which some may not have been written.
-func Remove(ctx context.Context, s store.Store, m *Manifest) error {
+// Remove removes the files of a snapshot that was not committed.
+func Remove(ctx context.Context, s store.Store, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
-	var errs []error
-	for _, f := range m.files() {
-		if f.Name != "" {
-			errs = append(errs, s.Delete(ctx, f.Name))
-		}
+	sizes, err := store.SizesOf(ctx, s, id+"/")
+	for name := range sizes {
+		err = errors.Join(err, s.Delete(ctx, name))
 	}
-	removeEmpty(s, m.ID)
-	return errors.Join(errs...)
+	removeEmpty(s, id)
+	return err
 }
 
 // Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
