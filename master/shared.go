@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"iter"
 	"time"
 
 	"connectrpc.com/connect"
@@ -23,68 +21,27 @@ const (
 	sharedRate    = 10e6
 )
 
-// patient is a store whose callers wait no longer than their contexts let them, and than that. What hangs goes on with an ended
+// patient returns a store whose callers wait no longer than their contexts let them, and than that. What hangs goes on with an ended
 // context, and nobody hears of what it returns.
-type patient struct{ store.Store }
-
-func (p patient) within(ctx context.Context, size int64, do func(ctx context.Context) error) error {
-	most := sharedWithin + time.Duration(float64(size)/sharedRate)*time.Second
-	ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s does not answer within %v", p.Store, most))
-	defer cancel()
-	done := make(chan error, 1)
-	go func() { done <- do(ctx) }()
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-func (p patient) Put(ctx context.Context, name string, data io.ReaderAt, size int64) error {
-	return p.within(ctx, size, func(ctx context.Context) error { return p.Store.Put(ctx, name, data, size) })
-}
-
-func (p patient) GetRange(ctx context.Context, o store.Object, off int64, to []byte) error {
-	data := make([]byte, len(to)) // what comes late is written to nobody's memory
-	err := p.within(ctx, int64(len(to)), func(ctx context.Context) error { return p.Store.GetRange(ctx, o, off, data) })
-	if err == nil {
-		copy(to, data)
-	}
-	return err
-}
-
-func (p patient) List(ctx context.Context, prefix string) iter.Seq2[store.Object, error] {
-	return func(yield func(store.Object, error) bool) {
-		var all []store.Object
-		err := p.within(ctx, 0, func(ctx context.Context) error {
-			for o, err := range p.Store.List(ctx, prefix) {
-				if err != nil {
-					return err
-				}
-				all = append(all, o)
-			}
-			return nil
-		})
-		if err != nil {
-			yield(store.Object{}, err)
-			return
+func patient(s store.Store) store.Store {
+	return &store.Calls{Place: s.String(), Do: func(ctx context.Context, size int64, call func(context.Context, store.Store) error) error {
+		most := sharedWithin + time.Duration(float64(size)/sharedRate)*time.Second
+		ctx, cancel := context.WithTimeoutCause(ctx, most, fmt.Errorf("%s does not answer within %v", s, most))
+		defer cancel()
+		done := make(chan error, 1)
+		go func() { done <- call(ctx, s) }()
+		select {
+		case err := <-done:
+			return err
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
-		for _, o := range all {
-			if !yield(o, nil) {
-				return
-			}
-		}
-	}
-}
-
-func (p patient) Delete(ctx context.Context, name string) error {
-	return p.within(ctx, 0, func(ctx context.Context) error { return p.Store.Delete(ctx, name) })
+	}}
 }
 
 // share has results and columns stored in a place that masters share, too, by the so-manieth run of a master.
 func (r *results) share(s store.Store, run uint64, held func() bool) {
-	r.shared, r.term, r.held = &place{patient{s}, s.String(), sharedResults, 3}, fmt.Sprintf("%020d", run), held
+	r.shared, r.term, r.held = &place{patient(s), s.String(), sharedResults, 3}, fmt.Sprintf("%020d", run), held
 }
 
 // sharedDir begins the names of a job's result in the place.
