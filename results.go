@@ -2,12 +2,11 @@ package superstep
 
 import (
 	"cmp"
-	"container/heap"
 	"fmt"
 	"iter"
 	"reflect"
-	"slices"
 
+	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
 )
 
@@ -20,56 +19,24 @@ func (r *Result[V]) Top(n int, compare func(a, b V) int) iter.Seq2[uint64, V] {
 	return func(yield func(uint64, V) bool) {
 		release := r.open()
 		defer release()
-		t := &top[V]{result: r, compare: compare}
-		for i := range r.values {
-			id := pregel.VertexID(i)
-			if r.graph.g.Absent(id) {
-				continue
+		g := r.graph.g
+		top := resultlines.First[pregel.VertexID]{N: n, Order: func(a, b pregel.VertexID) int {
+			if c := compare(r.values[b], r.values[a]); c != 0 {
+				return c
 			}
-			switch {
-			case len(t.ids) < n:
-				heap.Push(t, id)
-			case n > 0 && t.before(id, t.ids[0]):
-				t.ids[0] = id
-				heap.Fix(t, 0)
+			return cmp.Compare(g.Label(a), g.Label(b))
+		}}
+		for i := range r.values {
+			if id := pregel.VertexID(i); !g.Absent(id) && top.Takes(id) {
+				top.Add(id)
 			}
 		}
-		slices.SortFunc(t.ids, t.order)
-		for _, id := range t.ids {
-			if !yield(r.graph.g.Label(id), r.values[id]) {
+		for _, id := range top.All() {
+			if !yield(g.Label(id), r.values[id]) {
 				return
 			}
 		}
 	}
-}
-
-// top is a heap of the vertices of greatest value so far, the last of them first.
-type top[V any] struct {
-	result  *Result[V]
-	compare func(a, b V) int
-	ids     []pregel.VertexID
-}
-
-// order is by falling value, then by rising input id.
-func (t *top[V]) order(a, b pregel.VertexID) int {
-	if c := t.compare(t.result.values[b], t.result.values[a]); c != 0 {
-		return c
-	}
-	g := t.result.graph.g
-	return cmp.Compare(g.Label(a), g.Label(b))
-}
-
-func (t *top[V]) before(a, b pregel.VertexID) bool { return t.order(a, b) < 0 }
-
-func (t *top[V]) Len() int           { return len(t.ids) }
-func (t *top[V]) Less(i, j int) bool { return t.before(t.ids[j], t.ids[i]) }
-func (t *top[V]) Swap(i, j int)      { t.ids[i], t.ids[j] = t.ids[j], t.ids[i] }
-func (t *top[V]) Push(id any)        { t.ids = append(t.ids, id.(pregel.VertexID)) }
-
-func (t *top[V]) Pop() any {
-	last := t.ids[len(t.ids)-1]
-	t.ids = t.ids[:len(t.ids)-1]
-	return last
 }
 
 // Column yields the input id and one field of the value of every vertex, in the order of All, where values are structs: field is exported

@@ -202,7 +202,7 @@ func (s *Server) find(id string) (*job, error) {
 	if j := s.cluster.jobs[id]; j != nil {
 		return j, nil
 	}
-	if err := s.results.retention.damage(id); err != nil {
+	if _, err := s.results.retention.find(id); err != nil {
 		return nil, s.damaged(id, err)
 	}
 	return nil, noJob(id)

@@ -64,26 +64,31 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 			sent[data.ID] = data.Sum
 		}
 	}
-	var names []string
+	ctx := context.Background()
+	var all []store.Object
 	for _, id := range jobs {
-		switch whole, err := r.whole(id, about[id]); {
+		switch whole, err := r.whole(ctx, id, about[id]); {
 		case err != nil:
 			h.Damaged = append(h.Damaged, fmt.Sprintf("the result of job %s: %v", id, err))
 		case whole != nil:
 			h.Results++
-			names = append(names, whole...)
+			all = append(all, whole...)
 		}
 	}
 	for _, id := range columns {
-		name := path.Join(columnsName, id)
-		if sent[id] != nil { // else no job waits for it
-			if err := r.checkFile(name, *sent[id]); err != nil {
-				h.Damaged = append(h.Damaged, err.Error())
-				continue
+		f, err := r.local.column(ctx, id)
+		if err == nil && sent[id] != nil { // else no job waits for it
+			var from io.Reader
+			if from, err = f.open(ctx, id, *sent[id], mostPiece); err == nil {
+				_, err = io.Copy(io.Discard, from)
 			}
 		}
+		if err != nil {
+			h.Damaged = append(h.Damaged, err.Error())
+			continue
+		}
 		h.Columns++
-		names = append(names, name)
+		all = append(all, f.objects[id])
 	}
 	to, err := backup.NewWriter(w, *h)
 	if err != nil {
@@ -92,12 +97,8 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 	if err := to.Add(path.Join(stateName, state.name), int64(len(state.data)), bytes.NewReader(state.data)); err != nil {
 		return err
 	}
-	for _, name := range names {
-		f, err := r.root.Open(name)
-		if err != nil {
-			return err
-		}
-		if err := addFile(to, path.Join(resultsName, name), f); err != nil {
+	for _, o := range all {
+		if err := to.Add(path.Join(resultsName, o.Name), o.Size, store.Reader(ctx, r.local, o, mostPiece)); err != nil {
 			return err
 		}
 	}
@@ -106,10 +107,14 @@ func archive(w io.Writer, h *backup.Header, state copied, r *results, jobs, colu
 
 // whole returns the files of a job's result, each as it was written; none if the job is not done. It
 // is nil if the database does not know it.
-func (r *results) whole(id string, j *control.Job) (names []string, err error) {
-	k := r.inspect(id)
-	if k.damage != nil {
-		return nil, k.damage
+func (r *results) whole(ctx context.Context, id string, j *control.Job) (all []store.Object, err error) {
+	f, err := r.local.result(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	k, err := r.inspect(ctx, id, f)
+	if err = errors.Join(err, k.damage); err != nil {
+		return nil, err
 	}
 	if j == nil {
 		j = k.job
@@ -120,24 +125,12 @@ func (r *results) whole(id string, j *control.Job) (names []string, err error) {
 	case len(j.ResultParts) == 0:
 		return nil, errUnsummed
 	case k.job != nil:
-		names = append(names, path.Join(id, manifestName))
+		all = append(all, f.objects[manifestName])
 	}
-	for i, sum := range j.GetResultParts() {
-		if err := r.checkFile(partName(id, i), sumOf(sum)); err != nil {
-			return nil, err
-		}
-		names = append(names, partName(id, i))
+	for i := range j.ResultParts {
+		all = append(all, f.objects[partFile(i)])
 	}
-	return names, nil
-}
-
-func addFile(to *backup.Writer, name string, f *os.File) error {
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return err
-	}
-	return to.Add(name, info.Size(), f)
+	return all, f.check(ctx, j.ResultParts)
 }
 
 // Backup streams what is on the disk, as it is now.
@@ -170,7 +163,7 @@ func (s *Server) backup(ctx context.Context, w io.Writer) error {
 		return connect.NewError(connect.CodeFailedPrecondition, errors.New("another backup is under way"))
 	}
 	defer s.backups.Unlock()
-	columns, release := s.columns.holdAll() // before the state: a job in it has its columns
+	columns, release := s.columns.readAll() // before the state: a job in it has its columns
 	defer release()
 	h := &backup.Header{Created: s.options.Now().UTC(), Version: s.options.Version, Run: s.run}
 	state := copyOf(s.state)

@@ -78,11 +78,11 @@ func TestBackupOfARunningMaster(t *testing.T) {
 	if left, _ := filepath.Glob(filepath.Join(s.options.Data, "*.copy")); len(left) > 0 {
 		t.Errorf("found %q left", left)
 	}
-	s.columns.mu.Lock()
-	if n := s.columns.all[id].jobs; n != 1 {
+	s.columns.keptTable.mu.Lock()
+	if n := s.columns.all[id].readers; n != 1 {
 		t.Errorf("%d jobs name the column, expected 1", n)
 	}
-	s.columns.mu.Unlock()
+	s.columns.keptTable.mu.Unlock()
 	end()
 	dir := filepath.Join(t.TempDir(), "restored")
 	h, err := Config{Options: Options{Data: dir}}.Restore(opening(archive.Bytes()))

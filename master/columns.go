@@ -2,6 +2,7 @@ package master
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,8 +11,6 @@ import (
 	"os"
 	"path"
 	"regexp"
-	"slices"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -25,31 +24,12 @@ import (
 //
 //	DATA/results/columns/ID
 //
-// What no job names goes when it is old. Masters that share their state have what was sent as a whole in their place, too.
+// What no job names goes when it is old. Masters that share their state have what was sent as a whole in their place, too. What is kept is
+// read by the jobs that name it and have not ended.
 type sentColumns struct {
-	root   *os.Root
-	shared *sharedFiles // or nil
-	turns  turns        // of those who fetch a column from there
-	now    func() time.Time
-	atDisk func(func()) // starts what the end of the master waits for
-
-	mu    sync.Mutex
-	all   map[string]*sentColumn
-	bytes int64 // of all
-}
-
-// sentColumn is what a client has sent of a column.
-type sentColumn struct {
-	name string // of its file
-
-	mu    sync.Mutex // of who writes the file
-	bytes int64      // in it
-	gone  bool
-
-	// Under the lock of sentColumns, which waits for no disk.
-	whole   bool
-	touched time.Time
-	jobs    int // that name it and have not ended
+	*results
+	keptTable
+	now func() time.Time
 }
 
 // Bounds of what is kept of columns.
@@ -66,28 +46,24 @@ var columnID = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 // newSentColumns keeps files in a directory beside results, from which those of an earlier master are removed but for those that its jobs name,
 // so often.
 func newSentColumns(r *results, now func() time.Time, named map[string]int) (*sentColumns, error) {
-	c := &sentColumns{root: r.root, shared: r.shared, now: now, atDisk: r.atDisk.Go, all: map[string]*sentColumn{}}
-	if c.shared != nil { // what is here may be a part
-		if err := r.root.RemoveAll(columnsName); err != nil {
-			return nil, fmt.Errorf("columns: %w", err)
-		}
-		for id, n := range named {
-			c.all[id] = &sentColumn{name: path.Join(columnsName, id), whole: true, touched: now(), jobs: n}
-		}
-		return c, nil
+	c := &sentColumns{results: r, now: now, keptTable: keptTable{all: map[string]*stored{}}}
+	for id, n := range named {
+		c.all[id] = &stored{id: id, at: now(), readers: n}
 	}
 	entries, err := fs.ReadDir(r.root.FS(), columnsName)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("columns: %w", err)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
 	}
 	for _, e := range entries {
-		name := path.Join(columnsName, e.Name())
-		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && named[e.Name()] > 0 {
-			c.all[e.Name()] = &sentColumn{name: name, bytes: info.Size(), whole: true, touched: now(), jobs: named[e.Name()]}
-			c.bytes += info.Size()
-		} else if err := r.root.RemoveAll(name); err != nil {
-			return nil, fmt.Errorf("columns: %w", err)
+		info, failed := e.Info()
+		if k := c.all[e.Name()]; k != nil && r.shared == nil && failed == nil {
+			k.bytes = info.Size()
+			continue
 		}
+		err = cmp.Or(err, r.root.RemoveAll(columnsPrefix+e.Name())) // what is here may be a part
+	}
+	if err != nil {
+		return nil, fmt.Errorf("columns: %w", err)
 	}
 	return c, nil
 }
@@ -107,8 +83,8 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 	if err != nil {
 		return err
 	}
-	to.mu.Lock()
-	defer to.mu.Unlock()
+	to.file.Lock()
+	defer to.file.Unlock()
 	end := r.Offset + uint64(len(r.Data))
 	switch {
 	case to.gone:
@@ -116,20 +92,19 @@ func (c *sentColumns) take(ctx context.Context, r *control.SendColumnRequest) er
 	case r.Offset > uint64(to.bytes):
 		return invalid("column data %s: found bytes from %d on, and it has %d", r.Id, r.Offset, to.bytes)
 	case end > uint64(to.bytes) || r.Offset == 0:
-		if err := to.write(c.root, r.Offset, r.Data, r.Last); err != nil {
+		if err := c.write(to, r.Offset, r.Data, r.Last); err != nil {
 			return connect.NewError(connect.CodeInternal, fmt.Errorf("column %s: %w", r.Id, err))
 		}
 	}
 	if r.Last && c.shared != nil {
-		if err := c.shared.put(ctx, c.root, to.name, sharedColumns+r.Id); err != nil {
+		if err := c.publish(ctx, columnsPrefix+r.Id, columnsPrefix+r.Id); err != nil {
 			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column %s: %w", r.Id, err))
 		}
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bytes += max(int64(end), to.bytes) - to.bytes
+	c.keptTable.mu.Lock()
+	defer c.keptTable.mu.Unlock()
 	to.bytes = max(int64(end), to.bytes)
-	to.whole = to.whole || r.Last
+	to.partial = to.partial && !r.Last
 	return nil
 }
 
@@ -137,74 +112,70 @@ func (c *sentColumns) lost(id string) error {
 	return connect.NewError(connect.CodeNotFound, fmt.Errorf("the master no longer has column data %s: send it again", id))
 }
 
-// write writes data at an offset in the file, which is on the disk after the last. The column's
-// lock is held.
-func (s *sentColumn) write(root *os.Root, offset uint64, data []byte, last bool) error {
+// write writes data at an offset in the file of a column, which is on the disk after the last. The file is locked.
+func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) error {
 	if offset == 0 {
-		if err := root.MkdirAll(columnsName, 0o700); err != nil {
+		if err := c.root.MkdirAll(columnsName, 0o700); err != nil {
 			return err
 		}
 	}
-	f, err := root.OpenFile(s.name, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := c.root.OpenFile(columnsPrefix+to.id, os.O_WRONLY|os.O_CREATE, 0o600)
 	if err != nil {
 		return err
 	}
 	if _, err = f.WriteAt(data, int64(offset)); err == nil && last {
-		err = errors.Join(f.Sync(), store.SyncDir(root, columnsName))
+		err = errors.Join(f.Sync(), store.SyncDir(c.root, columnsName))
 	}
 	return errors.Join(err, f.Close())
 }
 
 // find returns what was sent under a name, or makes it; there must be room for so many bytes more.
-func (c *sentColumns) find(id string, create bool, more int64) (*sentColumn, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+func (c *sentColumns) find(id string, create bool, more int64) (*stored, error) {
+	c.keptTable.mu.Lock()
+	defer c.keptTable.mu.Unlock()
 	c.expire()
 	s := c.all[id]
 	switch {
 	case s == nil && !create:
 		return nil, c.lost(id)
-	case c.bytes+more > maxColumnBytes:
+	case c.total()+more > maxColumnBytes:
 		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d bytes of columns for jobs that have not ended", int64(maxColumnBytes)))
 	case s == nil && len(c.all) >= maxColumns:
 		return nil, connect.NewError(connect.CodeResourceExhausted, fmt.Errorf("the master keeps at most %d columns for jobs that have not ended", maxColumns))
 	case s == nil:
-		s = &sentColumn{name: path.Join(columnsName, id)}
+		s = &stored{id: id, partial: true}
 		c.all[id] = s
 	}
-	s.touched = c.now()
+	s.at = c.now()
 	return s, nil
 }
 
 // expire removes what no job names and nobody has added to for a while. The lock is held.
 func (c *sentColumns) expire() {
-	for id, s := range c.all {
-		if s.jobs == 0 && c.now().Sub(s.touched) > keepColumn {
-			c.remove(id, s)
+	for _, s := range c.all {
+		if s.readers == 0 && c.now().Sub(s.at) > keepColumn {
+			c.remove(s)
 		}
 	}
 }
 
 // remove removes a column that nobody writes or reads any more. The lock is held.
-func (c *sentColumns) remove(id string, s *sentColumn) {
-	delete(c.all, id)
-	c.atDisk(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
+func (c *sentColumns) remove(s *stored) {
+	delete(c.all, s.id)
+	c.atDisk.Go(func() {
+		s.file.Lock()
+		defer s.file.Unlock()
 		s.gone = true
-		_ = c.root.Remove(s.name)
+		_ = c.root.Remove(columnsPrefix + s.id)
 		// Else the next master removes it.
-		_ = c.shared.remove(context.Background(), sharedColumns+id)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.bytes -= s.bytes
+		_ = c.unshare(context.Background(), columnsPrefix+s.id)
 	})
 }
 
 // hold keeps what a job names until it is released, or is an error if that is not there as a whole.
 func (c *sentColumns) hold(spec *jobspec.Spec) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	c.keptTable.mu.Lock()
+	defer c.keptTable.mu.Unlock()
 	for name, data := range spec.ColumnData {
 		s := c.all[data.ID]
 		if s == nil {
@@ -213,47 +184,80 @@ func (c *sentColumns) hold(spec *jobspec.Spec) error {
 		if data.Sum == nil {
 			return invalid("column %.150s: it has no checksum", name)
 		}
-		if !s.whole {
+		if s.partial {
 			return connect.NewError(connect.CodeFailedPrecondition, fmt.Errorf("column %.150s: not all of it was sent", name))
 		}
 	}
 	for _, data := range spec.ColumnData {
-		c.all[data.ID].jobs++
+		c.all[data.ID].readers++
 	}
 	return nil
 }
 
-// holdAll keeps all that were sent as a whole until release is called, and returns their ids.
-func (c *sentColumns) holdAll() (ids []string, release func()) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	var held []*sentColumn
-	for id, s := range c.all {
-		if s.whole {
-			s.jobs++
-			ids, held = append(ids, id), append(held, s)
-		}
-	}
-	slices.Sort(ids)
-	return ids, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, s := range held {
-			s.jobs-- // what no job names goes when it is old
+// release lets go of what a job named that has ended, or is none.
+func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
+	c.keptTable.mu.Lock()
+	defer c.keptTable.mu.Unlock()
+	for _, data := range spec.ColumnData {
+		if s := c.all[data.ID]; s != nil {
+			if s.readers--; s.readers == 0 && ended {
+				c.remove(s)
+			}
 		}
 	}
 }
 
-// release lets go of what a job named that has ended, or is none.
-func (c *sentColumns) release(spec *jobspec.Spec, ended bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, data := range spec.ColumnData {
-		if s := c.all[data.ID]; s != nil {
-			if s.jobs--; s.jobs == 0 && ended {
-				c.remove(data.ID, s)
-			}
+// open opens a column, which gives store.ErrDamaged in place of its end if it is not as its client sent it.
+func (c *sentColumns) open(ctx context.Context, data *jobspec.ColumnData) (io.Reader, error) {
+	f, err := c.local.column(ctx, data.ID)
+	if err == nil && len(f.objects) == 0 && c.shared != nil {
+		f, err = c.shared.column(ctx, data.ID)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return f.open(ctx, data.ID, *data.Sum, mostPiece)
+}
+
+// learn finds what a job names and was sent to a master before this one.
+func (c *sentColumns) learn(ctx context.Context, spec *jobspec.Spec) error {
+	for name, data := range spec.ColumnData {
+		c.keptTable.mu.Lock()
+		known := c.all[data.ID] != nil
+		c.keptTable.mu.Unlock()
+		if known || c.shared == nil || !columnID.MatchString(data.ID) {
+			continue
 		}
+		f, err := c.shared.column(ctx, data.ID)
+		if err != nil {
+			return connect.NewError(connect.CodeUnavailable, fmt.Errorf("column %.150s: %w", name, err))
+		}
+		for id, o := range f.objects { // if there is none hold refuses it
+			c.enter(id, o)
+		}
+	}
+	return nil
+}
+
+// learnAll finds all that was sent to masters before. What no job names goes when it is old.
+func (c *sentColumns) learnAll(ctx context.Context) error {
+	for o, err := range c.shared.List(ctx, columnsPrefix) {
+		if err != nil {
+			return err
+		}
+		if id := path.Base(o.Name); columnID.MatchString(id) {
+			c.enter(id, o)
+		}
+	}
+	return nil
+}
+
+// enter counts a column that is in the place.
+func (c *sentColumns) enter(id string, o store.Object) {
+	c.keptTable.mu.Lock()
+	defer c.keptTable.mu.Unlock()
+	if c.all[id] == nil {
+		c.all[id] = &stored{id: id, bytes: o.Size, at: c.now()}
 	}
 }
 
@@ -263,8 +267,7 @@ func (c *sentColumns) copy(ctx context.Context, w io.Writer, data *jobspec.Colum
 	if err != nil {
 		return err
 	}
-	defer from.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{from}, make([]byte, control.ChunkSize))
+	_, err = io.CopyBuffer(struct{ io.Writer }{w}, from, make([]byte, control.ChunkSize))
 	return err
 }
 
@@ -275,7 +278,6 @@ func (c *sentColumns) lines(ctx context.Context, data *jobspec.ColumnData, each 
 	if err != nil {
 		return err
 	}
-	defer from.Close()
 	scanner := bufio.NewScanner(from)
 	scanner.Buffer(make([]byte, 64<<10), control.MaxMessage/2)
 	var batch [][]byte

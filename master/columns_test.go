@@ -78,30 +78,30 @@ func TestSentColumns(t *testing.T) {
 	want(c.send(a, 3, "def", true), "")
 	want(c.send(a, 3, "def", true), "")
 	want(c.send("../x", 0, "", false), "expected 26 letters and digits")
-	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," || c.bytes != 6 {
-		t.Errorf("the files have %q, %d bytes counted", found, c.bytes)
+	if found := c.sentNow(a, "abcdef") + "," + c.sentNow(b, ""); found != "abcdef," || c.total() != 6 {
+		t.Errorf("the files have %q, %d bytes counted", found, c.total())
 	}
 	want(c.hold(spec), "")
 	want(c.hold(spec), "") // of another job
 	c.release(spec, true)
 	now = now.Add(time.Hour)
 	want(c.send(none, 0, "z", false), "")
-	if n := files(); n != 3 || c.bytes != 7 {
-		t.Errorf("%d files and %d bytes while a job needs two", n, c.bytes)
+	if n := files(); n != 3 || c.total() != 7 {
+		t.Errorf("%d files and %d bytes while a job needs two", n, c.total())
 	}
 	c.release(spec, true)
-	if n := files(); n != 1 || c.bytes != 1 {
-		t.Errorf("%d files and %d bytes when the jobs have ended", n, c.bytes)
+	if n := files(); n != 1 || c.total() != 1 {
+		t.Errorf("%d files and %d bytes when the jobs have ended", n, c.total())
 	}
 	now = now.Add(time.Hour)
 	want(c.send(a, 0, "new", false), "")
 	want(c.send(none, 1, "z", false), "no longer has column data")
-	if n := files(); n != 1 || c.bytes != 3 {
-		t.Errorf("%d files and %d bytes when what no job has named is old", n, c.bytes)
+	if n := files(); n != 1 || c.total() != 3 {
+		t.Errorf("%d files and %d bytes when what no job has named is old", n, c.total())
 	}
-	c.bytes = maxColumnBytes - 2
+	c.all[a].bytes = maxColumnBytes - 2
 	want(c.send(a, 3, "abc", false), "the master keeps at most 10000000000 bytes of columns")
-	c.bytes = 3
+	c.all[a].bytes = 3
 }
 
 // TestSentLines reads lines in batches, with and without an end, and refuses what is no line.

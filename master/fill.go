@@ -73,16 +73,16 @@ func (r *run) fillResult(ctx context.Context, name, from string) error {
 	if err != nil {
 		return err
 	}
-	done, err := r.server.results.open(ctx, from, j.ResultParts)
+	f, done, err := r.server.results.open(ctx, from)
 	if err != nil {
 		return err
 	}
-	if done == nil {
+	if f == nil {
 		return fmt.Errorf("the master no longer keeps it")
 	}
 	defer done()
 	return r.fillBlocks(ctx, name, func(w io.Writer) error {
-		return r.server.results.read(from, j.ResultParts, asTheyAre, 0, func(data []byte) error {
+		return f.read(ctx, j.ResultParts, asTheyAre, 0, func(data []byte) error {
 			_, err := w.Write(data)
 			return err
 		})

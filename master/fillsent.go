@@ -39,17 +39,18 @@ func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.C
 				seen[label], labels = true, append(labels, label)
 			}
 		}
-		if data.Named {
-			var err error
-			if batch, err = r.unnamed(ctx, to, batch, data.File); err != nil {
-				return err
-			}
-		}
 		for i, text := range batch {
 			var err error
 			if lines[i], err = fill.ParseLine(text, to.OfEdges); err != nil {
 				return err
 			}
+		}
+		if data.Named {
+			if err := r.unnamed(ctx, to, lines, data.File); err != nil {
+				return err
+			}
+		}
+		for i := range lines {
 			for _, label := range named(to, lines[i]) {
 				want(label)
 			}
@@ -58,7 +59,7 @@ func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.C
 		if err != nil {
 			return err
 		}
-		return r.sendLines(ctx, to, data.File, batch, lines, ids)
+		return r.sendLines(ctx, to, data.File, lines, ids)
 	})
 	if err != nil {
 		return err
@@ -67,7 +68,7 @@ func (r *run) fillLines(ctx context.Context, to kernel.Property, data *jobspec.C
 }
 
 // sendLines sends each worker those lines of a file that are of its vertices, with the vertices that they name.
-func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, batch [][]byte, lines []graphio.Value, ids map[uint64]uint64) error {
+func (r *run) sendLines(ctx context.Context, column kernel.Property, file string, lines []graphio.Value, ids map[uint64]uint64) error {
 	fills, told := map[string]*control.Fill{}, map[string]map[uint64]bool{}
 	send := func(owner uint64, i int) {
 		to := r.workerOf(owner)
@@ -76,7 +77,7 @@ func (r *run) sendLines(ctx context.Context, column kernel.Property, file string
 			f = &control.Fill{Column: column.Name, File: file}
 			fills[to], told[to] = f, map[uint64]bool{}
 		}
-		f.Data = append(append(f.Data, batch[i]...), '\n')
+		f.Data = append(fill.AppendLine(f.Data, &lines[i], column.OfEdges), '\n')
 		for _, label := range named(column, lines[i]) {
 			if id, ok := ids[label]; ok && !told[to][label] {
 				told[to][label] = true

@@ -72,7 +72,7 @@ func TestResultOffset(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts, sums := r.create("j", 2), []*control.Sum(nil)
+	parts, sums := r.create("aaaa-1", 2), []*control.Sum(nil)
 	for i, text := range []string{"1 a\n4 d\n", "2 b\n3 c\n"} {
 		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
@@ -82,6 +82,10 @@ func TestResultOffset(t *testing.T) {
 		}
 		sums = append(sums, parts[i].summed())
 	}
+	f, err := r.local.result(t.Context(), "aaaa-1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, order := range []partOrder{linesByID, linesByPart, asTheyAre} {
 		want := "1 a\n2 b\n3 c\n4 d\n"
 		if order != linesByID {
@@ -89,7 +93,7 @@ func TestResultOffset(t *testing.T) {
 		}
 		for from := range len(want) + 2 {
 			var got []byte
-			err := r.read("j", sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := f.read(t.Context(), sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
 			if err != nil || string(got) != want[min(from, len(want)):] {
 				t.Errorf("from %d: %q, %v", from, got, err)
 			}
@@ -104,7 +108,7 @@ func TestResultOfNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer r.close()
-	parts, sums := r.create("j", 3), []*control.Sum(nil)
+	parts, sums := r.create("aaaa-1", 3), []*control.Sum(nil)
 	for i, text := range []string{"1\tAda\t0.5\n40\t東京\tRue de Rivoli\n", "", "2\t\"a\\tb\"\t3\n18446744073709551615\tz\t1\n"} {
 		if err := parts[i].write([]byte(text), true); err != nil {
 			t.Fatal(err)
@@ -114,13 +118,17 @@ func TestResultOfNames(t *testing.T) {
 		}
 		sums = append(sums, parts[i].summed())
 	}
+	f, err := r.local.result(t.Context(), "aaaa-1")
+	if err != nil {
+		t.Fatal(err)
+	}
 	for order, want := range map[partOrder]string{
 		linesByID:   "Ada\t0.5\n\"a\\tb\"\t3\n東京\tRue de Rivoli\nz\t1\n",
 		linesByPart: "Ada\t0.5\n東京\tRue de Rivoli\n\"a\\tb\"\t3\nz\t1\n",
 	} {
 		for from := range len(want) + 1 {
 			var got []byte
-			err := r.read("j", sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
+			err := f.read(t.Context(), sums, order, uint64(from), func(data []byte) error { got = slices.Concat(got, data); return nil })
 			if err != nil || string(got) != want[from:] {
 				t.Errorf("order %d from %d: %q, %v", order, from, got, err)
 			}

@@ -3,7 +3,6 @@ package master
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -88,55 +87,45 @@ func (r *run) namePanic(ctx context.Context, f *control.Failure) {
 	}
 }
 
-// unnamed returns lines of a column by input ids, of lines by names.
-func (r *run) unnamed(
-	ctx context.Context, column kernel.Property, batch [][]byte, file string,
-) ([][]byte, error) {
-	lines, names := make([]graphio.Value, len(batch)), []string(nil)
-	labels := map[string]uint64{}
-	for i, text := range batch {
-		var err error
-		if lines[i], err = fill.ParseNamedLine(text); err != nil {
-			return nil, err
+// unnamed puts input ids in place of the names that lines of a column have for vertices.
+func (r *run) unnamed(ctx context.Context, column kernel.Property, lines []graphio.Value, file string) error {
+	var names []string
+	labels, named := map[string]uint64{}, r.figures().Named
+	for _, v := range lines {
+		name := string(v.Names[0])
+		names = append(names, name)
+		if value, ok := fill.NameIn(column, v.Text); ok && named {
+			names = append(names, value)
 		}
-		names = append(names, string(lines[i].Names[0]))
+		if named {
+			continue
+		}
+		label, err := strconv.ParseUint(name, 10, 64)
+		if err != nil {
+			return v.Fault(file, fmt.Sprintf("vertex %.80q", name), "a whole number: "+r.graphName()+" has no names")
+		}
+		labels[name] = label
 	}
-	if r.figures().Named {
-		names := slices.Clone(names)
-		for _, v := range lines {
-			if name, ok := fill.NameIn(column, v.Text); ok {
-				names = append(names, name)
-			}
-		}
+	if named {
 		var err error
 		if labels, err = r.labelsOf(ctx, names); err != nil {
-			return nil, err
-		}
-	} else {
-		for i, name := range names {
-			label, err := strconv.ParseUint(name, 10, 64)
-			if err != nil {
-				return nil, graphio.LineError(file, lines[i].Line, fmt.Sprintf("vertex %.80q", name), "a whole number: "+r.graphName()+" has no names")
-			}
-			labels[name] = label
+			return err
 		}
 	}
-	plain := make([][]byte, len(batch))
-	for i, v := range lines {
-		label, ok := labels[names[i]]
+	for i := range lines {
+		v := &lines[i]
+		label, ok := labels[string(v.Names[0])]
 		if !ok {
-			return nil, graphio.LineError(file, v.Line, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+r.graphName())
+			return v.Fault(file, fmt.Sprintf("vertex %.80q", v.Names[0]), "one of "+r.graphName())
 		}
-		if name, ok := fill.NameIn(column, v.Text); ok && r.figures().Named {
+		v.ID = label
+		if name, ok := fill.NameIn(column, v.Text); ok && named {
 			value, known := labels[name]
 			if !known {
-				found := fmt.Sprintf("vertex %.80q as a value", name)
-				return nil, graphio.LineError(file, v.Line, found, "one of the graph, or -1")
+				return v.Fault(file, fmt.Sprintf("vertex %.80q as a value", name), "one of the graph, or -1")
 			}
 			v.Text = strconv.AppendUint(nil, value, 10)
 		}
-		// It is not known at which columns these are.
-		plain[i] = fmt.Appendf(nil, "%d:0:0 %d %s", v.Line, label, v.Text)
 	}
-	return plain, nil
+	return nil
 }

@@ -55,7 +55,8 @@ func (s *Server) places() []string {
 func (s *Server) allowedJob(ctx context.Context, id, do string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	owner := s.results.retention.find(id).GetOwner()
+	kept, _ := s.results.retention.find(id)
+	owner := kept.GetOwner()
 	if j := s.cluster.jobs[id]; j != nil {
 		owner = j.owner
 	}

@@ -20,15 +20,15 @@ func TestResultsByQuota(t *testing.T) {
 	for seed := range uint64(200) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		bounds := quotas{"": {ResultBytes: 1 + rng.Int64N(100)}, "alice": {ResultBytes: 1 + rng.Int64N(200)}, "olga": {}}
-		r := retention{age: time.Hour, bytes: 1 << 40, quota: bounds, stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}
+		r := retention{age: time.Hour, bytes: 1 << 40, quota: bounds, keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)}
 		byOwner := map[string][]*stored{}
 		for i := range 1 + rng.IntN(30) {
 			owner := []string{"", "alice", "bob", "olga"}[rng.IntN(4)]
-			k := &stored{id: fmt.Sprintf("aaaa-%02d", i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60), ended: noon.Add(time.Duration(i) * time.Second)}
+			k := &stored{id: fmt.Sprintf("aaaa-%02d", i), job: &control.Job{Owner: owner}, bytes: rng.Int64N(60), at: noon.Add(time.Duration(i) * time.Second)}
 			if rng.IntN(10) == 0 {
 				k.readers = 1
 			}
-			r.stored[k.id], byOwner[owner] = k, append(byOwner[owner], k)
+			r.all[k.id], byOwner[owner] = k, append(byOwner[owner], k)
 		}
 		var want []string
 		for owner, all := range byOwner {
@@ -56,7 +56,7 @@ func TestResultsByQuota(t *testing.T) {
 		}
 		r.expire(noon)
 		var got []string
-		for id := range r.stored {
+		for id := range r.all {
 			got = append(got, id)
 		}
 		slices.Sort(got)

@@ -37,12 +37,12 @@ func (s *Server) Result(ctx context.Context, id string, offset uint64, each func
 	case len(j.ResultParts) == 0:
 		return s.damaged(id, errUnsummed)
 	}
-	done, err := s.openResult(ctx, j)
+	f, done, err := s.openResult(ctx, j)
 	if err != nil {
 		return err
 	}
 	defer done()
-	return s.damaged(id, s.results.read(id, j.ResultParts, orderOf(j.Spec()), offset, each))
+	return s.damaged(id, f.read(ctx, j.ResultParts, orderOf(j.Spec()), offset, each))
 }
 
 // errUnsummed is that nobody knows the checksums of a result.
@@ -56,7 +56,7 @@ func (s *Server) finished(id string) (*control.Job, error) {
 	if err == nil {
 		return s.describe(j), nil
 	}
-	if about := s.results.retention.find(id); about != nil {
+	if about, _ := s.results.retention.find(id); about != nil {
 		return about, nil
 	}
 	return nil, err

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path"
@@ -25,22 +24,31 @@ import (
 //
 //	DATA/results/JOB/part-00000
 //
-// so that it is there when the client asks, whatever has become of the workers; masters that share their state have it in their place, too. What writes and removes them are goroutines
-// of their own: nothing that goes on in the master waits for the disk.
+// so that it is there when the client asks, whatever has become of the workers. What writes and removes them are goroutines of their own: nothing that goes on in the
+// master waits for the disk. Masters that share their state have them in their place, too:
+//
+//	PLACE/master/results/JOB/TERM/part-00000   and job.json, as in a directory of results
+//	PLACE/master/columns/ID
+//
+// TERM is the number of the master's run, so that a master that was stopped for long writes beside the one that leads now. Of a job that is done the
+// last term has its result: no attempt follows, and so no term.
 type results struct {
 	root      *os.Root
 	dir       string
+	local     *place
 	temporary bool
 	lock      *os.File // says that the process lives to which a temporary directory belongs; or nil
 	wrap      func(io.WriteCloser) io.WriteCloser
 	atDisk    sync.WaitGroup
 	retention retention
-	shared    *sharedFiles // the place of masters that share their state, or nil
-	fetching  turns        // results from there, by job
 	now       func() time.Time
 
-	mu        sync.Mutex
-	discarded map[string]chan struct{} // by job: closed when parts that nobody wants are gone
+	shared *place // of masters that share their state, or nil
+	term   string
+	held   func() bool // nothing is removed there by who may lead no more
+
+	mu    sync.Mutex
+	turns map[string]chan struct{} // by job: closed when what was last begun with its files has ended
 }
 
 // diskPatience is how long the end of the master waits for the disk.
@@ -48,7 +56,10 @@ const diskPatience = 2 * time.Second
 
 // newResults keeps results below a directory, or in one of its own that goes when it is closed.
 func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results, error) {
-	r := &results{dir: filepath.Join(data, resultsName), wrap: wrap, retention: retention{stored: map[string]*stored{}, log: slog.New(slog.DiscardHandler)}, discarded: map[string]chan struct{}{}}
+	r := &results{
+		dir: filepath.Join(data, resultsName), wrap: wrap, now: time.Now, turns: map[string]chan struct{}{},
+		retention: retention{keptTable: keptTable{all: map[string]*stored{}}, log: slog.New(slog.DiscardHandler)},
+	}
 	if data == "" {
 		clearStale(os.TempDir())
 		dir, err := os.MkdirTemp("", temporaryName)
@@ -56,14 +67,12 @@ func newResults(data string, wrap func(io.WriteCloser) io.WriteCloser) (*results
 			return nil, fmt.Errorf("results: %w", err)
 		}
 		r.dir, r.temporary, r.lock = dir, true, own(dir)
-	} else if err := os.MkdirAll(r.dir, 0o700); err != nil {
-		return nil, fmt.Errorf("results: %w", err)
 	}
-	root, err := os.OpenRoot(r.dir)
+	files, err := store.OpenDir(r.dir)
 	if err != nil {
 		return nil, fmt.Errorf("results: %w", err)
 	}
-	r.root = root
+	r.root, r.local = files.Root(), &place{files, resultsName, "", 1}
 	return r, nil
 }
 
@@ -91,64 +100,66 @@ func (r *results) close() {
 // remove forgets a job's result, soon.
 func (r *results) remove(job string) {
 	r.retention.drop(job)
-	r.atDisk.Go(func() { r.erase(context.Background(), []*stored{{id: job}}) })
+	r.erase([]*stored{{id: job}})
 }
 
-// discard forgets parts that nobody wants any more, when what is being written is. Those of the job's next attempt, if there is one, come
-// after that.
-func (r *results) discard(job string, parts []*part) {
-	gone := make(chan struct{})
+// then does something with a job's files after what was begun before. ended is closed when it has ended.
+func (r *results) then(job string, do func()) (ended chan struct{}) {
+	ended = make(chan struct{})
 	r.mu.Lock()
-	r.discarded[job] = gone
+	before := r.turns[job]
+	r.turns[job] = ended
 	r.mu.Unlock()
-	for _, p := range parts {
-		close(p.unwanted)
-	}
 	r.atDisk.Go(func() {
+		if before != nil {
+			<-before
+		}
+		do()
+		close(ended)
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.turns[job] == ended {
+			delete(r.turns, job)
+		}
+	})
+	return ended
+}
+
+// discard forgets parts that nobody wants any more, when what is being written is.
+func (r *results) discard(job string, parts []*part) {
+	for _, p := range parts {
+		_ = p.to.CloseWithError(errUnwanted) // which never fails
+	}
+	r.then(job, func() {
 		for _, p := range parts {
 			<-p.done
 		}
 		_ = r.root.RemoveAll(job)
-		if r.shared != nil {
-			_ = r.shared.remove(context.Background(), path.Join(sharedResults, job, r.shared.term)+"/") // else it goes with the job's result
-		}
-		close(gone)
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		if r.discarded[job] == gone {
-			delete(r.discarded, job)
-		}
+		_ = r.unshare(context.Background(), r.sharedDir(job)) // else it goes with the job's result
 	})
 }
 
 // create begins the parts of a job's result.
 func (r *results) create(job string, n int) []*part {
 	r.retention.drop(job) // one of an earlier master with the same name
-	ready, outcome := make(chan struct{}), error(nil)
-	r.mu.Lock()
-	before := r.discarded[job]
-	r.mu.Unlock()
-	r.atDisk.Go(func() {
-		defer close(ready)
-		if before != nil {
-			<-before
-		}
-		outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700))
-	})
+	var outcome error
+	ready := r.then(job, func() { outcome = errors.Join(r.root.RemoveAll(job), r.root.MkdirAll(job, 0o700)) })
 	parts := make([]*part, n)
 	for i := range parts {
-		p := &part{
-			name:   partName(job, i),
-			chunks: make(chan []byte, partChunks), ended: make(chan struct{}), unwanted: make(chan struct{}), done: make(chan struct{}),
-		}
+		from, to := io.Pipe()
+		p := &part{name: path.Join(job, partFile(i)), to: to, done: make(chan struct{})}
 		parts[i] = p
 		r.atDisk.Go(func() {
 			defer close(p.done)
-			if <-ready; outcome != nil {
-				p.err = fmt.Errorf("result: %w", outcome)
-			} else if err := p.run(r); err != nil {
+			<-ready
+			err := outcome
+			if err == nil {
+				err = p.run(r, from)
+			}
+			if err != nil {
 				p.err = fmt.Errorf("result: %w", err)
 			}
+			_ = from.CloseWithError(p.err) // who writes hears of it
 		})
 	}
 	return parts
@@ -178,85 +189,24 @@ func orderOf(spec *jobspec.Spec) partOrder {
 // before its first byte is passed on. Of larger ones each part is compared while it is passed on.
 const checkedFirst = 256 << 20
 
-// partName is the name of the file of a part.
-func partName(job string, i int) string { return path.Join(job, fmt.Sprintf(partPrefix+"%05d", i)) }
-
-// openParts opens the parts of a job's result. What they give is compared with their checksums; their
-// lengths are compared at once.
-func (r *results) openParts(job string, sums []*control.Sum) (parts []io.Reader, done func(), err error) {
-	var files []*os.File
-	done = func() {
-		for _, f := range files {
-			_ = f.Close() // it was read
-		}
-	}
-	for i, sum := range sums {
-		name := path.Join(resultsName, partName(job, i))
-		f, err := openSummed(r.root, partName(job, i), name, sumOf(sum))
-		if err != nil {
-			done()
-			return nil, nil, err
-		}
-		files = append(files, f)
-		parts = append(parts, sumOf(sum).Check(name, f))
-	}
-	return parts, done, nil
-}
-
-// openSummed opens a file if it has the length that it was written with. Errors call it by a name.
-func openSummed(root *os.Root, file, name string, sum store.Sum) (*os.File, error) {
-	f, err := root.Open(file)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, store.Missing(name)
-	}
-	if err != nil {
-		return nil, err
-	}
-	info, err := f.Stat()
-	if err == nil && info.Size() != sum.Bytes {
-		err = sum.Damage(name, store.Sum{Bytes: info.Size()})
-	}
-	if err != nil {
-		return nil, errors.Join(err, f.Close())
-	}
-	return f, nil
-}
-
-// sumOf is a Sum as a message has it.
-func sumOf(s *control.Sum) store.Sum {
-	return store.Sum{Bytes: int64(s.GetBytes()), CRC32C: s.GetCrc32C()}
-}
-
-// checkFile reads a file, and returns store.ErrDamaged if it is not as it was written.
-func (r *results) checkFile(file string, sum store.Sum) error {
-	name := path.Join(resultsName, file)
-	f, err := openSummed(r.root, file, name, sum)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(io.Discard, sum.Check(name, f))
-	return errors.Join(err, f.Close())
-}
+// partFile is the name of a part in the directory of its job.
+func partFile(i int) string { return fmt.Sprintf(partPrefix+"%05d", i) }
 
 // read passes a job's result on, but for the first bytes. The ids by which the workers' lines are sorted are left out where lines have names too.
-func (r *results) read(job string, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
+func (f *found) read(ctx context.Context, sums []*control.Sum, order partOrder, offset uint64, each func(data []byte) error) error {
 	size := uint64(0)
 	for _, s := range sums {
 		size += s.Bytes
 	}
-	for i, sum := range sums {
-		if size > checkedFirst {
-			break
-		}
-		if err := r.checkFile(partName(job, i), sumOf(sum)); err != nil {
+	if size <= checkedFirst {
+		if err := f.check(ctx, sums); err != nil {
 			return err
 		}
 	}
-	parts, done, err := r.openParts(job, sums)
+	parts, err := f.parts(ctx, sums)
 	if err != nil {
 		return err
 	}
-	defer done()
 	w := bufio.NewWriterSize(&rest{skip: offset, each: each}, control.ChunkSize)
 	return cmp.Or(passLines(w, parts, order), w.Flush())
 }
@@ -299,18 +249,13 @@ func (p *part) summed() *control.Sum {
 	return &control.Sum{Bytes: uint64(p.sum.Bytes), Crc32C: p.sum.CRC32C}
 }
 
-// partChunks is how many chunks may wait for the disk; who has one more waits too.
-const partChunks = 8
-
 // part is a file that a worker's share of a result goes into. A goroutine of its own writes it, so that who gives up does
 // not wait for a disk that hangs.
 type part struct {
-	name     string
-	chunks   chan []byte
-	ended    chan struct{} // closed: there are no more chunks
-	unwanted chan struct{} // closed: whatever was written is not wanted
-	done     chan struct{} // closed: the file is closed, and err is why it is no good
-	err      error
+	name string
+	to   *io.PipeWriter
+	done chan struct{} // closed: the file is closed, and err is why it is no good
+	err  error
 
 	sum   store.Sum     // of what is in the file, when done is closed
 	bytes atomic.Uint64 // taken
@@ -322,26 +267,17 @@ var errUnwanted = errors.New("the result is not wanted any more")
 
 // write takes a chunk. It waits while the disk is busy with those before.
 func (p *part) write(data []byte, last bool) error {
-	select {
-	case p.chunks <- data:
-		p.bytes.Add(uint64(len(data)))
-		if last {
-			p.whole.Store(true)
-		}
-		return nil
-	case <-p.done:
-		if p.err != nil {
-			return p.err
-		}
-	case <-p.ended:
-	case <-p.unwanted:
+	n, err := p.to.Write(data)
+	p.bytes.Add(uint64(n))
+	if err == nil && last {
+		p.whole.Store(true)
 	}
-	return errUnwanted
+	return err
 }
 
 // finish waits until all chunks are in the file, or ctx ends.
 func (p *part) finish(ctx context.Context) error {
-	close(p.ended)
+	_ = p.to.Close() // which never fails
 	select {
 	case <-p.done:
 		return p.err
@@ -351,7 +287,7 @@ func (p *part) finish(ctx context.Context) error {
 }
 
 // run writes the file. It is on the disk then, if it is to outlive the master.
-func (p *part) run(r *results) (err error) {
+func (p *part) run(r *results, from io.Reader) (err error) {
 	f, err := r.root.OpenFile(p.name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
@@ -361,25 +297,8 @@ func (p *part) run(r *results) (err error) {
 		file = r.wrap(file)
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	to := io.MultiWriter(file, &p.sum)
-	for {
-		select {
-		case data := <-p.chunks:
-			if _, err := to.Write(data); err != nil {
-				return err
-			}
-		case <-p.unwanted:
-			return errUnwanted
-		case <-p.ended:
-			for len(p.chunks) > 0 { // nobody adds to them
-				if _, err := to.Write(<-p.chunks); err != nil {
-					return err
-				}
-			}
-			if r.temporary {
-				return nil
-			}
-			return errors.Join(f.Sync(), store.SyncDir(r.root, path.Dir(p.name)))
-		}
+	if _, err = io.Copy(io.MultiWriter(file, &p.sum), from); err != nil || r.temporary {
+		return err
 	}
+	return errors.Join(f.Sync(), store.SyncDir(r.root, path.Dir(p.name)))
 }

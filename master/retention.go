@@ -1,19 +1,14 @@
 package master
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"maps"
-	"path"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"connectrpc.com/connect"
@@ -32,28 +27,6 @@ const (
 // maxResults is how many results are kept.
 const maxResults = maxEnded
 
-// The file beside a result's parts that says whose it is: the job, as JSON. It is for later masters.
-const (
-	manifestName = "job.json"
-	maxManifest  = 8 << 20 // JSON is longer than what is in a message
-)
-
-// partPrefix is what the names of a result's parts begin with.
-const partPrefix = "part-"
-
-// jobName is how jobs are called. Directories with other names are left alone.
-var jobName = regexp.MustCompile(`^[0-9a-f]{4}-[0-9]+$`)
-
-// stored is a result on the disk.
-type stored struct {
-	id      string
-	job     *control.Job // nil if its master ended before it wrote the manifest, or that is damaged
-	damage  error        // store.ErrDamaged of that, or nil
-	bytes   int64
-	ended   time.Time
-	readers int
-}
-
 // retention says which results are kept. The oldest go first when they are too old, too large together or too many, and an owner's oldest
 // when that one's are larger than its quota; what a client reads, and the last result of this master, stay.
 type retention struct {
@@ -62,93 +35,70 @@ type retention struct {
 	quota quotas
 	log   *slog.Logger
 
-	mu     sync.Mutex
-	stored map[string]*stored
+	keptTable
 	newest string // of this master
 }
 
 // retain finds the results of earlier masters, and removes what is not to be kept. With a place that masters share, what is not known to be a whole
 // result is removed: it is there.
 func (r *results) retain(o *Config, log *slog.Logger, now time.Time) error {
+	t := &r.retention
 	r.now = o.Now
-	r.retention.age, r.retention.bytes, r.retention.quota, r.retention.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
-	entries, err := fs.ReadDir(r.root.FS(), ".")
+	t.age, t.bytes, t.quota, t.log = o.KeepResults, o.KeepResultBytes, maps.Clone(o.Quotas), log
+	jobs, err := namesIn(r.root, ".", jobName)
 	if err != nil {
 		return fmt.Errorf("results: %w", err)
 	}
-	t := &r.retention
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), fetchedName) {
-			if err := r.root.RemoveAll(e.Name()); err != nil {
-				return fmt.Errorf("results: %w", err)
-			}
+	for _, id := range jobs {
+		f, _ := r.local.result(context.Background(), id) // what cannot be read has no size
+		k, err := r.inspect(context.Background(), id, f)
+		if err != nil {
+			k.damage = err
 		}
-		if !e.IsDir() || !jobName.MatchString(e.Name()) {
-			continue
-		}
-		k := r.inspect(e.Name())
 		if r.shared != nil && k.job == nil {
-			if err := r.root.RemoveAll(e.Name()); err != nil {
+			if err := r.root.RemoveAll(k.id); err != nil {
 				return fmt.Errorf("results: %w", err)
 			}
 			continue
 		}
-		t.stored[e.Name()] = k
+		t.all[k.id] = k
 	}
 	gone := t.expire(now)
-	if len(t.stored) > 0 {
-		t.log.Info("results of earlier masters", "results", len(t.stored), "bytes", t.total())
+	if len(t.all) > 0 {
+		t.log.Info("results of earlier masters", "results", len(t.all), "bytes", t.total())
 	}
-	r.atDisk.Go(func() { r.erase(context.Background(), gone) })
+	r.erase(gone)
 	return nil
 }
 
-// inspect says what is kept of a job of an earlier master.
-func (r *results) inspect(id string) *stored {
-	k := &stored{id: id}
-	if info, err := r.root.Stat(id); err == nil {
-		k.ended = info.ModTime()
+// inspect says what is kept of a job, of an earlier master mostly.
+func (r *results) inspect(ctx context.Context, id string, f *found) (*stored, error) {
+	k := f.stored(id, r.now())
+	o, ok := f.objects[manifestName]
+	if !ok {
+		return k, nil
 	}
-	entries, _ := fs.ReadDir(r.root.FS(), id) // what cannot be read has no size
-	for _, e := range entries {
-		info, err := e.Info()
-		if err != nil || !info.Mode().IsRegular() {
-			continue
+	var data []byte
+	err := store.ErrDamaged
+	if o.Size <= maxManifest {
+		data, err = store.Fetch(ctx, f.Store, o, maxManifest)
+		if err != nil {
+			return k, err
 		}
-		k.bytes += info.Size()
+		err = store.Unseal(data)
 	}
-	r.manifest(k)
-	return k
-}
-
-// manifest reads what is written of a job, if that is there.
-func (r *results) manifest(k *stored) {
-	f, err := r.root.Open(filepath.Join(k.id, manifestName))
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	if data, err := io.ReadAll(io.LimitReader(f, maxManifest)); err == nil {
-		r.describes(k, path.Join(resultsName, k.id, manifestName), data)
-	}
-}
-
-// describes takes what is written of a job.
-func (r *results) describes(k *stored, name string, data []byte) {
 	job := &control.Job{}
-	err := store.Unseal(data)
 	if err == nil && ((protojson.UnmarshalOptions{DiscardUnknown: true}).Unmarshal(data, job) != nil || job.Id != k.id || job.Spec().Program == "" ||
 		job.State != control.JobState_JOB_STATE_DONE || job.Ended.CheckValid() != nil) {
 		err = store.ErrDamaged
 	}
 	if err != nil {
-		k.damage = fmt.Errorf("%s: %w", name, err)
+		k.damage = fmt.Errorf("%s/%s%s: %w", f.called, f.dir, manifestName, err)
 		r.retention.log.Warn("a description of a result is damaged", "job", k.id, "error", k.damage)
-		return
+		return k, nil
 	}
-	k.job, k.ended = job, job.Ended.AsTime()
+	k.job, k.at = job, job.Ended.AsTime()
+	return k, nil
 }
 
 // store counts a result that is whole among those that are kept, and removes others that are not any more.
@@ -156,15 +106,14 @@ func (r *results) store(job *control.Job, now time.Time) {
 	t := &r.retention
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.stored[job.Id] = &stored{id: job.Id, job: job, bytes: int64(job.ResultBytes), ended: job.Ended.AsTime()}
+	t.all[job.Id] = &stored{id: job.Id, job: job, bytes: int64(job.ResultBytes), at: job.Ended.AsTime()}
 	t.newest = job.Id
-	gone := t.expire(now)
-	r.atDisk.Go(func() {
+	r.then(job.Id, func() {
 		if err := r.describe(job); err != nil {
 			t.log.Warn("no later master will know whose this result is", "job", job.Id, "error", err)
 		}
-		r.erase(context.Background(), gone)
 	})
+	r.erase(t.expire(now))
 }
 
 // describe writes the manifest, whole or not at all.
@@ -177,45 +126,51 @@ func (r *results) describe(job *control.Job) error {
 		return err
 	}
 	data = store.Seal(data)
-	if err := r.shared.describe(context.Background(), job.Id, data); err != nil {
-		return err
+	put := func(s store.Store, dir string) error {
+		return s.Put(context.Background(), dir+manifestName, bytes.NewReader(data), int64(len(data)))
 	}
-	name := filepath.Join(job.Id, manifestName)
-	return errors.Join(r.root.WriteFile(name+".new", data, 0o600), r.root.Rename(name+".new", name))
+	if r.shared != nil {
+		if err := put(r.shared, r.sharedDir(job.Id)); err != nil {
+			return err
+		}
+	}
+	return put(r.local, job.Id+"/")
 }
 
-// erase removes what is no longer kept.
-func (r *results) erase(ctx context.Context, gone []*stored) {
+// erase removes what is no longer kept, soon.
+func (r *results) erase(gone []*stored) {
 	for _, k := range gone {
-		if err := errors.Join(r.root.RemoveAll(k.id), r.shared.remove(ctx, sharedResults+k.id+"/")); err != nil {
-			r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
-		}
+		r.then(k.id, func() {
+			if err := errors.Join(r.root.RemoveAll(k.id), r.unshare(context.Background(), sharedResults+k.id+"/")); err != nil {
+				r.retention.log.Warn("a result cannot be removed", "job", k.id, "error", err)
+			}
+		})
 	}
 }
 
 // expire takes those that are not to be kept any more out, and returns them. The lock is held.
 func (t *retention) expire(now time.Time) []*stored {
-	byAge := slices.SortedFunc(maps.Values(t.stored), older)
+	byAge := slices.SortedFunc(maps.Values(t.all), older)
 	var gone []*stored
 	total, owned := t.total(), t.owned()
 	for _, k := range byAge {
 		why := ""
 		switch {
 		case k.readers > 0 || k.id == t.newest:
-		case now.Sub(k.ended) > t.age:
+		case now.Sub(k.at) > t.age:
 			why = fmt.Sprintf("results are kept for %v", t.age)
 		case t.over(k.job.GetOwner(), owned):
 			why = fmt.Sprintf("results of %d bytes are kept of %s, by quota", t.quota.of(k.job.GetOwner()).ResultBytes, k.job.GetOwner())
 		case total > t.bytes:
 			why = fmt.Sprintf("results of %d bytes are kept", t.bytes)
-		case len(t.stored) > maxResults:
+		case len(t.all) > maxResults:
 			why = fmt.Sprintf("%d results are kept", maxResults)
 		}
 		if why == "" {
 			continue
 		}
-		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.ended, "reason", why)
-		delete(t.stored, k.id)
+		t.log.Info("result removed", "job", k.id, "bytes", k.bytes, "ended", k.at, "reason", why)
+		delete(t.all, k.id)
 		total -= k.bytes
 		owned[k.job.GetOwner()] -= k.bytes
 		gone = append(gone, k)
@@ -224,25 +179,16 @@ func (t *retention) expire(now time.Time) []*stored {
 }
 
 func older(a, b *stored) int {
-	if c := a.ended.Compare(b.ended); c != 0 {
+	if c := a.at.Compare(b.at); c != 0 {
 		return c
 	}
 	return strings.Compare(a.id, b.id)
 }
 
-// total is how many bytes are kept. The lock is held.
-func (t *retention) total() int64 {
-	n := int64(0)
-	for _, k := range t.stored {
-		n += k.bytes
-	}
-	return n
-}
-
 // owned is how many bytes are kept of each owner. The lock is held.
 func (t *retention) owned() map[string]int64 {
 	n := map[string]int64{}
-	for _, k := range t.stored {
+	for _, k := range t.all {
 		n[k.job.GetOwner()] += k.bytes
 	}
 	return n
@@ -261,40 +207,6 @@ func (t *retention) over(owner string, owned map[string]int64) bool {
 	return q > 0 && owned[owner] > q
 }
 
-// read keeps a result from being removed until done is called. It is nil if there is none.
-func (t *retention) read(id string) (done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	k := t.stored[id]
-	if k == nil {
-		return nil
-	}
-	k.readers++
-	return func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		k.readers--
-	}
-}
-
-// readAll keeps all results from being removed until done is called.
-func (t *retention) readAll() (ids []string, done func()) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	all := slices.Collect(maps.Values(t.stored))
-	readers := func(n int) {
-		for _, k := range all {
-			k.readers += n
-		}
-	}
-	readers(1)
-	return slices.Sorted(maps.Keys(t.stored)), func() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		readers(-1)
-	}
-}
-
 // removed says why there may be no result of a job any more.
 func (t *retention) removed(id, owner string) error {
 	by := ""
@@ -309,29 +221,19 @@ func (t *retention) removed(id, owner string) error {
 func (t *retention) add(k *stored) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.stored[k.id] == nil {
-		t.stored[k.id] = k
+	if t.all[k.id] == nil {
+		t.all[k.id] = k
 	}
 }
 
-// find is a job whose result is kept, or nil.
-func (t *retention) find(id string) *control.Job {
+// find is a job whose result is kept, or nil; then damage is why that is not known, or nil.
+func (t *retention) find(id string) (job *control.Job, damage error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if k := t.stored[id]; k != nil {
-		return k.job
+	if k := t.all[id]; k != nil {
+		return k.job, k.damage
 	}
-	return nil
-}
-
-// damage is why it is not known whose a result is that is kept, or nil.
-func (t *retention) damage(id string) error {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if k := t.stored[id]; k != nil {
-		return k.damage
-	}
-	return nil
+	return nil, nil
 }
 
 // jobs are those whose results are kept, oldest first.
@@ -339,7 +241,7 @@ func (t *retention) jobs() []*control.Job {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	var all []*control.Job
-	for _, k := range slices.SortedFunc(maps.Values(t.stored), older) {
+	for _, k := range slices.SortedFunc(maps.Values(t.all), older) {
 		if k.job != nil {
 			all = append(all, k.job)
 		}
@@ -351,7 +253,7 @@ func (t *retention) jobs() []*control.Job {
 func (t *retention) drop(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	delete(t.stored, id)
+	delete(t.all, id)
 }
 
 // earlier is a job of which only the result is kept, mostly one of an earlier master; nil if it is none.
@@ -361,5 +263,6 @@ func (s *Server) earlier(id string) *control.Job {
 	if s.cluster.jobs[id] != nil {
 		return nil
 	}
-	return s.results.retention.find(id)
+	job, _ := s.results.retention.find(id)
+	return job
 }

@@ -141,7 +141,7 @@ func TestResultsByNumber(t *testing.T) {
 	r := &s.results.retention
 	for i := range maxResults + 3 {
 		id := fmt.Sprint("aaaa-", i)
-		r.stored[id] = &stored{id: id, ended: noon.Add(time.Duration(i))}
+		r.all[id] = &stored{id: id, at: noon.Add(time.Duration(i))}
 	}
 	var gone []string
 	for _, k := range r.expire(noon) {
@@ -170,8 +170,8 @@ func TestBrokenManifests(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := retaining(t, data, time.Now(), time.Hour, 1<<30)
-		if j := s.earlier("bbbb-1"); j != nil || len(s.results.retention.stored) != 1 {
-			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.stored))
+		if j := s.earlier("bbbb-1"); j != nil || len(s.results.retention.all) != 1 {
+			t.Errorf("%s: found %v, %d kept", what, j, len(s.results.retention.all))
 		}
 		if _, err := s.fetched("bbbb-1"); err == nil {
 			t.Errorf("%s: it can be fetched", what)

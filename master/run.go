@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -200,7 +199,7 @@ func (r *run) storeResult(ctx context.Context, what string, c *control.Command) 
 // shareResult stores the parts of a result where masters share their state. If it cannot be stored there this master alone has it.
 func (r *run) shareResult(ctx context.Context, parts []*part) error {
 	files := r.server.results
-	err := files.shared.publish(ctx, files.root, parts)
+	err := files.publishParts(ctx, r.id, len(parts))
 	switch {
 	case err == nil:
 		return nil
@@ -208,7 +207,7 @@ func (r *run) shareResult(ctx context.Context, parts []*part) error {
 		return context.Cause(ctx)
 	}
 	r.say(fmt.Sprintf("warning: if another master leads, it does not have the result: %s", control.Text(err.Error(), control.MaxText)))
-	if err := files.shared.remove(ctx, path.Join(sharedResults, r.id, files.shared.term)+"/"); err != nil {
+	if err := files.unshare(ctx, files.sharedDir(r.id)); err != nil {
 		r.server.log.Warn("a part of a result stays where masters share their state", "job", r.id, "error", err)
 	}
 	return nil

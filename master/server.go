@@ -141,7 +141,7 @@ func New(o Config) (_ *Server, err error) {
 		return nil, err
 	}
 	if o.shared != nil {
-		s.results.shared = &sharedFiles{store: o.shared.Store, term: fmt.Sprintf("%020d", s.run), held: o.shared.Held}
+		s.results.share(o.shared.Store, s.run, o.shared.Held)
 	}
 	if err = s.results.retain(&o, s.log, s.start); err == nil {
 		s.columns, err = newSentColumns(s.results, o.Now, before.columnsOf())

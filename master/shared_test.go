@@ -30,7 +30,7 @@ func sharing(t *testing.T, view *storetest.View, run uint64) *results {
 		t.Fatal(err)
 	}
 	t.Cleanup(r.close)
-	r.shared = &sharedFiles{store: view, term: fmt.Sprintf("%020d", run), held: func() bool { return true }}
+	r.share(view, run, func() bool { return true })
 	o := &Config{Now: func() time.Time { return noon }}
 	o.KeepResults, o.KeepResultBytes = time.Hour, 1000
 	if err := r.retain(o, slog.New(slog.NewTextHandler(io.Discard, nil)), noon); err != nil {
@@ -49,7 +49,7 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 		}
 		sums = append(sums, parts[i].summed())
 	}
-	if err := r.shared.publish(t.Context(), r.root, parts); err != nil {
+	if err := r.publishParts(t.Context(), job, len(parts)); err != nil {
 		t.Fatal(err)
 	}
 	return sums
@@ -58,16 +58,16 @@ func made(t *testing.T, r *results, job string, texts ...string) (sums []*contro
 // readAs is the result of a job as a client gets it.
 func readAs(t *testing.T, r *results, job string, sums []*control.Sum) string {
 	t.Helper()
-	done, err := r.open(t.Context(), job, sums)
+	f, done, err := r.open(t.Context(), job)
 	if err != nil {
 		return err.Error()
 	}
-	if done == nil {
+	if f == nil {
 		return "none"
 	}
 	defer done()
 	var got []byte
-	if err := r.read(job, sums, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
+	if err := f.read(t.Context(), sums, linesByID, 0, func(data []byte) error { got = slices.Concat(got, data); return nil }); err != nil {
 		return err.Error()
 	}
 	return string(got)
@@ -89,7 +89,7 @@ func TestNextMasterHasResults(t *testing.T) {
 	if got := readAs(t, next, job, sums); got != text {
 		t.Errorf("found %q, expected %q", got, text)
 	}
-	if k := next.retention.find(job); k.GetOwner() != "alice" {
+	if k, _ := next.retention.find(job); k.GetOwner() != "alice" {
 		t.Errorf("the next master takes the job for %v", k)
 	}
 	for part := range sums { // a part that is damaged in the place is no result of the next master
@@ -116,16 +116,17 @@ func TestNextMasterHasResults(t *testing.T) {
 		t.Errorf("of a job without a result: %q", got)
 	}
 	unread := sharing(t, view, 14)
-	if err := unread.retainShared(t.Context()); err != nil {
+	if err := unread.learnShared(t.Context()); err != nil {
 		t.Error(err)
 	}
 	if n := unread.retention.byOwner()["alice"]; n < 16 {
 		t.Errorf("%d bytes are counted for the owner, expected 16 and the description", n)
 	}
 	unread.retention.age = -time.Second
-	if err := unread.retainShared(t.Context()); err != nil {
+	if err := unread.learnShared(t.Context()); err != nil {
 		t.Error(err)
 	}
+	unread.atDisk.Wait()
 	if left := memory.Names(); len(left) > 0 {
 		t.Errorf("a result that is too old leaves %q", left)
 	}
@@ -138,15 +139,15 @@ func TestResultIsRemovedEverywhere(t *testing.T) {
 	r, later := sharing(t, view, 7), sharing(t, view, 8)
 	made(t, later, "abcd-1", "1 a\n")
 	parts := r.create("abcd-1", 1)
-	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()), r.shared.publish(t.Context(), r.root, parts)); err != nil {
+	if err := errors.Join(parts[0].write([]byte("1 b\n"), true), parts[0].finish(t.Context()), r.publishParts(t.Context(), "abcd-1", 1)); err != nil {
 		t.Fatal(err)
 	}
 	r.discard("abcd-1", parts)
 	r.atDisk.Wait()
-	if left := memory.Names(); len(left) != 1 || !strings.Contains(left[0], later.shared.term) {
+	if left := memory.Names(); len(left) != 1 || !strings.Contains(left[0], later.term) {
 		t.Errorf("found %q, expected what the later master has stored", left)
 	}
-	r.shared.held = func() bool { return false }
+	r.held = func() bool { return false }
 	r.remove("abcd-1")
 	r.atDisk.Wait()
 	if left := memory.Names(); len(left) != 1 {
@@ -282,10 +283,10 @@ func TestNextMasterHasColumns(t *testing.T) {
 		t.Errorf("found %q, expected one column", names)
 	}
 	now = now.Add(2 * keepColumn)
-	later.mu.Lock()
+	later.keptTable.mu.Lock()
 	later.expire()
-	later.mu.Unlock()
-	if names := left(); len(names) > 0 || later.bytes != 0 {
-		t.Errorf("what no job names is %q, %d bytes", names, later.bytes)
+	later.keptTable.mu.Unlock()
+	if names := left(); len(names) > 0 || later.total() != 0 {
+		t.Errorf("what no job names is %q, %d bytes", names, later.total())
 	}
 }

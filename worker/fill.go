@@ -16,8 +16,9 @@ import (
 
 // filling is a column that gets what it begins with: by blocks, or by lines.
 type filling struct {
-	blocks *pack.Blocks
-	texts  *fill.Column
+	blocks   *pack.Blocks
+	vertices int // that are to come in blocks
+	texts    *fill.Column
 }
 
 // fill takes a piece of what a column begins with.
@@ -58,7 +59,7 @@ func (j *job) fill(f *control.Fill) error {
 	if _, err := to.blocks.Write(f.Data); err != nil || !f.Last {
 		return err
 	}
-	return to.blocks.Whole()
+	return to.blocks.Whole(to.vertices)
 }
 
 func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err error) {
@@ -70,6 +71,9 @@ func (j *job) newFilling(p *engine.Prefilled, lines bool) (to *filling, err erro
 		err = errors.New("an edge column begins with lines of a file alone")
 	default:
 		to.blocks = pack.NewBlocks(p.Storage)
+		for _, column := range p.Storage {
+			to.vertices += column.Len()
+		}
 	}
 	return to, err
 }

@@ -6,17 +6,18 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/snapshot"
+	files "github.com/superstep-go/superstep/internal/store"
 )
 
 // save stores this worker's partitions of a graph, and its part of the directory, as files of a snapshot; or commits what all workers have stored, or
 // removes what this one has.
 func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.SaveReport, error) {
 	ctx = x.options.confine(ctx)
-	place, err := snapshot.At(ctx, s.Place)
+	place, err := files.RootsOf(ctx).Make(s.Place)
 	if err != nil {
 		return nil, err
 	}
-	defer place.Close()
+	defer files.Close(place)
 	if len(s.Commit) > 0 {
 		m, err := snapshot.Decode(s.Commit)
 		if err != nil {
@@ -27,6 +28,12 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 		}
 		return saved(m)
 	}
+	if !control.ValidName(s.Snapshot) {
+		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
+	}
+	if s.Remove {
+		return &control.SaveReport{}, snapshot.Remove(ctx, place, s.Snapshot)
+	}
 	g, err := x.use(s.Graph)
 	if err != nil {
 		return nil, err
@@ -35,12 +42,6 @@ func (x *executor) save(ctx context.Context, t task, s *control.Save) (*control.
 	rank, ids, labels, first := g.directory.Share()
 	index := snapshot.Index{IDs: ids, Labels: labels, First: first}
 	index.Names, index.FirstName = g.directory.Names.Share()
-	if s.Remove {
-		return &control.SaveReport{}, snapshot.RemoveShare(ctx, place, s.Snapshot, g.Graph, rank, index)
-	}
-	if !control.ValidName(s.Snapshot) {
-		return nil, fmt.Errorf("found the snapshot's id %.40q", s.Snapshot)
-	}
 	if err := snapshot.Absent(ctx, place); err != nil {
 		return nil, err
 	}

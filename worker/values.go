@@ -46,7 +46,7 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 	}()
 	g := j.graph.Graph
 	if v.GetRaw() {
-		return j.emitRaw(ctx, &out{emit: emit, progress: progress})
+		return j.emitRaw(&out{ctx: ctx, emit: emit, progress: progress})
 	}
 	var ids []pregel.VertexID
 	for _, i := range j.program.Own() {
@@ -61,10 +61,13 @@ func (j *job) values(ctx context.Context, v *control.Values, progress func(stage
 			return err
 		}
 	}
-	o := &out{emit: emit, progress: progress, total: int64(len(ids))}
+	o := &out{ctx: ctx, emit: emit, progress: progress, total: int64(len(ids))}
 	progress(gathering, 0, o.total)
 	if !j.program.Refers() && j.graph.directory.Names == nil {
-		return j.emitLines(ctx, ids, lines{program: j.program, label: j.program.Label}, o)
+		if err := emitLines(ids, lines{program: j.program, label: j.program.Label}, o); err != nil {
+			return err
+		}
+		return o.flush()
 	}
 	at := placesOf(j.placements)
 	group, err := at.group(j.session.Link())
@@ -125,11 +128,11 @@ func (j *job) emitTogether(ctx context.Context, group *collective.Group, ids []p
 				return err
 			}
 		}
-		if err := j.emitLines(ctx, some, of, o); err != nil {
+		if err := emitLines(some, of, o); err != nil {
 			return err
 		}
 	}
-	return nil
+	return o.flush()
 }
 
 // mostNames is about how many bytes the names of a batch may have.
@@ -243,14 +246,13 @@ func (l *labelled) of(id pregel.VertexID) uint64 {
 // emitRaw emits the values of the vertices here in blocks, little-endian. Vertex i of partition p of P has the number p + iP.
 //
 //	| partition (4) | count (4) | first (8) | bytes (8) | values, as in memory, or in msgpack |
-func (j *job) emitRaw(ctx context.Context, o *out) error {
+func (j *job) emitRaw(o *out) error {
 	of := len(j.graph.Parts)
 	owned := func(partition int) int { return (int(j.program.IDs()) - partition + of - 1) / of }
 	for _, i := range j.program.Own() {
 		o.total += int64(owned(i))
 	}
 	o.progress(gathering, 0, o.total)
-	var block []byte
 	for _, i := range j.program.Own() {
 		exists := func(local int) bool { return j.program.Exists(pregel.VertexID(i + local*of)) }
 		for first, end := 0, 0; first < owned(i); first = end {
@@ -262,60 +264,61 @@ func (j *job) emitRaw(ctx context.Context, o *out) error {
 				end++
 			}
 			var err error
-			if block, err = j.program.AppendBlock(block, i, first, end-first); err != nil {
+			if o.buffer, err = j.program.AppendBlock(o.buffer, i, first, end-first); err != nil {
 				return err
 			}
-			o.done += int64(end - first)
-			if len(block) < piece && end < owned(i) {
-				continue
-			}
-			if err := o.put(ctx, block, 0); err != nil {
+			if err = o.grew(end - first); err != nil {
 				return err
 			}
-			block = block[:0]
 		}
 	}
-	return o.put(ctx, block, 0)
+	return o.flush()
 }
 
-// out is where the lines of vertices go, and how many have gone.
+// out is where the values of vertices go, and how many have gone.
 type out struct {
+	ctx         context.Context
 	emit        func([]byte) error
 	progress    func(stage string, done, total int64)
 	done, total int64
+	buffer      []byte // what is to be emitted
+	waiting     int    // of how many vertices
 }
 
-// put emits the lines of some vertices.
-func (o *out) put(ctx context.Context, lines []byte, vertices int) error {
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+// grew says that the buffer has more, of so many vertices, and emits it if it is long enough.
+func (o *out) grew(vertices int) error {
+	if o.waiting += vertices; len(o.buffer) < piece {
+		return nil
 	}
-	if err := o.emit(lines); err != nil {
+	return o.flush()
+}
+
+// flush emits the buffer.
+func (o *out) flush() error {
+	if o.ctx.Err() != nil {
+		return context.Cause(o.ctx)
+	}
+	if err := o.emit(o.buffer); err != nil {
 		return fmt.Errorf("values: %w", err)
 	}
-	o.done += int64(vertices)
+	o.done += int64(o.waiting)
+	o.buffer, o.waiting = o.buffer[:0], 0
 	o.progress(gathering, o.done, o.total)
 	return nil
 }
 
 // emitLines emits the lines of vertices here.
-func (j *job) emitLines(ctx context.Context, ids []pregel.VertexID, of lines, o *out) error {
-	var lines []byte
-	first := 0 // of the vertices in lines
-	for i, id := range ids {
-		start := len(lines)
-		lines = of.line(lines, id)
-		if err := graphio.CheckLine(lines[start:]); err != nil {
+func emitLines(ids []pregel.VertexID, of lines, o *out) error {
+	for _, id := range ids {
+		start := len(o.buffer)
+		o.buffer = of.line(o.buffer, id)
+		if err := graphio.CheckLine(o.buffer[start:]); err != nil {
 			return err
 		}
-		lines = append(lines, '\n')
-		if len(lines) < piece {
-			continue
-		}
-		if err := o.put(ctx, lines, i+1-first); err != nil {
+		o.buffer = append(o.buffer, '\n')
+		if err := o.grew(1); err != nil {
 			return err
 		}
-		lines, first = lines[:0], i+1
 	}
-	return o.put(ctx, lines, len(ids)-first)
+	return nil
 }

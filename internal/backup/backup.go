@@ -12,11 +12,9 @@ import (
 	"bufio"
 	"bytes"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -77,7 +75,7 @@ func (w *Writer) Add(name string, size int64, from io.Reader) error {
 	if _, err := io.CopyN(io.MultiWriter(w.tar, sum), from, size); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
-	fmt.Fprintf(&w.sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
+	fmt.Fprintf(&w.sums, "%x  %s\n", sum.Sum(nil), name)
 	return nil
 }
 
@@ -146,28 +144,21 @@ func read(from io.Reader, each func(name string, size int64, r io.Reader) error)
 		sum := sha256.New()
 		data := io.TeeReader(in, sum)
 		if first {
-			if err := h.read(data, entry.Size); err != nil {
-				return nil, err
-			}
-		} else if err := each(entry.Name, entry.Size, data); err != nil {
-			return nil, worded(entry.Name, err)
+			err = h.read(data, entry.Size)
+		} else if err = each(entry.Name, entry.Size, data); err != nil {
+			err = worded(entry.Name, err)
 		}
-		if err := rest(data, sum, entry.Name, &sums); err != nil {
+		if err != nil {
 			return nil, err
 		}
+		if _, err := io.Copy(io.Discard, data); err != nil { // what is left
+			return nil, worded(entry.Name, err)
+		}
+		if sums.Len() > maxSums {
+			return nil, fmt.Errorf("found more than %d bytes of checksums", maxSums)
+		}
+		fmt.Fprintf(&sums, "%x  %s\n", sum.Sum(nil), entry.Name)
 	}
-}
-
-// rest reads what is left of an entry, and notes its checksum.
-func rest(data io.Reader, sum hash.Hash, name string, sums *bytes.Buffer) error {
-	if _, err := io.Copy(io.Discard, data); err != nil {
-		return worded(name, err)
-	}
-	if sums.Len() > maxSums {
-		return fmt.Errorf("found more than %d bytes of checksums", maxSums)
-	}
-	fmt.Fprintf(sums, "%s  %s\n", hex.EncodeToString(sum.Sum(nil)), name)
-	return nil
 }
 
 func worded(name string, err error) error {
@@ -182,30 +173,21 @@ func compare(in io.Reader, size int64, sums []byte) error {
 	if size > maxSums {
 		return errShort
 	}
-	found, err := io.ReadAll(in)
+	want, err := io.ReadAll(in)
 	if err != nil {
 		return worded(sumsName, err)
 	}
-	for {
-		want, moreWanted := nextLine(&found)
-		got, more := nextLine(&sums)
-		switch {
-		case !moreWanted && !more:
-			return nil
-		case want != got:
-			_, name, _ := strings.Cut(got, "  ")
+	if bytes.Equal(want, sums) {
+		return nil
+	}
+	wanted := strings.Split(string(want), "\n")
+	for i, line := range strings.Split(string(sums), "\n") {
+		if i >= len(wanted) || line != wanted[i] {
+			_, name, _ := strings.Cut(line, "  ")
 			return fmt.Errorf("it is damaged: %.100q is not as it was written", name)
 		}
 	}
-}
-
-func nextLine(text *[]byte) (line string, more bool) {
-	if len(*text) == 0 {
-		return "", false
-	}
-	first, rest, _ := bytes.Cut(*text, []byte("\n"))
-	*text = rest
-	return string(first), true
+	return fmt.Errorf("it is damaged: %s has more lines than there are files", sumsName)
 }
 
 // read reads a header.

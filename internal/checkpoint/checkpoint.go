@@ -16,6 +16,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/superstep-go/superstep/internal/store"
 )
 
 // Part is the state of one partition before a superstep, as named sections whose bytes the engine makes and reads.
@@ -62,9 +64,8 @@ type Stored struct {
 	Superstep int    `json:"-"`
 	Partition int    `json:"partition"`
 	Name      string `json:"name"`
-	Size      int64  `json:"size"`
+	store.Sum        // as it is stored
 	Raw       int64  `json:"raw"` // bytes before compression
-	SHA256    string `json:"sha256"`
 	Print     uint64 `json:"print"`
 	// Copied and Wrote are the seconds that the run stood still for the part, and that compressing and storing it took beside the run.
 	Copied float64 `json:"copied"`
@@ -99,7 +100,7 @@ type Manifest struct {
 // Bytes is how many bytes the parts have as they are stored.
 func (m *Manifest) Bytes() (n int64) {
 	for _, p := range m.Parts {
-		n += p.Size
+		n += p.Sum.Bytes
 	}
 	return n
 }
@@ -199,7 +200,7 @@ type State struct {
 }
 
 // Format is the version of manifests and parts that this version writes and reads.
-const Format = 3
+const Format = 4
 
 // MaxSeconds bounds State.Seconds.
 const MaxSeconds = 100_000

@@ -15,7 +15,7 @@ import (
 // commit makes stored parts a checkpoint. One that is there already, and in order, is left as it is: the run before this had come as far.
 func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	m.Format, m.Created = Format, time.Now().UTC()
-	text, err := m.text()
+	text, err := store.Encode(m)
 	if err != nil {
 		return err
 	}
@@ -42,30 +42,6 @@ func commit(ctx context.Context, s store.Store, m *Manifest) error {
 	return s.PutIfAbsent(ctx, name, text)
 }
 
-// inspect looks at the newest checkpoints until so many are in order, and says of the others what is wrong. It fails when the place does not
-// answer: then nobody knows.
-func inspect(ctx context.Context, s store.Store, all []Listed, enough int, reads bool) error {
-	for i := range all {
-		l := &all[i]
-		if enough == 0 {
-			return nil
-		}
-		if l.Err == nil {
-			l.Err = present(ctx, s, l.Manifest)
-		}
-		if l.Err == nil && reads {
-			l.Err = (&Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
-		}
-		if unread := (*UnreadError)(nil); errors.As(l.Err, &unread) {
-			return l.Err
-		}
-		if l.Err == nil {
-			enough--
-		}
-	}
-	return nil
-}
-
 // otherRun says why two checkpoints before the same superstep cannot be of runs of the same, or nothing.
 func (m *Manifest) otherRun(other *Manifest) string {
 	a, b := &m.Graph, &other.Graph
@@ -87,27 +63,28 @@ func Prune(ctx context.Context, s store.Store, keep, before int, reads bool) err
 	if err != nil {
 		return err
 	}
-	if err := inspect(ctx, s, all, keep, reads); err != nil {
-		return err
-	}
-	kept := map[string]bool{}
-	good := 0
+	kept, good := map[string]bool{}, 0
+	var old []string
 	for _, l := range all {
-		if l.Err == nil && good < keep {
+		if good == keep {
+			old = append(old, l.Name)
+			continue
+		}
+		l.look(ctx, s, reads)
+		if unread := (*UnreadError)(nil); errors.As(l.Err, &unread) {
+			return l.Err // the place does not answer: nobody knows
+		}
+		switch {
+		case l.Err == nil:
 			good++
 			for _, p := range l.Manifest.Parts {
 				kept[p.Name] = true
 			}
-			continue
-		}
-		if l.Err != nil && l.Manifest == nil && good < keep {
-			continue // nobody knows what it was: it stays until there are better ones
-		}
-		if err := s.Delete(ctx, l.Name); err != nil {
-			return err
+		case l.Manifest != nil:
+			old = append(old, l.Name)
+		default: // nobody knows what it was: it stays until there are better ones
 		}
 	}
-	var old []string
 	for o, err := range s.List(ctx, partPrefix) {
 		if err != nil {
 			return err

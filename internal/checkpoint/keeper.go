@@ -71,7 +71,6 @@ type Keeper struct {
 	failed    string // why the pending one will not be
 	row       int    // failures in a row
 	tell      int    // after how many in a row the next line says so
-	raw       int64
 	asked     atomic.Bool
 	until     context.Context // of Linger, or nil
 	orphans   []string        // parts of checkpoints that failed
@@ -246,11 +245,8 @@ func (k *Keeper) Settle() error {
 	if k.result == nil {
 		return nil
 	}
-	stop := time.AfterFunc(closeWithin, k.end)
-	err := <-k.result
-	stop.Stop()
-	k.result = nil
-	return k.ended(err)
+	defer time.AfterFunc(closeWithin, k.end).Stop()
+	return k.Await(context.Background())
 }
 
 // ended takes how the pending checkpoint ended.
@@ -259,7 +255,7 @@ func (k *Keeper) ended(err error) error {
 	k.pending = nil
 	e := Event{Superstep: m.Superstep}
 	for _, s := range m.Parts {
-		e.Bytes, e.Raw = e.Bytes+s.Size, e.Raw+s.Raw
+		e.Bytes, e.Raw = e.Bytes+s.Bytes, e.Raw+s.Raw
 		e.Copied, e.Wrote = max(e.Copied, s.Copied), max(e.Wrote, s.Wrote)
 	}
 	if err != nil {
@@ -285,7 +281,7 @@ func (k *Keeper) ended(err error) error {
 	if k.row > 1 {
 		k.warn(fmt.Sprintf("checkpoints are stored again, since the one before superstep %d; %d in a row were not", m.Superstep, k.row))
 	}
-	k.row, k.tell, k.raw, k.committed = 0, firstTold, e.Raw, true
+	k.row, k.tell, k.committed = 0, firstTold, true
 	k.cost = time.Duration((e.Copied + e.Wrote) * float64(time.Second))
 	if k.policy.Every == 0 {
 		e.Interval = k.policy.interval(k.cost).Seconds()

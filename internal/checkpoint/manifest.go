@@ -1,12 +1,8 @@
 package checkpoint
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -55,57 +51,15 @@ func read(ctx context.Context, s store.Store, name string) (*Manifest, error) {
 	}
 	m, err := parseManifest(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s/%s: %w", strings.TrimSuffix(s.String(), "/"), name, err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, name), err)
 	}
 	return m, nil
 }
 
-// sealed is a manifest as it is stored: with the checksum of its own text.
-type sealed struct {
-	Checkpoint json.RawMessage `json:"checkpoint"`
-	SHA256     string          `json:"sha256"`
-}
-
-func (m *Manifest) text() ([]byte, error) {
-	inner, err := json.Marshal(m)
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(sealed{inner, sum(inner)})
-}
-
-func sum(data []byte) string {
-	h := sha256.Sum256(data)
-	return hex.EncodeToString(h[:])
-}
-
-// notManifest says what is wrong with a text that is no JSON: most are cut off.
-func notManifest(data []byte, err error) error {
-	var syntax *json.SyntaxError
-	if len(data) == 0 {
-		return errors.New("it is empty, and no manifest of a checkpoint")
-	}
-	if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-		return fmt.Errorf("it is cut off after %d bytes, and no manifest of a checkpoint", len(data))
-	}
-	return fmt.Errorf("it is no manifest of a checkpoint: %w", err)
-}
-
 func parseManifest(data []byte) (*Manifest, error) {
-	var s sealed
-	if err := json.Unmarshal(data, &s); err != nil {
-		return nil, notManifest(data, err)
-	}
-	// The checksum is of what is within.
-	if again, err := json.Marshal(s); err != nil || !bytes.Equal(again, data) {
-		return nil, errors.New("it is no manifest of a checkpoint, or is broken")
-	}
-	if found := sum(s.Checkpoint); found != s.SHA256 {
-		return nil, fmt.Errorf("its checksum is %.16s, expected %.16q: it is broken", found, s.SHA256)
-	}
 	m := &Manifest{}
-	if err := json.Unmarshal(s.Checkpoint, m); err != nil {
-		return nil, fmt.Errorf("it is no manifest of a checkpoint: %w", err)
+	if err := store.Decode(data, m); err != nil {
+		return nil, err
 	}
 	if m.Format != Format {
 		return nil, fmt.Errorf("its format is %d, and this version reads %d: the version that wrote it goes on from it", m.Format, Format)
@@ -124,8 +78,8 @@ func parseManifest(data []byte) (*Manifest, error) {
 		}
 	}
 	for i, p := range m.Parts {
-		if p.Partition != i || p.Size < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partPrefix) {
-			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name, p.Partition, p.Size)
+		if p.Partition != i || p.Bytes < 0 || !fs.ValidPath(p.Name) || !strings.HasPrefix(p.Name, partPrefix) {
+			return nil, fmt.Errorf("part %d is %.80q of partition %d with %d bytes", i, p.Name, p.Partition, p.Bytes)
 		}
 	}
 	return m, nil
@@ -173,13 +127,7 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 		return nil, err
 	}
 	for _, l := range all {
-		if l.Err == nil {
-			l.Err = present(ctx, s, l.Manifest)
-		}
-		if l.Err == nil {
-			l.Err = (&Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
-		}
-		if l.Err == nil {
+		if l.look(ctx, s, true); l.Err == nil {
 			return l.Manifest, nil
 		}
 		if ctx.Err() != nil {
@@ -190,21 +138,25 @@ func Find(ctx context.Context, s store.Store, name string, warn func(string)) (*
 	return nil, fmt.Errorf("%s: %w", s, ErrNone)
 }
 
+// look looks whether a checkpoint's parts are there with their sizes and, if they are to be read, with their sums.
+func (l *Listed) look(ctx context.Context, s store.Store, reads bool) {
+	if l.Err == nil {
+		l.Err = present(ctx, s, l.Manifest)
+	}
+	if l.Err == nil && reads {
+		l.Err = (&Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
+	}
+}
+
 // present reports whether the parts of a checkpoint are there with their sizes.
 func present(ctx context.Context, s store.Store, m *Manifest) error {
-	found := map[string]int64{}
-	for o, err := range s.List(ctx, fmt.Sprintf("%s%09d-", partPrefix, m.Superstep)) {
-		if err != nil {
-			return &UnreadError{err}
-		}
-		found[o.Name] = o.Size
+	found, err := store.SizesOf(ctx, s, fmt.Sprintf("%s%09d-", partPrefix, m.Superstep))
+	if err != nil {
+		return &UnreadError{err}
 	}
 	for _, p := range m.Parts {
-		switch size, ok := found[p.Name]; {
-		case !ok:
-			return fmt.Errorf("part %s is missing", p.Name)
-		case size != p.Size:
-			return fmt.Errorf("part %s has %d bytes, expected %d", p.Name, size, p.Size)
+		if err := found.Check(p.Name, p.Bytes); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -219,29 +171,19 @@ type Reader struct {
 // Part reads a part, and returns an error unless it is as it was written.
 func (r *Reader) Part(ctx context.Context, i int) (*Part, error) {
 	want := &r.Parts[i]
-	failed := func(err error) error {
-		return fmt.Errorf("%s/%s: %w", strings.TrimSuffix(r.Store.String(), "/"), want.Name, err)
-	}
-	o, err := store.Stat(ctx, r.Store, want.Name)
-	if err != nil {
+	data, err := store.Read(ctx, r.Store, want.Name, want.Sum)
+	switch {
+	case errors.Is(err, store.ErrDamaged):
+		return nil, err
+	case err != nil:
 		return nil, &UnreadError{err}
-	}
-	if o.Size != want.Size {
-		return nil, failed(fmt.Errorf("found %d bytes, expected %d", o.Size, want.Size))
-	}
-	data := make([]byte, o.Size)
-	if err := r.GetRange(ctx, o, 0, data); err != nil {
-		return nil, &UnreadError{err}
-	}
-	if found := sum(data); found != want.SHA256 {
-		return nil, failed(fmt.Errorf("its checksum is %.16s, expected %.16s: it is broken", found, want.SHA256))
 	}
 	p, err := decode(data)
 	if err == nil && (p.Partition != i || p.Of != len(r.Parts) || p.Superstep != r.Superstep) {
 		err = fmt.Errorf("found partition %d of %d before superstep %d, expected %d of %d before %d", p.Partition, p.Of, p.Superstep, i, len(r.Parts), r.Superstep)
 	}
 	if err != nil {
-		return nil, failed(err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(r.Store, want.Name), err)
 	}
 	return p, nil
 }
@@ -251,45 +193,23 @@ const readAhead = 4
 
 // Each reads some parts, several at once, and passes them to f one after the other, in any order.
 func (r *Reader) Each(ctx context.Context, parts []int, f func(*Part) error) error {
-	type result struct {
-		part *Part
-		err  error
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var group sync.WaitGroup
-	defer group.Wait()
-	defer cancel()
-	next, read := make(chan int, len(parts)), make(chan result)
+	var turn sync.Mutex
+	var jobs []func(ctx context.Context) error
 	for _, i := range parts {
-		next <- i
-	}
-	close(next)
-	for range min(readAhead, len(parts)) {
-		group.Go(func() {
-			for i := range next {
-				p, err := r.Part(ctx, i)
-				select {
-				case read <- result{p, err}:
-				case <-ctx.Done():
-					return
-				}
-			}
-		})
-	}
-	for range parts {
-		select {
-		case got := <-read:
-			if got.err != nil {
-				return got.err
-			}
-			if err := f(got.part); err != nil {
+		jobs = append(jobs, func(ctx context.Context) error {
+			p, err := r.Part(ctx, i)
+			if err != nil {
 				return err
 			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+			turn.Lock()
+			defer turn.Unlock()
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			return f(p)
+		})
 	}
-	return nil
+	return store.Together(ctx, readAhead, jobs)
 }
 
 // Verify reads all parts of a checkpoint.

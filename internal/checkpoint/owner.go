@@ -3,11 +3,9 @@ package checkpoint
 import (
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/store"
@@ -58,29 +56,25 @@ func ownerOf(ctx context.Context, s store.Store) (o owner, err error) {
 		return owner{}, err
 	}
 	if o, err = parseOwner(data); err != nil {
-		return owner{}, fmt.Errorf("%s/%s: %w", strings.TrimSuffix(s.String(), "/"), ownerName, err)
+		return owner{}, fmt.Errorf("%s: %w", store.NameOf(s, ownerName), err)
 	}
 	return o, nil
 }
 
 // parseOwner decodes what the object says; any bytes may come.
 func parseOwner(data []byte) (o owner, err error) {
-	if err := store.Unseal(data); err != nil {
-		return owner{}, err
+	if err = store.Decode(data, &o); err == nil && o.Run == "" {
+		err = errOwner
 	}
-	if json.Unmarshal(data, &o) != nil || o.Run == "" {
-		return owner{}, errOwner
-	}
-	return o, nil
+	return o, err
 }
 
 // claim makes a run the owner of a place, before its first checkpoint there, or fails if another one is.
 func claim(ctx context.Context, s store.Store, run string, m *Manifest) error {
-	data, err := json.Marshal(owner{run, m.Name(), m.Graph.Name, time.Now().UTC()})
+	data, err := store.Encode(owner{run, m.Name(), m.Graph.Name, time.Now().UTC()})
 	if err != nil {
 		return err
 	}
-	data = store.Seal(data)
 	err = s.PutIfAbsent(ctx, ownerName, data)
 	if !errors.Is(err, fs.ErrExist) {
 		return err

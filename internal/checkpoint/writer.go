@@ -20,44 +20,30 @@ type Writer struct {
 
 	ctx   context.Context
 	end   context.CancelCauseFunc
-	ended sync.WaitGroup
-	queue chan *Part
+	turn  chan struct{}  // full while one is stored
+	under sync.WaitGroup // parts under way
 
 	mu     sync.Mutex
 	stored []Stored
-	under  sync.WaitGroup // parts under way
 }
 
 // StoreWithin is how long storing a part may take. A store that does not answer must not hold the next checkpoint for ever.
 const StoreWithin = 10 * time.Minute
 
-// most is how many parts of a process may wait to be stored: all of one checkpoint, as the next begins when it has ended.
-const most = 4096
-
 // NewWriter makes the writer of a process's parts; run is in their names, and is not that of an earlier writer to the store.
 func NewWriter(s store.Store, run string) *Writer {
-	w := &Writer{store: s, run: run, within: StoreWithin, queue: make(chan *Part, most)}
+	w := &Writer{store: s, run: run, within: StoreWithin, turn: make(chan struct{}, 1)}
 	w.ctx, w.end = context.WithCancelCause(context.Background())
-	w.ended.Go(w.write)
 	return w
 }
 
 // Write takes a part, which is the writer's from then on.
 func (w *Writer) Write(p *Part) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.under.Add(1)
-	failed := context.Cause(w.ctx)
-	if failed == nil {
-		select {
-		case w.queue <- p:
-			return
-		default:
-			failed = errors.New("too many parts wait to be stored")
-		}
-	}
-	w.under.Done()
-	w.stored = append(w.stored, Stored{Superstep: p.Superstep, Partition: p.Partition, Failed: failed.Error()})
+	w.under.Go(func() {
+		w.turn <- struct{}{}
+		defer func() { <-w.turn }()
+		w.told(w.one(p))
+	})
 }
 
 // Fail says that a part could not be made.
@@ -103,28 +89,10 @@ func (w *Writer) Close() {
 		return
 	}
 	w.end(errClosed)
-	w.ended.Wait()
+	w.under.Wait()
 }
 
 var errClosed = errors.New("the run has ended")
-
-func (w *Writer) write() {
-	for {
-		select {
-		case <-w.ctx.Done():
-			w.mu.Lock() // later parts fail
-			defer w.mu.Unlock()
-			for range len(w.queue) {
-				<-w.queue
-				w.under.Done()
-			}
-			return
-		case p := <-w.queue:
-			w.told(w.one(p))
-			w.under.Done()
-		}
-	}
-}
 
 func (w *Writer) told(s Stored) {
 	w.mu.Lock()
@@ -139,14 +107,18 @@ func (w *Writer) one(p *Part) (s Stored) {
 		Superstep: p.Superstep, Partition: p.Partition, Name: partName(p.Superstep, w.run, p.Partition, p.Of), Raw: p.Bytes(), Print: p.Print,
 		Copied: p.Copied.Seconds(),
 	}
-	data, err := encode(p)
+	err := context.Cause(w.ctx)
+	var data []byte
+	if err == nil {
+		data, err = encode(p)
+	}
 	if err == nil {
 		err = faults.At(faults.StoringPart, "")
 	}
 	if err == nil {
-		s.Size, s.SHA256 = int64(len(data)), sum(data)
+		s.Sum = store.SumOf(data)
 		ctx, cancel := context.WithTimeoutCause(w.ctx, w.within, fmt.Errorf("storing took longer than %v", w.within))
-		err = w.store.Put(ctx, s.Name, bytes.NewReader(data), s.Size)
+		err = w.store.Put(ctx, s.Name, bytes.NewReader(data), s.Bytes)
 		if err != nil && ctx.Err() != nil {
 			err = fmt.Errorf("%w: %w", err, context.Cause(ctx))
 		}

@@ -139,7 +139,7 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 		escape.Printf(w, "  %s\n", t)
 	}
 	for _, p := range m.Parts {
-		fmt.Fprintf(w, "  %s: %s, of %s, sha256 %.16s\n", p.Name, mem.Text(p.Size), mem.Text(p.Raw), p.SHA256)
+		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw), p.CRC32C)
 	}
 }
 

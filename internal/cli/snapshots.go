@@ -147,15 +147,15 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 		return err
 	}
 	defer team.Close()
-	place, err := snapshot.At(ctx, c.output)
+	place, err := store.RootsOf(ctx).Make(c.output)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			place.Abandon()
+			snapshot.Abandon(place)
 		}
-		place.Close()
+		store.Close(place)
 	}()
 	if err := snapshot.Absent(ctx, place); err != nil { // before the work
 		return err
@@ -266,8 +266,7 @@ func (a *app) verifyGraph() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify DIR|s3://BUCKET/PREFIX/",
 		Short: "Check every byte of a stored graph",
-		Long: `Check every byte of a stored graph: the SHA-256 of each file, and everything
-that opening the snapshot checks. Opening does not check the SHA-256 of files.`,
+		Long:  `Check every byte of a stored graph: open it, which compares all checksums.`,
 		Example: `  superstep graphs verify k22
   superstep graphs verify s3://graphs/web/ --json`,
 		Args: exactly(1, "the place of a snapshot"),
@@ -283,18 +282,17 @@ that opening the snapshot checks. Opening does not check the SHA-256 of files.`,
 			}
 			defer place.Close()
 			progress := a.progress()
-			defer progress.done()
-			err = snapshot.Verify(cmd.Context(), place.Store, place.Manifest, snapshot.Options{
+			g, err := snapshot.Open(cmd.Context(), place.Store, place.Manifest, args[0], snapshot.Options{
 				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 			})
+			progress.done()
 			if err != nil {
-				progress.done()
 				if asJSON {
 					err = errors.Join(err, printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, err)))
 				}
 				return err
 			}
-			progress.done()
+			g.Close()
 			if asJSON {
 				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
 			}

@@ -3,7 +3,6 @@ package fill
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"reflect"
@@ -17,8 +16,8 @@ import (
 
 var vertexType = reflect.TypeFor[pregel.VertexID]()
 
-// CopyLines writes the values that a file has for a property as lines that ParseLine parses, or
-// ParseNamedLine if the file calls vertices by their names, or may do so. It returns how many these
+// CopyLines writes the values that a file has for a property as lines that ParseLine parses, of
+// names if the file calls vertices by their names, or may do so. It returns how many these
 // are. It refuses what is no value of the property, if that is known and not nil; of the graph it
 // knows nothing. Of a property that is not known it reads what follows the first id, which serves
 // edges if no column is given.
@@ -47,8 +46,7 @@ func CopyLines(
 			if bytes.IndexByte(v.Text, '\n') >= 0 {
 				return "a value with a line break", "one without"
 			}
-			line = append(strconv.AppendInt(line[:0], int64(v.Line), 10), ' ')
-			line = append(strconv.AppendQuote(line, string(v.Names[0])), '\t')
+			v.ID, v.IDAt, v.At = graphio.NoNumber, 0, 0
 		} else {
 			for end := range v.Names {
 				if v.Names[end] != nil && [2]uint64{v.ID, v.To}[end] == graphio.NoNumber {
@@ -56,15 +54,8 @@ func CopyLines(
 					return "vertex " + v.Vertex(end), "a number: names are not sent to a cluster yet"
 				}
 			}
-			line = append(strconv.AppendInt(line[:0], int64(v.Line), 10), ':')
-			line = append(strconv.AppendInt(line, int64(v.IDAt), 10), ':')
-			line = append(strconv.AppendInt(line, int64(v.At), 10), ' ')
-			line = append(strconv.AppendUint(line, v.ID, 10), ' ')
-			if of.OfEdges {
-				line = append(strconv.AppendUint(line, v.To, 10), ' ')
-			}
 		}
-		line = append(append(line, v.Text...), '\n')
+		line = append(AppendLine(line[:0], v, of.OfEdges), '\n')
 		lines++
 		if _, broken = w.Write(line); broken != nil {
 			return "a failure", "none"
@@ -77,12 +68,34 @@ func CopyLines(
 	return lines, err
 }
 
+// AppendLine appends a value as ParseLine parses it.
+func AppendLine(line []byte, v *graphio.Value, ofEdges bool) []byte {
+	line = append(strconv.AppendInt(line, int64(v.Line), 10), ':')
+	line = append(strconv.AppendInt(line, int64(v.IDAt), 10), ':')
+	line = append(strconv.AppendInt(line, int64(v.At), 10), ' ')
+	if v.ID == graphio.NoNumber {
+		line = strconv.AppendQuote(line, string(v.Names[0]))
+	} else {
+		line = strconv.AppendUint(line, v.ID, 10)
+	}
+	if ofEdges {
+		line = strconv.AppendUint(append(line, ' '), v.To, 10)
+	}
+	return append(append(line, ' '), v.Text...)
+}
+
 // ParseLine parses what CopyLines has written, a line without its end: "PLACE ID VALUE", or of
 // edges "PLACE FROM TO VALUE", where PLACE is LINE:COLUMN:COLUMN, those of the ids and of the
-// value. The value's text is part of it.
+// value, and ID may be a name in quotes as Go has them. The value's text is part of the line.
 func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 	number, rest, _ := bytes.Cut(text, []byte(" "))
 	id, value, ok := bytes.Cut(rest, []byte(" "))
+	if bytes.HasPrefix(rest, []byte{'"'}) {
+		quoted, err := strconv.QuotedPrefix(string(rest))
+		id = rest[:len(quoted)]
+		value, ok = bytes.CutPrefix(rest[len(quoted):], []byte(" "))
+		ok = ok && err == nil
+	}
 	v = graphio.Value{Text: value}
 	for i, to := range []*int{&v.Line, &v.IDAt, &v.At} {
 		var part []byte
@@ -91,7 +104,12 @@ func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 		ok = ok && err == nil && (i < 2 || len(number) == 0)
 		*to = int(n)
 	}
-	v.ID, ok = wholeOf(id, ok)
+	if name, err := strconv.Unquote(string(id)); err == nil && name != "" && id[0] == '"' {
+		v.ID, v.Names[0] = graphio.NoNumber, []byte(name)
+	} else {
+		v.ID, ok = wholeOf(id, ok)
+		ok = ok && v.ID != graphio.NoNumber
+	}
 	form := "PLACE ID VALUE"
 	if ofEdges {
 		value = bytes.TrimLeft(value, " \t") // a line as the file has it, of a property that the sender does not know
@@ -109,21 +127,6 @@ func ParseLine(text []byte, ofEdges bool) (v graphio.Value, err error) {
 func wholeOf(text []byte, ok bool) (uint64, bool) {
 	id, err := strconv.ParseUint(string(text), 10, 64)
 	return id, ok && err == nil
-}
-
-// ParseNamedLine parses what CopyLines has written of a file by names, a line without its end: the
-// name in quotes as Go has them. The value's text is part of it.
-func ParseNamedLine(text []byte) (v graphio.Value, err error) {
-	number, rest, _ := bytes.Cut(text, []byte(" "))
-	quoted, value, ok := bytes.Cut(rest, []byte{'\t'})
-	line, err := strconv.Atoi(string(number))
-	name, wrong := strconv.Unquote(string(quoted))
-	if err = errors.Join(err, wrong); err != nil || !ok || name == "" {
-		return v, fmt.Errorf("found %.80q for a line of a column by names, expected LINE \"NAME\"<TAB>VALUE", text)
-	}
-	return graphio.Value{
-		Line: line, ID: graphio.NoNumber, Names: [2][]byte{[]byte(name)}, Text: value,
-	}, nil
 }
 
 // RefersTo returns the vertex that the text of a value of a property names by its input id, if it does.

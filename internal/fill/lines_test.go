@@ -4,17 +4,28 @@ import (
 	"testing"
 
 	"github.com/superstep-go/superstep/internal/fill"
+	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// FuzzParseNamedLine reads anything as a line of a column by names.
-func FuzzParseNamedLine(f *testing.F) {
-	f.Add("7 \"Rue de\"\t0.5")
-	f.Add("7 \"a\\tb\"\t")
-	f.Add("x")
-	f.Fuzz(func(t *testing.T, text string) {
-		v, err := fill.ParseNamedLine([]byte(text))
-		if err == nil && len(v.Names[0]) == 0 {
+// FuzzParseLine reads anything as a line of a column; what is one is written as one again.
+func FuzzParseLine(f *testing.F) {
+	f.Add("7:0:0 \"Rue de\" 0.5", false)
+	f.Add("7:0:0 \"a\\tb\" ", false)
+	f.Add("7:1:4 12 x y", false)
+	f.Add("7:1:4 12 34 x y", true)
+	f.Add("7:1:4 12  34\tx", true)
+	f.Add("x", false)
+	f.Fuzz(func(t *testing.T, text string, ofEdges bool) {
+		v, err := fill.ParseLine([]byte(text), ofEdges)
+		if err != nil {
+			return
+		}
+		if len(v.Names[0]) == 0 && v.ID == graphio.NoNumber {
 			t.Errorf("%q has no name", text)
+		}
+		again, err := fill.ParseLine(fill.AppendLine(nil, &v, ofEdges), ofEdges)
+		if err != nil || again.ID != v.ID || again.To != v.To || string(again.Names[0]) != string(v.Names[0]) || string(again.Text) != string(v.Text) || again.Line != v.Line || again.At != v.At {
+			t.Errorf("%q: found %+v again, %v, expected %+v", text, again, err, v)
 		}
 	})
 }

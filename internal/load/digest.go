@@ -9,7 +9,7 @@ import (
 )
 
 // Digests tells what this process sees of the files of a graph, so that it can be compared with
-// what others see: of a snapshot its stored checksum, of other files that of some blocks, which a
+// what others see: of a snapshot its id, of other files that of some blocks, which a
 // key chooses, or of all.
 func (r Request) Digests(ctx context.Context, key uint64, all bool) []graphio.Digest {
 	if generate.IsGenerator(r.Name) {
@@ -22,7 +22,7 @@ func (r Request) Digests(ctx context.Context, key uint64, all bool) []graphio.Di
 	if place, err := r.findSnapshot(ctx); err != nil {
 		d.Err = err.Error()
 	} else {
-		d.Version = place.SHA256
+		d.Version = place.ID
 		place.Close()
 	}
 	return []graphio.Digest{d}

@@ -42,8 +42,10 @@ func TestNamesAreStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := snapshot.Verify(t.Context(), s, m, snapshot.Options{}); err != nil {
+	if opened, err := snapshot.Open(t.Context(), s, m, place, snapshot.Options{}); err != nil {
 		t.Error(err)
+	} else {
+		opened.Close()
 	}
 	for ranks := 1; ranks <= 4; ranks++ {
 		for _, o := range []graph.Options{o, {Grid: graph.Of(ranks + 3)}} {
@@ -159,11 +161,15 @@ func TestDamagedNames(t *testing.T) {
 	}
 	for _, wrong := range []func(m *snapshot.Manifest, data []byte){
 		func(_ *snapshot.Manifest, data []byte) { data[len(data)-1]++ },
-		func(m *snapshot.Manifest, _ []byte) { m.Names[0].Names-- },
-		func(m *snapshot.Manifest, _ []byte) { m.Names[0].File = m.Index[0].File },
+		func(m *snapshot.Manifest, _ []byte) { m.Names[0].Count-- },
+		func(m *snapshot.Manifest, _ []byte) {
+			f := m.Index[0]
+			f.First = 0
+			m.Names[0] = f
+		},
 	} {
 		changed, bad := *m, append([]byte(nil), data...)
-		changed.Names = append([]snapshot.NamesFile(nil), m.Names...)
+		changed.Names = append([]snapshot.File(nil), m.Names...)
 		wrong(&changed, bad)
 		if err := os.WriteFile(file, bad, 0o600); err != nil {
 			t.Fatal(err)

@@ -24,11 +24,8 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 	}
 	defer place.Close()
 	// Whether it fits is told by the manifest alone, so that all ranks do the same.
-	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, nil, false, r.snapshotOptions())
+	g, err := r.openPartitions(ctx, place, nil, false)
 	if err != nil {
-		return nil, build.Share{}, err
-	}
-	if err := r.suit(g); err != nil {
 		return nil, build.Share{}, err
 	}
 	if r.IfAny && !o.UnitWeights {
@@ -45,10 +42,7 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 			own = append(own, p)
 		}
 	}
-	if g, err = snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, false, r.snapshotOptions()); err != nil {
-		return nil, build.Share{}, err
-	}
-	if err := r.suit(g); err != nil {
+	if g, err = r.openPartitions(ctx, place, own, false); err != nil {
 		return nil, build.Share{}, err
 	}
 	r.adopt(g, o)
@@ -59,6 +53,15 @@ func OpenShare(ctx context.Context, r Request, o graph.Options, rank, ranks int,
 		return nil, build.Share{}, err
 	}
 	return g, build.Share{Of: fmt.Sprintf("%s %v %v %v", place.ID, g.Options.Grid, g.Weights, g.Options.UnitWeights), IDs: x.IDs, Labels: x.Labels, Names: names}, nil
+}
+
+// openPartitions opens some partitions of a snapshot, as they are wanted.
+func (r Request) openPartitions(ctx context.Context, place *snapshot.Place, own []int, withMaps bool) (*graph.Graph, error) {
+	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, withMaps, r.snapshotOptions())
+	if err == nil {
+		err = r.suit(g)
+	}
+	return g, err
 }
 
 // snapshotRank returns the tuples of a rank's share of a snapshot's partitions.
@@ -73,11 +76,8 @@ func (r Request) snapshotRank(ctx context.Context, rank, ranks int) (_ *edges.Ra
 	for p := rank; p < len(place.Parts); p += ranks {
 		own = append(own, p)
 	}
-	g, err := snapshot.OpenPartitions(ctx, place.Store, place.Manifest, r.Name, own, true, r.snapshotOptions())
+	g, err := r.openPartitions(ctx, place, own, true)
 	if err != nil {
-		return nil, err
-	}
-	if err := r.suit(g); err != nil {
 		return nil, err
 	}
 	s := &edges.RankInput{Input: *inputOf(g, place.Manifest)}

@@ -25,7 +25,7 @@ const maxEntries = 10_000
 // them: what is in the files is not looked at. That one is damaged is no error of the others.
 func List(ctx context.Context, s store.Store) ([]Entry, error) {
 	var found []store.Object
-	sizes := map[string]int64{}
+	sizes := store.Sizes{}
 	for o, err := range s.List(ctx, "") {
 		if err != nil {
 			return nil, err
@@ -54,29 +54,23 @@ func List(ctx context.Context, s store.Store) ([]Entry, error) {
 			return ctx.Err()
 		})
 	}
-	return all, together(ctx, requests, jobs)
+	return all, store.Together(ctx, requests, jobs)
 }
 
 // readListed reads the manifest that was listed.
 func readListed(ctx context.Context, s store.Store, o store.Object) (*Manifest, error) {
-	if o.Size > maxManifest {
-		return nil, fmt.Errorf("found a manifest of %d bytes, expected at most %d", o.Size, maxManifest)
-	}
-	data := make([]byte, o.Size)
-	if err := s.GetRange(ctx, o, 0, data); err != nil {
+	data, err := store.Fetch(ctx, s, o, maxManifest)
+	if err != nil {
 		return nil, err
 	}
 	return parseManifest(data)
 }
 
 // present reports whether the files of a snapshot in a directory are among those of a place, with their sizes.
-func (m *Manifest) present(dir string, sizes map[string]int64) error {
+func (m *Manifest) present(dir string, sizes store.Sizes) error {
 	for _, f := range m.files() {
-		switch size, ok := sizes[path.Join(dir, f.Name)]; {
-		case !ok:
-			return fmt.Errorf("%s is missing", f.Name)
-		case size != f.Size:
-			return fmt.Errorf("%s has %d bytes, expected %d", f.Name, size, f.Size)
+		if err := sizes.Check(path.Join(dir, f.Name), f.Size); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -25,7 +25,7 @@ func Forge(data []byte, change func(name string, array []byte) []byte) ([]byte, 
 	if err != nil {
 		return nil, f, err
 	}
-	m := &image{header: header{Kind: h.Kind, ID: h.ID, Partition: h.Partition, Vertices: h.Vertices}}
+	m := &image{header: header{Kind: h.Kind, ID: h.ID, Partition: h.Partition, Count: h.Count}}
 	for _, a := range h.Arrays {
 		size := sizes[a.Type]
 		array := change(a.Name, bytes.Clone(data[at+a.At:at+a.At+a.Length*size]))
@@ -35,11 +35,11 @@ func Forge(data []byte, change func(name string, array []byte) []byte) ([]byte, 
 	if err := m.finish(); err != nil {
 		return nil, f, err
 	}
-	forged := make([]byte, m.header.Size)
+	forged := make([]byte, m.size())
 	if _, err := m.ReadAt(forged, 0); err != nil && err != io.EOF {
 		return nil, f, err
 	}
-	return forged, File{Size: m.header.Size, Header: crc32.Checksum(m.head, castagnoli)}, nil
+	return forged, File{Size: m.size(), Header: crc32.Checksum(m.head, castagnoli)}, nil
 }
 
 // ForgeFile changes a file of a snapshot in a directory, and the manifest with it.

@@ -23,7 +23,7 @@ import (
 // the CRC-32C of all before the first array, so that it vouches for every byte.
 const (
 	magic     = "superst\x1a"
-	version   = 1
+	version   = 2
 	order     = 0x01020304 // which other processors would have written the other way round
 	preamble  = 20
 	dataAlign = 4096
@@ -40,8 +40,8 @@ type header struct {
 	Kind      string       `json:"kind"` // partition, vertices or names
 	ID        string       `json:"id"`   // of what the file belongs to
 	Partition *graph.Shape `json:"partition,omitempty"`
-	Vertices  *int         `json:"vertices,omitempty"`
-	Size      int64        `json:"size"` // of the whole file
+	Count     int          `json:"count"` // as File has it
+	Size      int64        `json:"size"`  // of the whole file
 	Arrays    []array      `json:"arrays"`
 	Blocks    []uint32     `json:"blocks"`
 }
@@ -65,9 +65,13 @@ type array struct {
 type File struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
-	// Header is the CRC-32C of all before the first array, and so vouches for the rest, and SHA256 is that of the file.
+	// Header is the CRC-32C of all before the first array, and so vouches for the rest.
 	Header uint32 `json:"header_crc32c"`
-	SHA256 string `json:"sha256"`
+	// Count is how many vertices a file of the index has, or how many names a file of names has: those of the input ids that follow
+	// one another from First on, unless they are Listed in the file.
+	Count  int    `json:"count,omitempty"`
+	First  uint64 `json:"first,omitempty"`
+	Listed bool   `json:"listed,omitempty"`
 }
 
 // image is a file that is to be written: views of arrays in memory, one after the other.
@@ -98,21 +102,16 @@ func (m *image) Uint64s(name string, s *[]uint64)   { put(m, name, "uint64", *s)
 func (m *image) Float32s(name string, s *[]float32) { put(m, name, "float32", *s) }
 func (m *image) Float64s(name string, s *[]float64) { put(m, name, "float64", *s) }
 
-// finish makes the head. The size of the file is in it, and its own length in that: numbers of ten digits leave room for any.
+// finish makes the head.
 func (m *image) finish() error {
 	for from := int64(0); from < m.end; from += blockSize {
 		sum := uint32(0)
 		m.each(from, min(from+blockSize, m.end), func(some []byte) { sum = crc32.Update(sum, castagnoli, some) })
 		m.header.Blocks = append(m.header.Blocks, sum)
 	}
-	var text []byte
-	for tried := int64(-1); tried != m.header.Size; {
-		tried = m.header.Size
-		var err error
-		if text, err = json.Marshal(&m.header); err != nil {
-			return err
-		}
-		m.header.Size = start(len(text)) + m.end
+	text, err := json.Marshal(&m.header)
+	if err != nil {
+		return err
 	}
 	if len(text) > maxHeader {
 		return fmt.Errorf("a header of %d bytes, expected at most %d", len(text), maxHeader)
@@ -125,6 +124,9 @@ func (m *image) finish() error {
 	copy(m.head[preamble:], text)
 	return nil
 }
+
+// size is that of the whole file.
+func (m *image) size() int64 { return int64(len(m.head)) + m.end }
 
 // start is where the first array begins after a header of so many bytes.
 func start(header int) int64 {
@@ -217,9 +219,6 @@ var sizes = map[string]int64{"uint8": 1, "uint32": 4, "uint64": 8, "float32": 4,
 // check refuses a header whose arrays are not in the file, one after the other.
 func (h *header) check(start int64, f File) error {
 	data := f.Size - start
-	if h.Size != f.Size {
-		return fmt.Errorf("the header says %d bytes, expected %d", h.Size, f.Size)
-	}
 	if blocks := (data + blockSize - 1) / blockSize; int64(len(h.Blocks)) != blocks {
 		return fmt.Errorf("found checksums of %d blocks, expected %d", len(h.Blocks), blocks)
 	}

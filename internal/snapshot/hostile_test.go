@@ -57,7 +57,7 @@ func TestForged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all := append(m.Parts, m.Index[0].File)
+		all := append(m.Parts, m.Index[0])
 		if err := snapshot.ForgeFile(dir, all[rng.IntN(len(all))].Name, forge(rng)); err != nil {
 			t.Fatal(err)
 		}

@@ -26,11 +26,10 @@ type Index struct {
 }
 
 // writeIndex stores a part of the index.
-func writeIndex(ctx context.Context, s store.Store, name, id string, x Index) (File, error) {
-	n := len(x.IDs)
-	m := &image{header: header{Kind: verticesKind, ID: id, Vertices: &n}}
+func writeIndex(ctx context.Context, s store.Store, f *File, id string, x Index) error {
+	m := &image{header: header{Kind: verticesKind, ID: id, Count: f.Count}}
 	x.visit(m)
-	return m.write(ctx, s, name)
+	return m.write(ctx, s, f)
 }
 
 func (x *Index) visit(v graph.Arrays) {
@@ -39,28 +38,25 @@ func (x *Index) visit(v graph.Arrays) {
 }
 
 // openIndex brings a part of the index into memory.
-func openIndex(ctx context.Context, s store.Store, f IndexFile, m *Manifest, arena *mem.Arena, team *parallel.Team) (*Index, error) {
-	a, err := read(ctx, s, f.File, m.ID, arena, team)
+func openIndex(ctx context.Context, s store.Store, f File, m *Manifest, arena *mem.Arena, team *parallel.Team) (*Index, error) {
+	a, err := read(ctx, s, verticesKind, f, m.ID, arena, team)
 	if err != nil {
 		return nil, err
 	}
 	x := &Index{First: f.First}
-	if a.header.Kind != verticesKind || a.header.Vertices == nil {
-		return nil, fmt.Errorf("%s: it is no index", nameOf(s, f.Name))
-	}
 	x.visit(a)
 	if err := a.end(); err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	labels := 0
 	if f.Listed {
-		labels = f.Vertices
+		labels = f.Count
 	}
-	if *a.header.Vertices != f.Vertices || len(x.IDs) != f.Vertices || len(x.Labels) != labels {
-		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d", nameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Vertices)
+	if len(x.IDs) != f.Count || len(x.Labels) != labels {
+		return nil, fmt.Errorf("%s: found %d vertices with %d input ids, expected %d", store.NameOf(s, f.Name), len(x.IDs), len(x.Labels), f.Count)
 	}
 	if err := faultless(func() error { return x.check(m.Vertices) }); err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	return x, nil
 }
@@ -98,9 +94,9 @@ func maps(ctx context.Context, s store.Store, m *Manifest, g *graph.Graph, arena
 		}
 		if m.Labels == "listed" { // copied, for graphs that are made of this one keep them, also when it is closed
 			before := len(all.Labels)
-			all.Labels = x.appendLabels(all.Labels, 0, f.Vertices)
+			all.Labels = x.appendLabels(all.Labels, 0, f.Count)
 			if before > 0 && before < len(all.Labels) && all.Labels[before] <= all.Labels[before-1] {
-				return fmt.Errorf("%s: it does not follow the file before it", nameOf(s, f.Name))
+				return fmt.Errorf("%s: it does not follow the file before it", store.NameOf(s, f.Name))
 			}
 		}
 		if len(m.Index) == 1 {
@@ -141,8 +137,8 @@ func OpenShare(ctx context.Context, s store.Store, m *Manifest, rank, ranks int,
 	x := &Index{IDs: make([]uint32, 0, to-from)}
 	before := 0
 	for _, f := range m.Index {
-		lo, hi := max(from-before, 0), min(to-before, f.Vertices)
-		before += f.Vertices
+		lo, hi := max(from-before, 0), min(to-before, f.Count)
+		before += f.Count
 		if lo >= hi {
 			continue
 		}

@@ -1,11 +1,7 @@
 package snapshot
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -50,32 +46,13 @@ type Manifest struct {
 	Bytes       int64  `json:"bytes"` // of all files
 	Parts       []File `json:"parts"`
 	// Index are the files that find vertices by their input ids: each has a run of these, rising.
-	Index []IndexFile `json:"index"`
+	Index []File `json:"index"`
 	// Names are the files of the vertices' names, by rising input id, if they have names.
-	Names []NamesFile `json:"names,omitempty"`
-	// SHA256 is that of the manifest in which it is empty.
-	SHA256 string `json:"sha256"`
-}
-
-// IndexFile is a file of the index: how many vertices it has, and their input ids, which follow one another from First on unless they are Listed.
-type IndexFile struct {
-	File
-	Vertices int    `json:"vertices"`
-	First    uint64 `json:"first"`
-	Listed   bool   `json:"listed"`
+	Names []File `json:"names,omitempty"`
 }
 
 // files returns all files.
-func (m *Manifest) files() []File {
-	all := slices.Clone(m.Parts)
-	for _, f := range m.Index {
-		all = append(all, f.File)
-	}
-	for _, f := range m.Names {
-		all = append(all, f.File)
-	}
-	return all
-}
+func (m *Manifest) files() []File { return slices.Concat(m.Parts, m.Index, m.Names) }
 
 const manifestFormat = "superstep snapshot"
 
@@ -100,19 +77,7 @@ func newManifest(id string, g *graph.Graph) *Manifest {
 }
 
 // Encode returns the manifest as it is stored. It may be that of a share.
-func (m *Manifest) Encode() ([]byte, error) {
-	m.SHA256 = ""
-	data, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256(data)
-	m.SHA256 = hex.EncodeToString(sum[:])
-	if data, err = json.MarshalIndent(m, "", "  "); err != nil {
-		return nil, err
-	}
-	return append(data, '\n'), nil
-}
+func (m *Manifest) Encode() ([]byte, error) { return store.Encode(m) }
 
 // ErrNone says that a place has no snapshot.
 var ErrNone = errors.New("there is no snapshot: " + ManifestName + " is missing, which is written when all else is there")
@@ -128,7 +93,7 @@ func ReadManifest(ctx context.Context, s store.Store) (*Manifest, error) {
 	}
 	m, err := parseManifest(data)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", nameOf(s, ManifestName), err)
+		return nil, fmt.Errorf("%s: %w", store.NameOf(s, ManifestName), err)
 	}
 	return m, nil
 }
@@ -142,31 +107,14 @@ func parseManifest(data []byte) (*Manifest, error) {
 	return m, m.check()
 }
 
-// Decode reads what Encode has written, byte for byte. Whether it is a whole snapshot is not looked at.
+// Decode reads what Encode has written. Whether it is a whole snapshot is not looked at.
 func Decode(data []byte) (*Manifest, error) {
-	var said struct {
-		Format  string `json:"format"`
-		Version int    `json:"version"`
-	}
-	if err := json.Unmarshal(data, &said); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-			return nil, fmt.Errorf("it is empty or cut off after %d bytes, and no manifest of a snapshot", len(data))
-		}
-		return nil, fmt.Errorf("it is no manifest of a snapshot: %w", err)
-	}
-	if said.Format != manifestFormat || said.Version != version {
-		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", said.Format, said.Version, manifestFormat, version)
-	}
 	m := new(Manifest)
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.DisallowUnknownFields()
-	if err := d.Decode(m); err != nil {
+	if err := store.Decode(data, m); err != nil {
 		return nil, err
 	}
-	sum := m.SHA256
-	if again, err := m.Encode(); err != nil || m.SHA256 != sum || !bytes.Equal(again, data) {
-		return nil, errors.New("its checksum is wrong: it was damaged, or changed by hand")
+	if m.Format != manifestFormat || m.Version != version {
+		return nil, fmt.Errorf("found %.40q of version %d, expected %q of version %d", m.Format, m.Version, manifestFormat, version)
 	}
 	return m, nil
 }
@@ -197,14 +145,14 @@ func (m *Manifest) check() error {
 func (m *Manifest) checkIndex() error {
 	vertices, consecutive, first := 0, true, uint64(0)
 	for i, f := range m.Index {
-		if f.Vertices < 0 || f.Vertices > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Vertices) || f.Listed && f.First != 0 {
-			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Vertices, vertices, m.Vertices, f.First)
+		if f.Count < 0 || f.Count > m.Vertices-vertices || f.First > math.MaxUint64-uint64(f.Count) || f.Listed && f.First != 0 {
+			return fmt.Errorf("%s: found %d vertices after %d of %d, with input ids from %d on", f.Name, f.Count, vertices, m.Vertices, f.First)
 		}
 		if i == 0 {
 			first = f.First
 		}
-		consecutive = consecutive && !f.Listed && (f.Vertices == 0 || f.First == first+uint64(vertices))
-		vertices += f.Vertices
+		consecutive = consecutive && !f.Listed && (f.Count == 0 || f.First == first+uint64(vertices))
+		vertices += f.Count
 	}
 	if vertices != m.Vertices {
 		return fmt.Errorf("found an index of %d vertices, expected %d", vertices, m.Vertices)

@@ -11,54 +11,45 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// NamesFile is a file of the vertices' names: those of so many input ids from First on, as a piece of package names.
-type NamesFile struct {
-	File
-	Names int    `json:"names"`
-	First uint64 `json:"first"`
-}
-
 // fileNames is how many names a file has at the most, and maxNamesFiles how many files there are in the end, about: those of very many names have more.
 const (
 	fileNames     = 1 << 16
 	maxNamesFiles = 4096
 )
 
-// NamesName is the name of a file of names.
-func NamesName(id string, rank, i int) string { return fmt.Sprintf("%s/names-%05d-%05d", id, rank, i) }
-
 // namesFiles lists the files of a rank's names, which are not written yet.
-func namesFiles(id string, vertices, rank int, x Index) []NamesFile {
+func namesFiles(id string, vertices, rank int, x Index) []File {
 	if x.Names == nil {
 		return nil
 	}
-	var all []NamesFile
+	var all []File
 	each := max(fileNames, vertices/maxNamesFiles+1)
 	for from := 0; from < x.Names.Len(); from += each {
-		f := NamesFile{Names: min(each, x.Names.Len()-from), First: x.FirstName + uint64(from)}
-		f.Name = NamesName(id, rank, len(all))
-		all = append(all, f)
+		all = append(all, File{
+			Name:  fmt.Sprintf("%s/names-%05d-%05d", id, rank, len(all)),
+			Count: min(each, x.Names.Len()-from), First: x.FirstName + uint64(from),
+		})
 	}
 	return all
 }
 
 // writeNames stores a file of names.
-func writeNames(ctx context.Context, s store.Store, f NamesFile, id string, x Index) (File, error) {
+func writeNames(ctx context.Context, s store.Store, f *File, id string, x Index) error {
 	from := f.First - x.FirstName
-	piece := x.Names.AppendPiece(nil, from, from+uint64(f.Names))
-	m := &image{header: header{Kind: namesKind, ID: id, Vertices: &f.Names}}
+	piece := x.Names.AppendPiece(nil, from, from+uint64(f.Count))
+	m := &image{header: header{Kind: namesKind, ID: id, Count: f.Count}}
 	put(m, "names", "uint8", piece)
-	return m.write(ctx, s, f.Name)
+	return m.write(ctx, s, f)
 }
 
 // checkNames refuses files of names that do not follow one another from the first input id on.
 func (m *Manifest) checkNames() error {
 	next := uint64(0)
 	for _, f := range m.Names {
-		if f.First != next || f.Names <= 0 || uint64(f.Names) > uint64(m.Vertices)-next {
-			return fmt.Errorf("%s: found %d names from %d on after %d, of %d vertices", f.Name, f.Names, f.First, next, m.Vertices)
+		if f.First != next || f.Count <= 0 || uint64(f.Count) > uint64(m.Vertices)-next {
+			return fmt.Errorf("%s: found %d names from %d on after %d, of %d vertices", f.Name, f.Count, f.First, next, m.Vertices)
 		}
-		next += uint64(f.Names)
+		next += uint64(f.Count)
 	}
 	if len(m.Names) > 0 && (m.Labels != "consecutive" || m.FirstLabel != 0) {
 		return errors.New("found names of input ids that do not follow one another from 0")
@@ -83,10 +74,10 @@ func OpenNames(ctx context.Context, s store.Store, m *Manifest, rank, ranks int)
 }
 
 // openNames adds the names of a file.
-func openNames(ctx context.Context, s store.Store, f NamesFile, id string, b *names.Builder) error {
+func openNames(ctx context.Context, s store.Store, f File, id string, b *names.Builder) error {
 	arena := &mem.Arena{Kind: mem.Loading}
 	defer arena.Close()
-	a, err := read(ctx, s, f.File, id, arena, nil)
+	a, err := read(ctx, s, namesKind, f, id, arena, nil)
 	if err != nil {
 		return err
 	}
@@ -98,9 +89,9 @@ func openNames(ctx context.Context, s store.Store, f NamesFile, id string, b *na
 	}
 	switch {
 	case err != nil:
-		return fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
-	case a.header.Kind != namesKind || b.Len()-before != f.Names:
-		return fmt.Errorf("%s: found %d names, expected %d", nameOf(s, f.Name), b.Len()-before, f.Names)
+		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
+	case b.Len()-before != f.Count:
+		return fmt.Errorf("%s: found %d names, expected %d", store.NameOf(s, f.Name), b.Len()-before, f.Count)
 	}
 	return nil
 }

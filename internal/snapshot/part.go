@@ -2,8 +2,6 @@ package snapshot
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -14,12 +12,12 @@ import (
 	"github.com/superstep-go/superstep/internal/store"
 )
 
-// WritePart stores a partition under a name, as a part of what has an id: a snapshot, or anything else that keeps what WritePart returns.
-func WritePart(ctx context.Context, s store.Store, name, id string, p *graph.Partition) (File, error) {
+// writePart stores a partition.
+func writePart(ctx context.Context, s store.Store, f *File, id string, p *graph.Partition) error {
 	shape := p.Shape()
 	m := &image{header: header{Kind: partitionKind, ID: id, Partition: &shape}}
 	p.Arrays(m)
-	return m.write(ctx, s, name)
+	return m.write(ctx, s, f)
 }
 
 // Part is a partition that was stored, in memory: its arrays are in an arena.
@@ -31,12 +29,12 @@ type Part struct {
 // OpenPart brings a partition into memory, which is that of arena. Where the store has files they are mapped, and must not be changed as long as
 // the arena is open. Every byte is checked against its checksum; graph.Restorer checks what the arrays say.
 func OpenPart(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*Part, error) {
-	a, err := read(ctx, s, f, id, arena, team)
+	a, err := read(ctx, s, partitionKind, f, id, arena, team)
 	if err != nil {
 		return nil, err
 	}
-	if a.header.Kind != partitionKind || a.header.Partition == nil {
-		return nil, fmt.Errorf("%s: it is no partition", nameOf(s, f.Name))
+	if a.header.Partition == nil {
+		return nil, fmt.Errorf("%s: it is no partition", store.NameOf(s, f.Name))
 	}
 	return &Part{*a.header.Partition, a}, nil
 }
@@ -46,20 +44,11 @@ func (p *Part) Restore(r *graph.Restorer) error {
 	return faultless(func() error { return errors.Join(r.Partition(p.Shape, p.arrays), p.arrays.end()) })
 }
 
-// write stores the file.
-func (m *image) write(ctx context.Context, s store.Store, name string) (File, error) {
+// write stores the file, and notes what must be known of it.
+func (m *image) write(ctx context.Context, s store.Store, f *File) error {
 	if err := m.finish(); err != nil {
-		return File{}, fmt.Errorf("%s: %w", nameOf(s, name), err)
+		return fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
-	f := File{Name: name, Size: m.header.Size, Header: crc32.Checksum(m.head, castagnoli)}
-	sum := make(chan string, 1)
-	go func() { // while the file is written
-		h := sha256.New()
-		_, _ = h.Write(m.head)
-		m.each(0, m.end, func(some []byte) { _, _ = h.Write(some) })
-		sum <- hex.EncodeToString(h.Sum(nil))
-	}()
-	err := s.Put(ctx, name, m, f.Size)
-	f.SHA256 = <-sum
-	return f, err
+	f.Size, f.Header = m.size(), crc32.Checksum(m.head, castagnoli)
+	return s.Put(ctx, f.Name, m, f.Size)
 }

@@ -33,7 +33,6 @@ func Is(name string) bool {
 type Place struct {
 	*Manifest
 	store.Store
-	close func() error
 }
 
 // Find reads the manifest of a snapshot. The caller closes the place, which graphs that were opened of it do not need.
@@ -48,50 +47,28 @@ func Find(ctx context.Context, name string) (*Place, error) {
 			return nil, fmt.Errorf("%s: %w", name, ErrNone)
 		}
 	}
-	p, err := placeOf(store.RootsOf(ctx).Open(place))
+	s, err := store.RootsOf(ctx).Open(place)
 	if err != nil {
 		return nil, err
 	}
-	if p.Manifest, err = ReadManifest(ctx, p); err != nil {
-		p.Close()
-		return nil, err
-	}
-	return p, nil
-}
-
-// At returns a place to which a snapshot is to be saved, also one that is not there yet. The caller closes it.
-func At(ctx context.Context, place string) (*Place, error) {
-	return placeOf(store.RootsOf(ctx).Make(place))
-}
-
-func placeOf(s store.Store, err error) (*Place, error) {
+	m, err := ReadManifest(ctx, s)
 	if err != nil {
+		store.Close(s)
 		return nil, err
 	}
-	p := &Place{Store: s}
-	if c, ok := s.(interface{ Close() error }); ok {
-		p.close = c.Close
-	}
-	return p, nil
-}
-
-// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in them.
-func (p *Place) Abandon() { removeEmpty(p.Store, ".") }
-
-// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the store's own if it was made for this.
-func removeEmpty(s store.Store, dir string) {
-	if p, ok := s.(*Place); ok {
-		s = p.Store
-	}
-	if d, ok := s.(interface{ RemoveEmpty(dir string) }); ok {
-		d.RemoveEmpty(dir)
-	}
+	return &Place{m, s}, nil
 }
 
 // Close closes the store.
-func (p *Place) Close() {
-	if p.close != nil {
-		_ = p.close() // nothing is written by it
+func (p *Place) Close() { store.Close(p.Store) }
+
+// Abandon removes the directories that were made for a snapshot that there is not, if nothing is in them.
+func Abandon(s store.Store) { removeEmpty(s, ".") }
+
+// removeEmpty removes a directory of a store that has directories, if nothing is in it, and the store's own if it was made for this.
+func removeEmpty(s store.Store, dir string) {
+	if d, ok := s.(*store.Dir); ok {
+		d.RemoveEmpty(dir)
 	}
 }
 

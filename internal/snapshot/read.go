@@ -25,23 +25,22 @@ const (
 // arrays are those of a file, as they are in memory. They are asked for in the order in which they were stored.
 type arrays struct {
 	header *header
-	data   []byte // from the first array on
+	data   []byte // from the first array on, which is at start in the file
+	start  int
 	next   int
 	err    error
 }
 
-// read brings a file into memory, mapped where the store has files, and checks every byte of it.
-func read(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
+// read brings a file of a kind into memory, mapped where the store has files, and checks every byte of it.
+func read(ctx context.Context, s store.Store, kind string, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
 	a, err := readFile(ctx, s, f, id, arena, team)
+	if err == nil && (a.header.Kind != kind || a.header.Count != f.Count) {
+		err = fmt.Errorf("found %.20s of %d, expected %s of %d", a.header.Kind, a.header.Count, kind, f.Count)
+	}
 	if err != nil && !strings.Contains(err.Error(), f.Name) {
-		err = fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+		err = fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 	}
 	return a, err
-}
-
-// nameOf says which object of a store an error is about.
-func nameOf(s store.Store, name string) string {
-	return strings.TrimSuffix(s.String(), "/") + "/" + name
 }
 
 func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.Arena, team *parallel.Team) (*arrays, error) {
@@ -69,7 +68,7 @@ func readFile(ctx context.Context, s store.Store, f File, id string, arena *mem.
 	if h.ID != id {
 		return nil, errors.New("it is of another snapshot")
 	}
-	a := &arrays{header: h, data: data[at:]}
+	a := &arrays{header: h, data: data[at:], start: int(at)}
 	return a, a.checkBlocks(ctx, team)
 }
 
@@ -103,7 +102,7 @@ func fetched(ctx context.Context, s store.Store, f File, arena *mem.Arena) (_ []
 			return s.GetRange(ctx, store.Object{Name: f.Name}, from, data[from:min(from+requestSize, f.Size)])
 		})
 	}
-	return data, together(ctx, requests, jobs)
+	return data, store.Together(ctx, requests, jobs)
 }
 
 // faultless calls f, and returns an error if memory that f reads is of a file that cannot be read, or is no longer so long.
@@ -148,8 +147,7 @@ func (a *arrays) checkBlock(i int) error {
 	from := i * blockSize
 	to := min(from+blockSize, len(a.data))
 	if sum := crc32.Checksum(a.data[from:to], castagnoli); sum != a.header.Blocks[i] {
-		at := int64(len(a.data))
-		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.header.Size-at+int64(from), a.header.Size-at+int64(to), sum, a.header.Blocks[i])
+		return fmt.Errorf("bytes %d to %d have checksum %08x, expected %08x: it was damaged", a.start+from, a.start+to, sum, a.header.Blocks[i])
 	}
 	return nil
 }

@@ -13,56 +13,43 @@ import (
 )
 
 // SaveShare stores the partitions of a graph that are in this process, and a part of the index: those of all processes together, put together by
-// Merge, are the snapshot of that id, once they are committed. If it fails, what it has stored is removed.
+// Merge, are the snapshot of that id, once they are committed. If it fails, what there is of that is removed.
 func SaveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index, o Options) (*Manifest, error) {
 	m := shareOf(id, g, rank, x)
 	var done atomic.Int64
-	jobs := []func(ctx context.Context) error{func(ctx context.Context) (err error) {
-		m.Index[0].File, err = writeIndex(ctx, s, m.Index[0].Name, id, x)
-		return err
-	}}
+	jobs := []func(ctx context.Context) error{func(ctx context.Context) error { return writeIndex(ctx, s, &m.Index[0], id, x) }}
 	for i := range m.Names {
-		jobs = append(jobs, func(ctx context.Context) (err error) {
-			m.Names[i].File, err = writeNames(ctx, s, m.Names[i], id, x)
-			return err
-		})
+		jobs = append(jobs, func(ctx context.Context) error { return writeNames(ctx, s, &m.Names[i], id, x) })
 	}
 	for i, p := range g.Parts {
 		if p == nil {
 			continue
 		}
 		jobs = append(jobs, func(ctx context.Context) error {
-			f, err := WritePart(ctx, s, m.Parts[i].Name, id, p)
-			if err != nil {
+			f := &m.Parts[i]
+			if err := writePart(ctx, s, f, id, p); err != nil {
 				return err
 			}
-			m.Parts[i] = f
 			if now := done.Add(f.Size); o.Progress != nil {
 				o.Progress(now, max(g.Bytes(), now))
 			}
 			return nil
 		})
 	}
-	if err := together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
-		return nil, errors.Join(err, Remove(ctx, s, m))
+	if err := store.Together(ctx, max(o.Team.Size(), 2), jobs); err != nil {
+		return nil, errors.Join(err, Remove(ctx, s, id))
 	}
 	return m, nil
-}
-
-// RemoveShare removes what SaveShare has stored, or was about to.
-func RemoveShare(ctx context.Context, s store.Store, id string, g *graph.Graph, rank int, x Index) error {
-	return Remove(ctx, s, shareOf(id, g, rank, x))
 }
 
 // shareOf is the manifest of a share whose files are not written yet.
 func shareOf(id string, g *graph.Graph, rank int, x Index) *Manifest {
 	m := newManifest(id, g)
-	m.Index = []IndexFile{{Vertices: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
-	m.Index[0].Name = IndexName(id, rank)
+	m.Index = []File{{Name: fmt.Sprintf("%s/vertices-%05d", id, rank), Count: len(x.IDs), First: x.First, Listed: x.Labels != nil}}
 	m.Names = namesFiles(id, g.N, rank, x)
 	for i, p := range g.Parts {
 		if p != nil {
-			m.Parts[i].Name = PartName(id, i)
+			m.Parts[i].Name = fmt.Sprintf("%s/partition-%05d", id, i)
 		}
 	}
 	return m
@@ -74,7 +61,7 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 	if len(m.Index) == 0 {
 		return nil, errors.New("found a share without an index")
 	}
-	m.Parts, m.Index, m.Names, m.SHA256 = make([]File, len(m.Parts)), nil, nil, ""
+	m.Parts, m.Index, m.Names = make([]File, len(m.Parts)), nil, nil
 	for _, share := range shares {
 		if share.ID != m.ID || share.Vertices != m.Vertices || share.Arcs != m.Arcs || share.Grid != m.Grid || len(share.Parts) != len(m.Parts) {
 			return nil, fmt.Errorf("found shares of %d vertices in a grid of %.20s, and of %d in %.20s", m.Vertices, m.Grid, share.Vertices, share.Grid)
@@ -92,8 +79,8 @@ func Merge(shares []*Manifest) (*Manifest, error) {
 			return nil, fmt.Errorf("partition %d is nobody's", i)
 		}
 	}
-	slices.SortFunc(m.Index, func(a, b IndexFile) int { return cmp.Compare(a.Name, b.Name) })
-	slices.SortFunc(m.Names, func(a, b NamesFile) int { return cmp.Compare(a.First, b.First) })
+	slices.SortFunc(m.Index, func(a, b File) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Names, func(a, b File) int { return cmp.Compare(a.First, b.First) })
 	m.Labels, m.FirstLabel = "consecutive", m.Index[0].First
 	if m.checkIndex() != nil {
 		m.Labels, m.FirstLabel = "listed", 0

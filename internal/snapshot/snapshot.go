@@ -13,8 +13,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/superstep-go/superstep/internal/graph"
@@ -58,16 +56,9 @@ func Save(ctx context.Context, s store.Store, g *graph.Graph, o Options) (*Manif
 	return m, Commit(ctx, s, m)
 }
 
-// NewID returns an id that no other snapshot has.
+// NewID returns an id that no other snapshot has: it begins the names of all files but the manifest, so that no two share any, also where they are saved to one
+// place at once.
 func NewID() string { return rand.Text() }
-
-// PartName and IndexName are the names of a snapshot's files. No two snapshots share any, also where they are saved to one place at once.
-func PartName(id string, partition int) string {
-	return fmt.Sprintf("%s/partition-%05d", id, partition)
-}
-
-// IndexName is that of a part of the index.
-func IndexName(id string, i int) string { return fmt.Sprintf("%s/vertices-%05d", id, i) }
 
 // Absent returns fs.ErrExist if there is a snapshot already.
 func Absent(ctx context.Context, s store.Store) error {
@@ -92,76 +83,39 @@ func Commit(ctx context.Context, s store.Store, m *Manifest) error {
 	if err := m.check(); err != nil {
 		return err
 	}
-	if err := present(ctx, s, m); err != nil {
-		return errors.Join(err, Remove(ctx, s, m))
+	sizes, err := store.SizesOf(ctx, s, m.ID+"/")
+	if err == nil {
+		err = m.present("", sizes)
+	}
+	if err != nil {
+		err = fmt.Errorf("what was saved is not there (do all workers see the same place?): %w", err)
+		return errors.Join(err, Remove(ctx, s, m.ID))
 	}
 	data, err := m.Encode()
 	if err != nil {
 		return err
 	}
 	if err := s.PutIfAbsent(ctx, ManifestName, data); errors.Is(err, fs.ErrExist) {
-		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m))
+		return errors.Join(fmt.Errorf("%s has got another snapshot meanwhile: %w", s, err), Remove(ctx, s, m.ID))
 	} else if err != nil {
 		return err
 	}
 	return nil
 }
 
-// present checks that all files are there: that those which other processes have stored are in the same place.
-func present(ctx context.Context, s store.Store, m *Manifest) error {
-	var jobs []func(ctx context.Context) error
-	for _, f := range m.files() {
-		jobs = append(jobs, func(ctx context.Context) error {
-			if err := s.GetRange(ctx, store.Object{Name: f.Name}, f.Size-1, make([]byte, 1)); err != nil {
-				return fmt.Errorf("a file that was saved is not there (do all workers see the same place?): %w", err)
-			}
-			return nil
-		})
-	}
-	return together(ctx, requests, jobs)
-}
-
 // removeTime is how long files of a snapshot that failed are removed, also after ctx has ended.
 const removeTime = 30 * time.Second
 
-// Remove removes the files of a snapshot that was not committed, of which some may not have been written.
-func Remove(ctx context.Context, s store.Store, m *Manifest) error {
+// Remove removes the files of a snapshot that was not committed.
+func Remove(ctx context.Context, s store.Store, id string) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), removeTime)
 	defer cancel()
-	var errs []error
-	for _, f := range m.files() {
-		if f.Name != "" {
-			errs = append(errs, s.Delete(ctx, f.Name))
-		}
+	sizes, err := store.SizesOf(ctx, s, id+"/")
+	for name := range sizes {
+		err = errors.Join(err, s.Delete(ctx, name))
 	}
-	removeEmpty(s, m.ID)
-	return errors.Join(errs...)
-}
-
-// together does jobs, so many at a time, until one fails.
-func together(ctx context.Context, n int, jobs []func(ctx context.Context) error) error {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, len(jobs)) {
-		group.Go(func() {
-			for ctx.Err() == nil {
-				i := int(next.Add(1)) - 1
-				if i >= len(jobs) {
-					return
-				}
-				if err := jobs[i](ctx); err != nil {
-					cancel(err)
-				}
-			}
-		})
-	}
-	group.Wait()
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return nil
+	removeEmpty(s, id)
+	return err
 }
 
 // Open opens a snapshot as it was saved: all of it in this process. Its files must not be changed until the graph is closed.
@@ -215,10 +169,10 @@ func OpenPartitions(ctx context.Context, s store.Store, m *Manifest, name string
 			return nil, err
 		}
 		if p.Index != i {
-			return nil, fmt.Errorf("%s: found partition %d, expected %d", nameOf(s, f.Name), p.Index, i)
+			return nil, fmt.Errorf("%s: found partition %d, expected %d", store.NameOf(s, f.Name), p.Index, i)
 		}
 		if err := p.Restore(r); err != nil {
-			return nil, fmt.Errorf("%s: %w", nameOf(s, f.Name), err)
+			return nil, fmt.Errorf("%s: %w", store.NameOf(s, f.Name), err)
 		}
 		if done += f.Size; o.Progress != nil {
 			o.Progress(done, total)

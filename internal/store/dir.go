@@ -80,6 +80,9 @@ func openDir(d *Dir, dir string) (*Dir, error) {
 // String returns the directory's path.
 func (d *Dir) String() string { return d.path }
 
+// Root is the directory.
+func (d *Dir) Root() *os.Root { return d.root }
+
 // Close closes the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 

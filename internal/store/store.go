@@ -3,6 +3,7 @@
 package store
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -135,22 +136,78 @@ func Get(ctx context.Context, s Store, name string, most int64) ([]byte, error) 
 	if err != nil {
 		return nil, err
 	}
+	return Fetch(ctx, s, o, most)
+}
+
+// Fetch is Get of an object that was listed.
+func Fetch(ctx context.Context, s Store, o Object, most int64) ([]byte, error) {
 	if o.Size > most {
-		return nil, Failed("read", s, name, fmt.Errorf("found %d bytes, expected at most %d", o.Size, most))
+		err := fmt.Errorf("found %d bytes, expected at most %d", o.Size, most)
+		return nil, Failed("read", s, o.Name, err)
 	}
 	data := make([]byte, o.Size)
-	if err := s.GetRange(ctx, o, 0, data); err != nil {
-		return nil, err
-	}
-	return data, nil
+	return data, s.GetRange(ctx, o, 0, data)
 }
+
+// Reader reads an object that was listed, so many bytes at a time. It is damaged if it has changed
+// since.
+func Reader(ctx context.Context, s Store, o Object, piece int) io.Reader {
+	return bufio.NewReaderSize(io.NewSectionReader(&ranges{ctx, s, o}, 0, o.Size), piece)
+}
+
+// ranges is an object as an io.ReaderAt.
+type ranges struct {
+	ctx context.Context
+	Store
+	Object
+}
+
+func (r *ranges) ReadAt(p []byte, off int64) (int, error) {
+	err := r.GetRange(r.ctx, r.Object, off, p)
+	if errors.Is(err, ErrChanged) || errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%w: %w", err, ErrDamaged)
+	}
+	if err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// NameOf is what errors call an object of a store.
+func NameOf(s Store, name string) string { return strings.TrimSuffix(s.String(), "/") + "/" + name }
 
 // Failed is an error about an object of a store, or nil.
 func Failed(what string, s Store, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return fmt.Errorf("%s %s/%s: %w", what, strings.TrimSuffix(s.String(), "/"), name, err)
+	return fmt.Errorf("%s %s: %w", what, NameOf(s, name), err)
+}
+
+// Sizes are the bytes of objects, by their names.
+type Sizes map[string]int64
+
+// SizesOf lists the objects whose names begin with a prefix.
+func SizesOf(ctx context.Context, s Store, prefix string) (Sizes, error) {
+	all := Sizes{}
+	for o, err := range s.List(ctx, prefix) {
+		if err != nil {
+			return nil, err
+		}
+		all[o.Name] = o.Size
+	}
+	return all, nil
+}
+
+// Check returns an error unless there is an object of this name, of so many bytes.
+func (all Sizes) Check(name string, size int64) error {
+	switch found, ok := all[name]; {
+	case !ok:
+		return fmt.Errorf("%s is missing", name)
+	case found != size:
+		return fmt.Errorf("%s has %d bytes, expected %d", name, found, size)
+	}
+	return nil
 }
 
 // Named returns an error if no object of a store can have this name.

@@ -2,6 +2,8 @@ package store
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -13,8 +15,30 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 // Sum is the length and the CRC-32C of an object. Who writes an object writes it to a Sum, too, and
 // keeps the Sum where it outlives the object.
 type Sum struct {
-	Bytes  int64
-	CRC32C uint32
+	Bytes  int64  `json:"bytes"`
+	CRC32C uint32 `json:"crc32c"`
+}
+
+// SumOf is the Sum of bytes.
+func SumOf(data []byte) (s Sum) {
+	_, _ = s.Write(data)
+	return s
+}
+
+// Read returns an object, or ErrDamaged unless it is as it was written.
+func Read(ctx context.Context, s Store, name string, want Sum) ([]byte, error) {
+	o, err := Stat(ctx, s, name)
+	if err != nil {
+		return nil, err
+	}
+	if o.Size != want.Bytes {
+		return nil, want.Damage(NameOf(s, name), Sum{Bytes: o.Size})
+	}
+	data, err := Fetch(ctx, s, o, want.Bytes)
+	if err != nil {
+		return nil, err
+	}
+	return data, want.Damage(NameOf(s, name), SumOf(data))
 }
 
 // Write adds bytes. It never fails.
@@ -77,11 +101,32 @@ func Seal(object []byte) []byte {
 func Unseal(sealed []byte) error {
 	at := bytes.LastIndex(sealed, []byte(sealField))
 	if at < 0 {
-		return fmt.Errorf("it does not end with its checksum: %w", ErrDamaged)
+		return fmt.Errorf("it is empty, or cut off after %d bytes: it does not end with its checksum: %w", len(sealed), ErrDamaged)
 	}
 	found := crc32.Checksum(sealed[:at], castagnoli)
 	if said := string(sealed[at+len(sealField):]); said != fmt.Sprintf(`%08x"}`, found) {
-		return fmt.Errorf("found CRC-32C %08x, expected %.8q: %w", found, said, ErrDamaged)
+		return fmt.Errorf("found CRC-32C %08x, expected %.40q: %w", found, said, ErrDamaged)
 	}
 	return nil
+}
+
+// Encode returns a value as a sealed object of JSON.
+func Encode(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	return Seal(data), err
+}
+
+// Decode decodes what Encode has written, and returns ErrDamaged of anything else.
+func Decode(sealed []byte, v any) error {
+	err := Unseal(sealed)
+	if err == nil {
+		return json.Unmarshal(sealed, v)
+	}
+	var old struct {
+		SHA256 string `json:"sha256"`
+	}
+	if json.Unmarshal(sealed, &old) == nil && old.SHA256 != "" {
+		return fmt.Errorf("an earlier version of superstep wrote it, and reads it: %w", err)
+	}
+	return err
 }

@@ -34,49 +34,77 @@ func (s *Splitter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Blocks puts the blocks of a raw result into columns whose type is known at run time alone.
+// Blocks takes the values of vertices from the blocks of a raw result, which is written to it: those of a
+// partition in order.
 type Blocks struct {
 	Splitter
-	columns map[int]kernel.Column // by partition, an element for each of its vertices
-	next    map[int]int           // vertex of each partition
+	// column returns an empty column for values of a partition, or any other, and how many vertices it has;
+	// nil if it is not here. put takes values of its vertices from one on.
+	column func(partition int) (like kernel.Column, vertices int)
+	put    func(partition, first int, some kernel.Column)
+	gaps   bool // blocks may leave vertices out
+
+	encoding *Values     // once there is a block
+	next     map[int]int // vertex of each partition
+	taken    int         // values
 }
 
-// NewBlocks makes a Blocks that fills a column for each partition here.
-func NewBlocks(columns map[int]kernel.Column) *Blocks {
-	b := &Blocks{columns: columns, next: map[int]int{}}
+func newBlocks(
+	column func(partition int) (kernel.Column, int), put func(partition, first int, some kernel.Column),
+) *Blocks {
+	b := &Blocks{column: column, put: put, next: map[int]int{}}
 	b.Each = b.block
 	return b
 }
 
+// NewBlocks makes a Blocks that fills a column for each partition here, which has an element for each of its vertices. Their
+// type is known at run time alone.
+func NewBlocks(columns map[int]kernel.Column) *Blocks {
+	return newBlocks(func(partition int) (kernel.Column, int) {
+		c, ok := columns[partition]
+		if !ok {
+			return nil, 0
+		}
+		return c, c.Len()
+	}, func(partition, first int, some kernel.Column) {
+		columns[partition].Copy(first, some, 0, some.Len())
+	})
+}
+
 // block takes a whole block.
 func (c *Blocks) block(partition uint32, b []byte) error {
-	all, ok := c.columns[int(partition)]
-	if !ok {
+	like, vertices := c.column(int(partition))
+	if like == nil {
 		return fmt.Errorf("found values of partition %d, which is not here", partition)
 	}
 	count, first := int(binary.LittleEndian.Uint32(b[4:])), c.next[int(partition)]
-	if found := binary.LittleEndian.Uint64(b[8:]); found != uint64(first) || count > all.Len()-first {
-		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, all.Len()-first, first)
+	found := binary.LittleEndian.Uint64(b[8:])
+	if c.gaps && found > uint64(first) && found <= uint64(vertices) {
+		first = int(found)
 	}
-	encoding, err := NewValues(all.Type(), all.Raw())
-	if err != nil {
-		return err
+	if found != uint64(first) || count > vertices-first {
+		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, vertices-first, first)
 	}
-	some, err := encoding.Decode(b[blockHeader:], count, all)
+	if c.encoding == nil {
+		encoding, err := NewValues(like.Type(), like.Raw())
+		if err != nil {
+			return err
+		}
+		c.encoding = &encoding
+	}
+	some, err := c.encoding.Decode(b[blockHeader:], count, like)
 	if err != nil {
 		return fmt.Errorf("values of partition %d: %w", partition, err)
 	}
-	all.Copy(first, some, 0, count)
-	c.next[int(partition)] += count
+	c.put(int(partition), first, some)
+	c.next[int(partition)], c.taken = first+count, c.taken+count
 	return nil
 }
 
-// Whole is an error unless every vertex has its value.
-func (c *Blocks) Whole() error {
-	for partition, all := range c.columns {
-		if n, found := all.Len(), c.next[partition]; found != n || len(c.rest) > 0 {
-			return fmt.Errorf("found the values of %d vertices of partition %d, and %d bytes behind them, expected %d", found, partition, len(c.rest), n)
-		}
+// Whole is an error unless so many vertices have their values.
+func (c *Blocks) Whole(vertices int) error {
+	if c.taken != vertices || len(c.rest) > 0 {
+		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", c.taken, len(c.rest), vertices)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V) {
 		all := storage[V](vertices, partitions, 0, 1, 2, 3)
 		blocks := NewBlocks(all)
 		for at := 0; at < len(data); at += piece {
-			if err := blocks.Whole(); err == nil {
+			if err := blocks.Whole(vertices); err == nil {
 				t.Error("a result that lacks something is whole")
 			}
 			some := data[at:min(at+piece, len(data))]
@@ -61,7 +61,7 @@ func testBlocks[V any](t *testing.T, value func(id int) V) {
 				t.Fatal(err)
 			}
 		}
-		if err := blocks.Whole(); err != nil {
+		if err := blocks.Whole(vertices); err != nil {
 			t.Error(err)
 		}
 		for id := range vertices {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/kernel"
-	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/transport"
 )
 
@@ -113,26 +112,35 @@ func (c Values) Decode(b []byte, n int, like kernel.Column) (kernel.Column, erro
 	return to, to.View(&p)
 }
 
-// Column is the values of all vertices, by number, as they are made of what is written to it: the blocks of a raw result, those
-// of a partition in order.
+// Column is the values of all vertices, by number, as they are made of a raw result that is written to it.
 type Column[V any] struct {
-	Splitter
+	*Blocks
 	Values []V
 	// Has has a bit for each number that came with a value, if there may be others: see NewGappedColumn.
-	Has      []uint64
-	encoding Values
-	next     []int // vertex of each partition
+	Has []uint64
 }
 
 // NewColumn makes a column of so many vertices, dealt to partitions in turn. It refuses types that
 // would lose something.
 func NewColumn[V any](vertices, partitions int) (*Column[V], error) {
-	encoding, err := NewValues(reflect.TypeFor[V](), mem.PointerFree[V]())
-	if err != nil {
+	like := &kernel.Vec[V]{}
+	if _, err := NewValues(like.Type(), like.Raw()); err != nil {
 		return nil, err
 	}
-	c := &Column[V]{Values: make([]V, vertices), encoding: encoding, next: make([]int, partitions)}
-	c.Each = c.block
+	c := &Column[V]{Values: make([]V, vertices)}
+	c.Blocks = newBlocks(func(partition int) (kernel.Column, int) {
+		if partition >= partitions {
+			return nil, 0
+		}
+		return like, (vertices - partition + partitions - 1) / partitions
+	}, func(partition, first int, some kernel.Column) {
+		for i, v := range kernel.Elements[V](some) {
+			number := partition + (first+i)*partitions
+			if c.Values[number] = v; c.Has != nil {
+				bitmap.Set(c.Has, uint32(number))
+			}
+		}
+	})
 	return c, nil
 }
 
@@ -142,50 +150,6 @@ func NewGappedColumn[V any](numbers, partitions int) (*Column[V], error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Has = make([]uint64, bitmap.Words(numbers))
+	c.Has, c.gaps = make([]uint64, bitmap.Words(numbers)), true
 	return c, nil
-}
-
-// block takes a whole block.
-func (c *Column[V]) block(partition uint32, b []byte) error {
-	count := int(binary.LittleEndian.Uint32(b[4:]))
-	if uint64(partition) >= uint64(len(c.next)) {
-		return fmt.Errorf("found values of partition %d of %d", partition, len(c.next))
-	}
-	first, step := c.next[partition], len(c.next)
-	owned := (len(c.Values) - int(partition) + step - 1) / step
-	found := binary.LittleEndian.Uint64(b[8:])
-	if c.Has != nil && found > uint64(first) && found <= uint64(owned) {
-		first = int(found)
-	}
-	if found != uint64(first) || count > owned-first {
-		return fmt.Errorf("found %d values of partition %d from vertex %d on, expected at most %d from %d on", count, partition, found, owned-first, first)
-	}
-	values, err := c.encoding.Decode(b[blockHeader:], count, &kernel.Vec[V]{})
-	if err != nil {
-		return fmt.Errorf("values of partition %d: %w", partition, err)
-	}
-	for i, v := range kernel.Elements[V](values) {
-		number := int(partition) + (first+i)*step
-		if c.Values[number] = v; c.Has != nil {
-			bitmap.Set(c.Has, uint32(number))
-		}
-	}
-	c.next[partition] = first + count
-	return nil
-}
-
-// Whole is an error unless so many vertices have their values: all, where there are no gaps.
-func (c *Column[V]) Whole(vertices int) error {
-	found := 0
-	for _, n := range c.next {
-		found += n
-	}
-	if c.Has != nil {
-		found = bitmap.Count(c.Has)
-	}
-	if found != vertices || len(c.rest) > 0 {
-		return fmt.Errorf("found the values of %d vertices, and %d bytes behind them, expected %d", found, len(c.rest), vertices)
-	}
-	return nil
 }
