@@ -24,9 +24,10 @@ import (
 
 // backupCommand is `superstep backup`.
 type backupCommand struct {
-	app          *app
-	data, output string
-	cluster      clientFlags
+	app *app
+	clientFlags
+	Data   string `flag:"data" help:"back up {DIR}; no master may be using it"`
+	Output string `flag:"output" short:"o" help:"write the archive to {FILE}, - for standard output; the file appears when it is complete"`
 }
 
 func (a *app) backup() *cobra.Command {
@@ -48,30 +49,26 @@ restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case c.output == "":
+			case c.Output == "":
 				return usagef("--output is missing: the file to write, such as master.tar.zst")
-			case c.data != "" && cmd.Flags().Changed("master"):
+			case c.Data != "" && cmd.Flags().Changed("master"):
 				return usagef("--data is the directory of a master that does not run: give it, or --master")
 			}
 			return c.execute(cmd.Context())
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&c.data, "data", "", "back up `DIR`; no master may be using it")
-	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write the archive to `FILE`, - for standard output; the file appears when it is complete")
-	c.cluster.define(cmd)
-	c.cluster.definePatience(cmd, askPatience)
+	clientFlagsOf(cmd, c, "json")
 	return cmd
 }
 
 func (c *backupCommand) execute(ctx context.Context) error {
-	if err := writable(c.output); err != nil {
+	if err := writable(c.Output); err != nil {
 		return err
 	}
 	var h *backup.Header
-	err := c.app.save(ctx, c.output, 1, func(ctx context.Context, w io.Writer) (err error) {
-		if c.data != "" {
-			h, err = master.Config{Options: master.Options{Data: c.data}, Version: buildinfo.Version()}.Backup(w)
+	err := c.app.save(ctx, c.Output, 1, func(ctx context.Context, w io.Writer) (err error) {
+		if c.Data != "" {
+			h, err = master.Config{Options: master.Options{Data: c.Data}, Version: buildinfo.Version()}.Backup(w)
 		} else {
 			h, err = c.fetch(ctx, w)
 		}
@@ -80,7 +77,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said(c.app.text(c.output), "backed up", h)
+	said(c.app.text(c.Output), "backed up", h)
 	if len(h.Damaged) == 0 {
 		return nil
 	}
@@ -100,7 +97,7 @@ func said(w io.Writer, done string, h *backup.Header) {
 func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header, error) {
 	progress := c.app.progress()
 	defer progress.done()
-	from, err := c.cluster.connect(ctx, progress.warn)
+	from, err := c.connect(ctx, progress.warn)
 	if err != nil {
 		return nil, err
 	}

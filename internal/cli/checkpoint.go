@@ -28,45 +28,51 @@ type checkpointFlags struct {
 	whenFlags
 	Stay bool `flag:"keep-checkpoints" group:"limits,more" help:"do not remove the last checkpoints when the run is done"`
 
-	// Of a run that goes on: the checkpoint, and the place of those to come if it is another.
-	from *checkpoint.Reader
+	from *checkpoint.Reader // of a run that goes on
 }
 
 // whenFlags say when checkpoints are taken.
 type whenFlags struct {
-	Every  string       `flag:"checkpoint-every" group:"limits,more" help:"take a checkpoint every {N|TIME}: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)"`
-	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" help:"the mean {TIME} between failures; it sets the time between checkpoints"`
+	Every  everyValue   `flag:"checkpoint-every" group:"limits,more" help:"take a checkpoint every {N|TIME}: every N supersteps, or every TIME, such as 30s (default: computed from the cost of a checkpoint and --mtbf)"`
+	MTBF   job.Duration `flag:"mtbf" group:"limits,more" default:"24h" range:"1s.." help:"the mean {TIME} between failures; it sets the time between checkpoints"`
 	Strict bool         `flag:"checkpoint-strict" group:"limits,more" help:"fail when two checkpoints in a row cannot be stored; without it the run continues with a warning"`
-	policy checkpoint.Policy
+}
+
+// everyValue is a number of supersteps or a time.
+type everyValue struct {
+	steps int
+	time  time.Duration
+}
+
+func (*everyValue) Type() string { return "string" }
+
+func (e *everyValue) String() string {
+	switch {
+	case e.steps > 0:
+		return strconv.Itoa(e.steps)
+	case e.time > 0:
+		return e.time.String()
+	}
+	return ""
+}
+
+func (e *everyValue) Set(text string) (err error) {
+	*e = everyValue{}
+	if e.steps, err = strconv.Atoi(text); err != nil {
+		e.time, err = time.ParseDuration(text)
+	}
+	if err != nil || e.steps < 0 || e.steps == 0 && e.time <= 0 {
+		return errors.New("expected a number of supersteps, such as 10, or a time, such as 30s")
+	}
+	return nil
 }
 
 // ofKeeping are the flags that want --checkpoint.
 var ofKeeping = []string{"checkpoint-every", "mtbf", "checkpoint-strict", "keep-checkpoints"}
 
-// check reads the flags.
-func (f *whenFlags) check() error {
-	f.policy = checkpoint.Policy{MTBF: time.Duration(f.MTBF), Strict: f.Strict}
-	if f.MTBF <= 0 {
-		return usagef("--mtbf: found %v, expected a time, such as 24h", time.Duration(f.MTBF))
-	}
-	if f.Every == "" {
-		return nil
-	}
-	if n, err := strconv.Atoi(f.Every); err == nil && n > 0 {
-		f.policy.Every = n
-		return nil
-	}
-	d, err := time.ParseDuration(f.Every)
-	if err != nil || d <= 0 {
-		return usagef("--checkpoint-every: found %q, expected a number of supersteps, such as 10, or a time, such as 30s", f.Every)
-	}
-	f.policy.Interval = d
-	return nil
-}
-
-// ofJob returns what the flags say of when a job of a cluster takes checkpoints, beside what the job said before; nil leaves that to the master.
-func (f *whenFlags) ofJob(before *checkpoint.Policy, flags *pflag.FlagSet) *checkpoint.Policy {
-	if _, ok := changed(flags, []string{"checkpoint-every", "mtbf", "checkpoint-strict"}); !ok {
+// over returns when checkpoints are taken by what the flags say, beside what was said before; nil leaves that to whoever keeps them.
+func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *checkpoint.Policy {
+	if _, ok := changed(flags, "checkpoint-every", "mtbf", "checkpoint-strict"); !ok {
 		return before
 	}
 	var p checkpoint.Policy
@@ -74,33 +80,15 @@ func (f *whenFlags) ofJob(before *checkpoint.Policy, flags *pflag.FlagSet) *chec
 		p = *before
 	}
 	if flags.Changed("checkpoint-every") || flags.Changed("mtbf") {
-		p.Every, p.Interval, p.MTBF = f.policy.Every, f.policy.Interval, 0
+		p.Every, p.Interval, p.MTBF = f.Every.steps, f.Every.time, 0
 	}
 	if flags.Changed("mtbf") {
-		p.MTBF = f.policy.MTBF
+		p.MTBF = time.Duration(f.MTBF)
 	}
 	if flags.Changed("checkpoint-strict") {
-		p.Strict = f.policy.Strict
+		p.Strict = f.Strict
 	}
 	return &p
-}
-
-// asBefore has a run that goes on take checkpoints as it did before, but for what the flags say.
-func (f *whenFlags) asBefore(before *checkpoint.Policy, flags *pflag.FlagSet) {
-	if before == nil { // of a cluster's job that left it to the master
-		return
-	}
-	p := *before
-	if flags.Changed("checkpoint-every") {
-		p.Every, p.Interval = f.policy.Every, f.policy.Interval
-	}
-	if flags.Changed("mtbf") {
-		p.MTBF = f.policy.MTBF
-	}
-	if flags.Changed("checkpoint-strict") {
-		p.Strict = f.policy.Strict
-	}
-	f.policy = p
 }
 
 // kept is what keeps the checkpoints of a run.
@@ -153,14 +141,16 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 			return nil, fmt.Errorf("--checkpoint %s: another run is about to store its first checkpoint there, or has ended just then: name another place, or remove what there is by superstep checkpoints remove %[1]s", f.Place)
 		}
 	}
-	later := *spec
-	later.KeepWhen = &f.policy
-	saved, err := resolve.Later(&later, true)
+	saved, err := resolve.Later(spec, true)
 	if err != nil {
 		return nil, err
 	}
 	k := &kept{app: a, flags: f, store: s, made: made, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
-	k.keeper = checkpoint.NewKeeper(s, f.policy, about, warn, k.add)
+	var when checkpoint.Policy
+	if spec.KeepWhen != nil {
+		when = *spec.KeepWhen
+	}
+	k.keeper = checkpoint.NewKeeper(s, when, about, warn, k.add)
 	if !goesOn {
 		owner = rand.Text()
 	}

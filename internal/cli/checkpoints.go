@@ -34,13 +34,15 @@ one.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON bool) error) *cobra.Command {
-		asJSON := false
+		var f struct {
+			JSON bool `flag:"json" help:"print JSON"`
+		}
 		cmd := &cobra.Command{
 			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
 			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
-			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], asJSON) },
+			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], f.JSON) },
 		}
-		cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		flagsOf(cmd, &f)
 		return cmd
 	}
 	cmd.AddCommand(
@@ -194,7 +196,9 @@ func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) 
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {
-	keep := 0
+	var f struct {
+		Keep int `flag:"keep" range:"0.." help:"keep the newest {N} undamaged ones"`
+	}
 	cmd := &cobra.Command{
 		Use:   "remove PLACE",
 		Short: "Remove the checkpoints of a place",
@@ -205,9 +209,6 @@ and stores new ones.`,
   superstep checkpoints remove s3://runs/pagerank --keep 1`,
 		Args: exactly(1, "the place of checkpoints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keep < 0 {
-				return usagef("--keep: found %d, expected 0 or more", keep)
-			}
 			s, name, err := openPlace(args[0])
 			if err != nil {
 				return err
@@ -216,10 +217,10 @@ and stores new ones.`,
 			if name != "" {
 				return usagef("found %s of a place, expected the place: the newest stay with --keep N", name)
 			}
-			return a.prune(cmd.Context(), s, keep)
+			return a.prune(cmd.Context(), s, f.Keep)
 		},
 	}
-	cmd.Flags().IntVar(&keep, "keep", 0, "keep the newest `N` undamaged ones")
+	flagsOf(cmd, &f)
 	return cmd
 }
 

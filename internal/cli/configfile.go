@@ -34,12 +34,14 @@ const maxConfig = 64 << 10
 
 // configFlag lets a file have what flags of the command do not say.
 func configFlag(cmd *cobra.Command) {
-	var file string
-	cmd.Flags().StringVar(&file, configName, "", "read flags from `FILE`, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it")
+	var f struct {
+		Config string `flag:"config" help:"read flags from {FILE}, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it"`
+	}
+	flagsOf(cmd, &f)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if file != "" {
-			if err := applyConfig(cmd.Flags(), file); err != nil {
+		if f.Config != "" {
+			if err := applyConfig(cmd.Flags(), f.Config); err != nil {
 				return usagef("--config: %w", err)
 			}
 			if err := given(cmd); err != nil {
@@ -52,11 +54,6 @@ func configFlag(cmd *cobra.Command) {
 
 // environmentOf is the annotation of a flag whose default comes from a variable of the environment.
 const environmentOf = "environment"
-
-// fromEnvironment notes that a variable says what a flag does.
-func fromEnvironment(flags *pflag.FlagSet, name, variable string) {
-	_ = flags.SetAnnotation(name, environmentOf, []string{variable}) // the flag is there
-}
 
 // applyConfig sets flags by a file.
 func applyConfig(flags *pflag.FlagSet, file string) error {
@@ -108,8 +105,7 @@ func (s *setting) set(flags *pflag.FlagSet) error {
 		err = errors.Unwrap(invalid)
 	}
 	if err != nil {
-		what, _ := pflag.UnquoteUsage(s.flag)
-		return fmt.Errorf("%s: %s: found %.80q, expected %s: %w", s.at, s.flag.Name, s.values[0], what, err)
+		return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, s.values[0], err)
 	}
 	return nil
 }

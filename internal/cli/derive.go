@@ -60,18 +60,22 @@ func (f fieldFlag) String() string {
 }
 
 // completed are the values of flags that are completed: files, and what commands know themselves.
-var completed = []string{"FILE", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAME"}
+var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAME", "NAMES"}
 
-// flagsOf defines a flag for each field of a struct that has help, but for some.
+// flagsOf defines a flag for each field of a struct that has help, but for some, and for names that the command has already.
 func flagsOf(cmd *cobra.Command, of any, without ...string) {
+	defineFlags(cmd, cmd.Flags(), of, without...)
+}
+
+func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...string) {
+	flags.SortFlags = false
 	job.Complete(of)
 	for _, f := range job.Fields(of) {
 		name := cmp.Or(f.Tag.Get("flag"), strings.ReplaceAll(f.Key, "_", "-"))
 		usage := strings.NewReplacer("{", "`", "}", "`").Replace(f.Tag.Get("help"))
-		if usage == "" || name == "-" || slices.Contains(without, name) {
+		if usage == "" || name == "-" || slices.Contains(without, name) || flags.Lookup(name) != nil {
 			continue
 		}
-		flags := cmd.Flags()
 		switch to := f.Value.Addr().Interface().(type) {
 		case *[]string:
 			flags.StringArrayVarP(to, name, f.Tag.Get("short"), nil, usage)
@@ -83,16 +87,19 @@ func flagsOf(cmd *cobra.Command, of any, without ...string) {
 				flag.NoOptDefVal = "true"
 			}
 		}
-		if group, more, _ := strings.Cut(f.Tag.Get("group"), ","); group != "" {
-			inGroup(cmd, group, name)
-			_ = flags.SetAnnotation(name, rareOf, slices.DeleteFunc([]string{more}, func(s string) bool { return s == "" }))
+		flag := flags.Lookup(name)
+		group, more, rare := strings.Cut(f.Tag.Get("group"), ",")
+		flag.Annotations = map[string][]string{groupOf: {group}}
+		if rare {
+			flag.Annotations[rareOf] = []string{more}
 		}
-		value, _ := pflag.UnquoteUsage(flags.Lookup(name))
+		flag.Hidden = group == "hidden"
+		value, _ := pflag.UnquoteUsage(flag)
 		switch words := f.Words(); {
 		case words != nil:
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		case value != "" && !slices.Contains(completed, value):
-			nothing(cmd, name)
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 		}
 	}
 }
@@ -106,18 +113,10 @@ const (
 // groups are those of flags, in the order of help.
 var groups = []string{"input", "run", "output", "cluster", "limits"}
 
-// inGroup puts flags into a group.
-func inGroup(cmd *cobra.Command, group string, names ...string) {
-	for _, name := range names {
-		_ = cmd.Flags().SetAnnotation(name, groupOf, []string{group}) // the flag is there
-		_ = cmd.Flags().SetAnnotation(name, rareOf, nil)
-	}
-}
-
 // rare leaves flags to --help-all.
 func rare(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
-		_ = cmd.Flags().SetAnnotation(name, rareOf, []string{"more"})
+		cmd.Flags().Lookup(name).Annotations[rareOf] = []string{"more"}
 	}
 }
 

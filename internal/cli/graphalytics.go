@@ -26,7 +26,7 @@ type graphalyticsCommand struct {
 	app        *app
 	run        runFlags
 	algorithms []string
-	params     []string
+	Params     []string `flag:"param" short:"p" group:"run" help:"set {KEY=VALUE} for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated"`
 }
 
 func (a *app) graphalytics() *cobra.Command {
@@ -56,11 +56,10 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
 		Args: exactly(1, "the folder of the graphs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
-	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "set `KEY=VALUE` for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated")
+	flagsOf(cmd, g)
 	g.run.define(cmd, columnOf, "seed", "max-supersteps")
-	inGroup(cmd, "run", "algorithms", "param")
+	_ = cmd.Flags().SetAnnotation("algorithms", groupOf, []string{"run"})
 	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -159,7 +158,7 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 // trials are what is to be run, graph by graph.
 func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 	given := map[string]string{}
-	for _, p := range g.params {
+	for _, p := range g.Params {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok {
 			return nil, usagef("-p %s: expected key=value", p)

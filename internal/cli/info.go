@@ -16,9 +16,11 @@ import (
 )
 
 func (a *app) info() *cobra.Command {
-	var input sourceFlags
-	var threads int
-	var json string
+	f := struct {
+		sourceFlags
+		threadsFlag
+		JSON string `flag:"json" help:"write the figures as JSON to {FILE}, - for standard output"`
+	}{threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "info GRAPH",
 		Short: "Say what a graph holds, what memory it takes, and how to run on it",
@@ -32,17 +34,14 @@ func (a *app) info() *cobra.Command {
 			return completeGraph(cmd, args, start)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			team, err := newTeam(threads)
-			if err != nil {
-				return err
-			}
+			team := f.team()
 			defer team.Close()
-			if err := writable(json); err != nil {
+			if err := writable(f.JSON); err != nil {
 				return err
 			}
 			progress := a.progress()
 			defer progress.done()
-			request, err := input.request(args[0])
+			request, err := f.request(args[0])
 			if err != nil {
 				return err
 			}
@@ -52,7 +51,7 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			defer in.Close()
-			if err := a.leftOut(cmd.Context(), input.BadFile, in.Skipped); err != nil {
+			if err := a.leftOut(cmd.Context(), f.BadFile, in.Skipped); err != nil {
 				return err
 			}
 			progress.stage("counting "+args[0], 0, 0)
@@ -61,16 +60,15 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			progress.done()
-			text := a.text(json)
+			text := a.text(f.JSON)
 			account(text, in)
 			survey(text, in, s)
 			suggest(text, args[0], flagsGiven(cmd.Flags(), "input"), vertexText(in, s.Largest), s)
-			return a.writeJSON(cmd.Context(), json, s)
+			return a.writeJSON(cmd.Context(), f.JSON, s)
 		},
 	}
-	input.define(cmd, append(ofStoring, ofWorkers...)...)
-	threadsFlag(cmd, &threads)
-	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+	f.define(cmd, append(ofStoring, ofWorkers...)...)
+	flagsOf(cmd, &f, append(ofStoring, ofWorkers...)...)
 	return cmd
 }
 

@@ -47,16 +47,14 @@ func (l *local) options(spec *job.Spec, team *parallel.Team) (engine.Options, er
 }
 
 func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
-	team, err := newTeam(l.flags.Threads)
-	if err != nil {
-		return nil, err
-	}
+	team := l.flags.team()
 	defer team.Close()
 	s := spec.Graph500
 	c := graph500.LocalConfig{
 		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec), Team: team, Progress: l.seen.stage},
 		BFS:    l.app.programs.New("bfs"), Note: l.seen.note,
 	}
+	var err error
 	if c.Generator, err = resolve.Generator(s); err != nil {
 		return nil, err
 	}
@@ -290,9 +288,7 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source
 	if err != nil {
 		return nil, err
 	}
-	if l.team, err = newTeam(f.Threads); err != nil {
-		return nil, err
-	}
+	l.team = f.team()
 	request.Team, request.Progress = l.team, p.stage
 	o.Team, o.Progress, o.Grid = l.team, p.stage, grid
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {

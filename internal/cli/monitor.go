@@ -90,7 +90,12 @@ func (m *monitor) registered(master string, incarnation uint64) {
 	if m != nil {
 		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
 		if m.who.TLS != nil {
-			l.TLS = absolute(m.who.TLS.Names)
+			l.TLS = m.who.TLS.Names
+			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} { // the monitor may have another directory
+				if full, err := filepath.Abs(*file); err == nil && *file != "" {
+					*file = full
+				}
+			}
 		}
 		m.tell(l)
 	}

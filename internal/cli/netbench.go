@@ -29,15 +29,12 @@ type netbenchCommand struct {
 // netbenchFlags say what is measured.
 type netbenchFlags struct {
 	job.Netbench
-	Workers int    `flag:"workers" group:"run" default:"4" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
+	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
-	Some    string
+	Some    string `flag:"collectives" group:"run" help:"measure only the collectives in {NAMES}, of "`
 	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
 	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
 }
-
-// mostRanks bounds --workers: each is a process.
-const mostRanks = 64
 
 func (a *app) netbench() *cobra.Command {
 	n := &netbenchCommand{app: a}
@@ -64,12 +61,10 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
-	cmd.Flags().SortFlags = false
 	flagsOf(cmd, &n.of)
-	cmd.Flags().StringVar(&n.of.Some, "collectives", "", "measure only the collectives in `LIST`, of "+words(known()))
-	inGroup(cmd, "run", "collectives")
+	cmd.Flags().Lookup("collectives").Usage += words(known())
 	n.run.flags = cmd.Flags()
-	n.run.cluster.defineDetach(cmd)
+	n.run.cluster.define(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
 	return cmd
@@ -177,9 +172,6 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
 	if err != nil {
 		return err
-	}
-	if n.of.Workers < 2 || n.of.Workers > mostRanks {
-		return usagef("--workers: found %d, expected 2 to %d", n.of.Workers, mostRanks)
 	}
 	if n.of.SVG == "-" {
 		return usagef("--svg -: expected the name of a file")

@@ -20,7 +20,7 @@ func (a *app) notices() *notices { return (&notices{json: a.jsonLogger(a.err)}).
 
 // jsonLogger is nil unless logs are JSON.
 func (a *app) jsonLogger(w io.Writer) *slog.Logger {
-	if a.logFormat == nil || a.logFormat.value != "json" {
+	if a.all.LogFormat != "json" {
 		return nil
 	}
 	return slog.New(jsonHandler(w, nil))

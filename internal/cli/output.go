@@ -58,7 +58,7 @@ func (a *app) text(paths ...string) io.Writer {
 
 // reportTo is where the report of a run goes: as text, unless --quiet is given.
 func (a *app) reportTo(paths ...string) io.Writer {
-	if a.quiet {
+	if a.all.Quiet {
 		return io.Discard
 	}
 	return a.text(paths...)

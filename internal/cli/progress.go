@@ -61,7 +61,7 @@ func (a *app) progress() *progress {
 // appear makes the display, on a terminal.
 func (p *progress) appear() {
 	f, ok := p.app.err.(*os.File)
-	if !ok || p.app.quiet || !terminal(f) {
+	if !ok || p.app.all.Quiet || !terminal(f) {
 		return
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)

@@ -27,7 +27,7 @@ func (n *queuedNotice) waits(reason string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.reason = reason
-	if n.timer == nil && !n.told && !n.display.app.quiet {
+	if n.timer == nil && !n.told && !n.display.app.all.Quiet {
 		n.timer = time.AfterFunc(queuedAfter, n.tell)
 	}
 }

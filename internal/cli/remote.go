@@ -35,8 +35,8 @@ type remote struct {
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
-	spec.Priority = c.flags.cluster.priority.value
-	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
+	spec.Priority = c.flags.cluster.Priority
+	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.Detach)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package job
 import (
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,8 +50,39 @@ func (f Field) Words() []string {
 // auto is the first of the words of a field that is empty when it is found out.
 const auto = "auto"
 
-// Set sets the field by a text.
+// Set sets the field by a text. It refuses a number outside of the field's range.
 func (f Field) Set(text string) error {
+	if err := f.set(text); err != nil {
+		return err
+	}
+	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
+	switch {
+	case !ok, f.bound(least) <= number(f.Value) && (most == "" || number(f.Value) <= f.bound(most)):
+		return nil
+	case most == "":
+		return fmt.Errorf("expected %s or more", least)
+	}
+	return fmt.Errorf("expected %s to %s", least, most)
+}
+
+// bound is an end of the field's range.
+func (f Field) bound(text string) int64 {
+	b := Field{Value: reflect.New(f.Value.Type()).Elem()}
+	if err := b.set(text); err != nil {
+		panic(err) // of a tag
+	}
+	return number(b.Value)
+}
+
+// number is a whole number, or the greatest of 64 bits in place of a greater one.
+func number(v reflect.Value) int64 {
+	if v.CanInt() {
+		return v.Int()
+	}
+	return int64(min(v.Uint(), math.MaxInt64))
+}
+
+func (f Field) set(text string) error {
 	v, words := f.Value, f.Words()
 	if words != nil && !slices.Contains(words, text) {
 		return fmt.Errorf("expected one of %s", strings.Join(words, ", "))
