@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -57,6 +58,38 @@ func (f fieldFlag) String() string {
 		}
 	}
 	return fmt.Sprint(f.Value)
+}
+
+// Set sets the field. It refuses a number outside of the field's range.
+func (f fieldFlag) Set(text string) error { return cmp.Or(f.Field.Set(text), f.within()) }
+
+// within returns an error unless the field is in its range, LEAST..MOST or LEAST.. of its tag.
+func (f fieldFlag) within() error {
+	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
+	switch {
+	case !ok, f.bound(least) <= ordinal(f.Value) && (most == "" || ordinal(f.Value) <= f.bound(most)):
+		return nil
+	case most == "":
+		return fmt.Errorf("expected %s or more", least)
+	}
+	return fmt.Errorf("expected %s to %s", least, most)
+}
+
+// bound is an end of the field's range.
+func (f fieldFlag) bound(text string) int64 {
+	b := job.Field{Value: reflect.New(f.Value.Type()).Elem()}
+	if err := b.Set(text); err != nil {
+		panic(err) // of a tag
+	}
+	return ordinal(b.Value)
+}
+
+// ordinal is a whole number, or the greatest of 64 bits in place of a greater one.
+func ordinal(v reflect.Value) int64 {
+	if v.CanInt() {
+		return v.Int()
+	}
+	return int64(min(v.Uint(), math.MaxInt64))
 }
 
 // completed are the values of flags that are completed: files, and what commands know themselves.

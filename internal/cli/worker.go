@@ -33,12 +33,12 @@ type workerCommand struct {
 type workerFlags struct {
 	masterFlag
 	daemonFlags
-	DataRoot   []string     `flag:"data-root" help:"jobs may name files and save graphs only below {PLACE}, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)"`
-	Name       string       `flag:"name" help:"the {NAME} of the worker (default: host name and process id)"`
-	Site       string       `flag:"site" help:"a {LABEL} for the place of the worker, such as a rack"`
-	Listen     string       `flag:"listen" help:"serve metrics and health at {ADDR}, HOST:PORT; off disables it (default: a free port of the address that reaches the master)"`
-	DataListen string       `flag:"data-listen" help:"listen for other workers at {ADDR}, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)"`
-	Advertise  string       `flag:"advertise" help:"the {HOST} at which others reach this worker (default: the host of --data-listen, and of --listen)"`
+	DataRoot   []string `flag:"data-root" help:"jobs may name files and save graphs only below {PLACE}, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)"`
+	Name       string   `flag:"name" help:"the {NAME} of the worker (default: host name and process id)"`
+	Site       string   `flag:"site" help:"a {LABEL} for the place of the worker, such as a rack"`
+	Listen     string   `flag:"listen" help:"serve metrics and health at {ADDR}, HOST:PORT; off disables it (default: a free port of the address that reaches the master)"`
+	DataListen string   `flag:"data-listen" help:"listen for other workers at {ADDR}, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)"`
+	Advertise  string   `flag:"advertise" help:"the {HOST} at which others reach this worker (default: the host of --data-listen, and of --listen)"`
 	threadsFlag
 	Compress string   `flag:"compress" words:"auto,on,off" help:"compress messages to other workers: auto if compressing is faster than the measured link, on always, off never"`
 	Window   job.Size `flag:"window" range:"64KiB..1GiB" help:"allow {SIZE} of messages in flight from each other worker, such as 64MiB (default: 16MiB, or the measured bandwidth times delay if that is more, up to 256MiB)"`

@@ -3,7 +3,6 @@ package job
 import (
 	"encoding"
 	"fmt"
-	"math"
 	"reflect"
 	"slices"
 	"strconv"
@@ -50,80 +49,39 @@ func (f Field) Words() []string {
 // auto is the first of the words of a field that is empty when it is found out.
 const auto = "auto"
 
-// Set sets the field by a text. It refuses a number outside of the field's range.
-func (f Field) Set(text string) error {
-	if err := f.set(text); err != nil {
-		return err
-	}
-	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
-	switch {
-	case !ok, f.bound(least) <= number(f.Value) && (most == "" || number(f.Value) <= f.bound(most)):
-		return nil
-	case most == "":
-		return fmt.Errorf("expected %s or more", least)
-	}
-	return fmt.Errorf("expected %s to %s", least, most)
-}
-
-// bound is an end of the field's range.
-func (f Field) bound(text string) int64 {
-	b := Field{Value: reflect.New(f.Value.Type()).Elem()}
-	if err := b.set(text); err != nil {
-		panic(err) // of a tag
-	}
-	return number(b.Value)
-}
-
-// number is a whole number, or the greatest of 64 bits in place of a greater one.
-func number(v reflect.Value) int64 {
-	if v.CanInt() {
-		return v.Int()
-	}
-	return int64(min(v.Uint(), math.MaxInt64))
-}
-
-func (f Field) set(text string) error {
+// Set sets the field by a text.
+func (f Field) Set(text string) (err error) {
 	v, words := f.Value, f.Words()
 	if words != nil && !slices.Contains(words, text) {
 		return fmt.Errorf("expected one of %s", strings.Join(words, ", "))
 	}
 	switch to := v.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
-		if to.UnmarshalText([]byte(text)) != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
-		}
-		return nil
+		err = to.UnmarshalText([]byte(text))
+	case *bool:
+		*to, err = strconv.ParseBool(text)
 	case **bool:
 		if *to = nil; text != auto {
 			yes := text == "yes"
 			*to = &yes
 		}
-		return nil
-	}
-	switch v.Kind() {
-	case reflect.String:
-		if text == auto && words != nil {
-			text = ""
+	case *string:
+		if *to = text; text == auto && words != nil {
+			*to = ""
 		}
-		v.SetString(text)
-	case reflect.Bool:
-		yes, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
-		}
-		v.SetBool(yes)
-	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(text, 0, v.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
-		}
-		v.SetInt(n)
 	default:
-		n, err := strconv.ParseUint(text, 0, v.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
+		if v.CanInt() {
+			var n int64
+			n, err = strconv.ParseInt(text, 0, v.Type().Bits())
+			v.SetInt(n)
+		} else {
+			var n uint64
+			n, err = strconv.ParseUint(text, 0, v.Type().Bits())
+			v.SetUint(n)
 		}
-		v.SetUint(n)
+	}
+	if err != nil {
+		return fmt.Errorf("expected %s", Expected(v.Type()))
 	}
 	return nil
 }

@@ -5,7 +5,7 @@
 // Tags of a field: json is its key; flag is the name of the flag, if it is not the key with hyphens; help is about it,
 // with the name of the value in braces, and of a key without help users say nothing; group is where the help of a
 // command has it, "more" that only --help-all shows it, and "hidden" that none does; words are those that it may have;
-// range is LEAST..MOST of a number, or LEAST..; default is what a flag has that is not given.
+// range is LEAST..MOST of a number on the command line, or LEAST..; default is what a flag has that is not given.
 package job
 
 import (
