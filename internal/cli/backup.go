@@ -141,7 +141,9 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 }
 
 func (a *app) restore() *cobra.Command {
-	data := ""
+	var f struct {
+		Data string `flag:"data" help:"restore into {DIR}"`
+	}
 	cmd := &cobra.Command{
 		Use:   "restore FILE --data DIR",
 		Short: "Restore what a master keeps",
@@ -152,10 +154,10 @@ again from their sources, unless they still hold them.`,
 		Example: `  superstep restore master.tar.zst --data /var/lib/superstep`,
 		Args:    exactly(1, "a file of superstep backup"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if data == "" {
+			if f.Data == "" {
 				return usagef("--data is missing: the directory of the master to be")
 			}
-			h, err := master.Config{Options: master.Options{Data: data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
+			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
 			var file *os.PathError
 			// It has a name in it.
 			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
@@ -168,7 +170,7 @@ again from their sources, unless they still hold them.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&data, "data", "", "restore into `DIR`")
+	flagsOf(cmd, &f)
 	return cmd
 }
 
@@ -184,27 +186,15 @@ func openBackup(path string) (io.ReadCloser, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		expanded, err = gzip.NewReader(in)
-	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20)); err == nil {
-			return &expandedFile{z, f, z.Close}, nil
-		}
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}): // one that works in no other goroutine needs no end
+		expanded, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	return &expandedFile{expanded, f, func() {}}, nil
-}
-
-// expandedFile reads what a file holds.
-type expandedFile struct {
-	io.Reader
-	file *os.File
-	end  func()
-}
-
-func (f *expandedFile) Close() error {
-	f.end()
-	return f.file.Close()
+	return struct {
+		io.Reader
+		io.Closer
+	}{expanded, f}, nil
 }

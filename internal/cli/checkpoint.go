@@ -2,14 +2,10 @@ package cli
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"os"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -19,7 +15,7 @@ import (
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/job/resolve"
-	"github.com/superstep-go/superstep/internal/store"
+	"github.com/superstep-go/superstep/internal/keeping"
 )
 
 // checkpointFlags say where a run in this process keeps checkpoints, and when it takes them.
@@ -91,71 +87,52 @@ func (f *whenFlags) over(before *checkpoint.Policy, flags *pflag.FlagSet) *check
 	return &p
 }
 
-// kept is what keeps the checkpoints of a run.
+// kept are the checkpoints of a run in this process; nil if it keeps none.
 type kept struct {
-	app    *app
-	flags  *checkpointFlags
-	store  store.Store
-	keeper *checkpoint.Keeper
-	writer *checkpoint.Writer
-	made   string // the directory, if there was none before
+	*keeping.Keeping
+	app *app
 
-	mu     sync.Mutex
-	events []checkpoint.Event
+	mu  sync.Mutex
+	sum checkpointReport
 }
 
-// keep opens the place of checkpoints, and has the run with these options keep some there; nil if that is not wanted. about is how many bytes its
-// state has.
-func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (*kept, error) {
+// keep has the run with these options keep checkpoints, if that is wanted. about is how many bytes its state has.
+func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, spec *job.Spec, about int64, warn func(string)) (_ *kept, err error) {
 	if f.Place == "" {
 		return nil, nil
 	}
-	made := ""
-	if _, err := os.Stat(f.Place); !store.IsS3(f.Place) && errors.Is(err, fs.ErrNotExist) {
-		made = f.Place
-	}
-	s, err := store.Open(f.Place)
-	if err != nil {
+	k := &kept{app: a, sum: checkpointReport{Place: f.Place}}
+	if k.Keeping, err = keeping.Open(f.Place, f.Stay); err != nil {
 		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
-	goesOn := f.from != nil && f.from.Store.String() == s.String()
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, k.End(false))
+		}
+	}()
 	var from *checkpoint.Manifest
-	if goesOn {
+	if f.from != nil && f.from.Store.String() == k.Store.String() {
 		from = f.from.Manifest
 		if o.Fork {
 			return nil, usagef("--checkpoint %s: it has the checkpoints of the run before: name another place for those of one that is forked", f.Place)
 		}
 	}
-	owner, err := checkpoint.Owner(ctx, s, from, warn)
-	if err != nil {
-		return nil, fmt.Errorf("--checkpoint: %w", err)
-	}
-	if !goesOn {
-		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
-		case err == nil:
-			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
-				f.Place, old.Name(), old.Superstep)
-		case !errors.Is(err, checkpoint.ErrNone):
-			return nil, fmt.Errorf("--checkpoint: %w", err)
-		case owner != "":
-			return nil, fmt.Errorf("--checkpoint %s: another run is about to store its first checkpoint there, or has ended just then: name another place, or remove what there is by superstep checkpoints remove %[1]s", f.Place)
-		}
-	}
-	saved, err := resolve.Later(spec, true)
-	if err != nil {
+	if o.Spec, err = resolve.Later(spec, true); err != nil {
 		return nil, err
 	}
-	k := &kept{app: a, flags: f, store: s, made: made, writer: checkpoint.NewWriter(s, strings.ToLower(rand.Text()[:10]))}
 	var when checkpoint.Policy
 	if spec.KeepWhen != nil {
 		when = *spec.KeepWhen
 	}
-	k.keeper = checkpoint.NewKeeper(s, when, about, warn, k.add)
-	if !goesOn {
-		owner = rand.Text()
+	taken := new(keeping.TakenError)
+	switch err := k.Begin(ctx, o, from, when, about, warn, k.add); {
+	case errors.As(err, &taken) && taken.Newest != nil:
+		return nil, fmt.Errorf("--checkpoint %s: %w: superstep resume %[1]s goes on from that; or name another place", f.Place, err)
+	case errors.As(err, &taken):
+		return nil, fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
+	case err != nil:
+		return nil, fmt.Errorf("--checkpoint: %w", err)
 	}
-	k.keeper.Own(owner, goesOn) // of a place of a version before that has none, nobody
-	o.Parts, o.Checkpoints, o.Spec = k.writer, k.keeper, saved
 	a.interrupts.more.Store(int64(checkpoint.LeaveWithin))
 	return k, nil
 }
@@ -163,18 +140,26 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 func (k *kept) add(e checkpoint.Event) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.events = append(k.events, e)
+	if r := &k.sum; e.Failed != "" {
+		r.Failed++
+	} else {
+		r.Taken, r.Last, r.Bytes = r.Taken+1, e.Superstep, e.Bytes
+		r.Copied, r.Wrote = r.Copied+e.Copied, r.Wrote+e.Wrote
+	}
 }
 
-// settle waits for the checkpoint that is on its way when a run has ended, where it is of use.
-func (k *kept) settle(done bool) {
-	if k == nil || done && !k.flags.Stay {
-		return
+// settle waits for the checkpoint that is on its way when a run has ended, where it is of use, and returns what reports say, or nil.
+func (k *kept) settle(done bool) *checkpointReport {
+	if k == nil {
+		return nil
 	}
-	k.writer.Flush()
-	if err := errors.Join(k.keeper.Stored(k.writer.Stored()), k.keeper.Settle()); err != nil {
+	if err := k.Settle(done); err != nil {
 		k.app.notices().say(slog.LevelWarn, err.Error())
 	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	sum := k.sum
+	return &sum
 }
 
 // end ends the keeping: of a run that is done, checkpoints go.
@@ -182,47 +167,12 @@ func (k *kept) end(done bool) {
 	if k == nil {
 		return
 	}
-	k.settle(done)
-	k.writer.Close()
-	k.keeper.Close(done && !k.flags.Stay)
-	store.Close(k.store)
-	if k.made != "" {
-		_ = os.Remove(k.made) // unless it has checkpoints
+	if err := k.End(done); err != nil {
+		k.app.notices().say(slog.LevelWarn, err.Error())
 	}
-	if last := k.last(); !done && last > 0 {
-		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.Place), last))
+	if k.sum.Last > 0 && !done {
+		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.sum.Place), k.sum.Last))
 	}
-}
-
-// last is before which superstep the last checkpoint was taken, 0 if there is none.
-func (k *kept) last() (superstep int) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	for _, e := range k.events {
-		if e.Failed == "" {
-			superstep = e.Superstep
-		}
-	}
-	return superstep
-}
-
-// report is what reports say of checkpoints, or nil.
-func (k *kept) report() *checkpointReport {
-	if k == nil {
-		return nil
-	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	r := &checkpointReport{Place: k.flags.Place}
-	for _, e := range k.events {
-		if e.Failed != "" {
-			r.Failed++
-			continue
-		}
-		r.Taken, r.Last, r.Bytes = r.Taken+1, e.Superstep, e.Bytes
-		r.Copied, r.Wrote = r.Copied+e.Copied, r.Wrote+e.Wrote
-	}
-	return r
 }
 
 // checkpointReport sums up the checkpoints of a run.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -70,36 +71,52 @@ type checkpointsListed struct {
 	Checkpoints []checkpointListed `json:"checkpoints"`
 }
 
-func (l *checkpointsListed) add(c checkpoint.Listed) {
-	r := checkpointListed{Checkpoint: c.Name}
-	if c.Err != nil {
-		r.Error = c.Err.Error()
+// listed is what is known of checkpoints.
+func listed(place string, all []checkpoint.Listed) checkpointsListed {
+	report := checkpointsListed{Place: place}
+	for _, c := range all {
+		r := checkpointListed{Checkpoint: c.Name}
+		if c.Err != nil {
+			r.Error = c.Err.Error()
+		}
+		if m := c.Manifest; m != nil {
+			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+		}
+		report.Checkpoints = append(report.Checkpoints, r)
 	}
-	if m := c.Manifest; m != nil {
-		r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+	return report
+}
+
+// checkpointsAt opens a place, and lists its checkpoints, or the one that is named.
+func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint.Listed, error) {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return nil, nil, err
 	}
-	l.Checkpoints = append(l.Checkpoints, r)
+	all, err := checkpoint.List(ctx, s)
+	if name != "" {
+		all = slices.DeleteFunc(all, func(l checkpoint.Listed) bool { return l.Name != name })
+	}
+	switch {
+	case err == nil && len(all) > 0:
+		return s, all, nil
+	case err == nil && name != "":
+		err = fmt.Errorf("%s: it has no %s", s, name)
+	case err == nil:
+		err = fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	}
+	store.Close(s)
+	return nil, nil, err
 }
 
 func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, _, err := openPlace(place)
+	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer store.Close(s)
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	}
 	if asJSON {
-		r := checkpointsListed{Place: s.String()}
-		for _, l := range all {
-			r.add(l)
-		}
-		return printValue(a.out, r)
+		return printValue(a.out, listed(s.String(), all))
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
@@ -146,53 +163,38 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 }
 
 func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, name, err := openPlace(place)
+	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer store.Close(s)
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	looked, broken, report := 0, 0, checkpointsListed{Place: s.String()}
-	for _, l := range all {
-		if name != "" && l.Name != name {
-			continue
-		}
-		looked++
+	broken := 0
+	for i := range all {
+		l := &all[i]
 		if l.Err == nil {
 			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		report.add(l)
+		text := ""
 		if l.Err != nil {
 			broken++
+			text = fmt.Sprintf("broken: %v", l.Err)
+		} else {
+			text = fmt.Sprintf("before %s: %s, as written", l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
 		}
-		switch {
-		case asJSON:
-		case l.Err != nil:
-			escape.Printf(a.out, "%s: broken: %s\n", l.Name, l.Err.Error())
-		default:
-			escape.Printf(a.out, "%s: before %s: %s, as written\n", l.Name, l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
-		}
-	}
-	if asJSON && looked > 0 {
-		if err := printValue(a.out, report); err != nil {
-			return err
+		if !asJSON {
+			escape.Printf(a.out, "%s: %s\n", l.Name, text)
 		}
 	}
-	switch {
-	case looked == 0 && name != "":
-		return fmt.Errorf("%s: it has no %s", s, name)
-	case looked == 0:
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	case broken > 0:
-		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	if asJSON {
+		err = printValue(a.out, listed(s.String(), all))
 	}
-	return nil
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return err
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {

@@ -239,13 +239,12 @@ func help() *cobra.Command {
 		Short: "Show the help of a command",
 		Example: `  superstep help run
   superstep run --help`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-			var names []string
+		ValidArgsFunction: firstOf(func(cmd *cobra.Command) (names []string) {
 			for _, c := range cmd.Root().Commands() {
 				names = append(names, c.Name()+"\t"+c.Short)
 			}
-			return firstOf(func(string) []string { return names })(cmd, args, start)
-		},
+			return names
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -50,12 +49,7 @@ func printJSON(w io.Writer, m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer // protojson's own blanks differ from binary to binary
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, out.String())
-	return err
+	return printValue(w, json.RawMessage(data)) // protojson's own blanks differ from binary to binary
 }
 
 // readToken reads the token of a flag's file, and says so if every user can read it.

@@ -161,11 +161,10 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			values = []any{pair.Value}
 		}
 		for _, value := range values {
-			text, ok := textOf(kind, value)
-			if !ok {
-				return nil, fmt.Errorf("%s: %s: found %.40q, expected %s", s.at, key, fmt.Sprint(value), wanted(kind))
+			if _, text := value.(string); !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
+				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
 			}
-			s.values = append(s.values, text)
+			s.values = append(s.values, fmt.Sprint(value))
 		}
 		all = append(all, s)
 	}
@@ -175,40 +174,6 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 // Configurable reports whether a file may have a flag.
 func Configurable(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
-}
-
-// textOf returns a value as a flag of a type takes it, if it is of that type.
-func textOf(kind string, value any) (string, bool) {
-	ok := false
-	switch value.(type) {
-	case string:
-		ok = kind != "bool" && !whole(kind)
-	case bool:
-		ok = kind == "bool"
-	case uint64, int64:
-		ok = whole(kind)
-	}
-	return fmt.Sprint(value), ok
-}
-
-// whole reports whether flags of a type are whole numbers.
-func whole(kind string) bool {
-	return strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint")
-}
-
-// wanted says what values flags of a type have.
-func wanted(kind string) string {
-	switch {
-	case kind == "bool":
-		return "true or false"
-	case whole(kind):
-		return "a number"
-	case kind == "duration":
-		return "a time, such as 30s"
-	case strings.HasSuffix(kind, "Array"):
-		return "a text, or a list of texts"
-	}
-	return "a text; one that looks like something else wants quotes"
 }
 
 // syntax words an error of the parser: its own has a drawing.

@@ -93,7 +93,7 @@ func ordinal(v reflect.Value) int64 {
 }
 
 // completed are the values of flags that are completed: files, and what commands know themselves.
-var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAME", "NAMES"}
+var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAMES"}
 
 // flagsOf defines a flag for each field of a struct that has help, but for some, and for names that the command has already.
 func flagsOf(cmd *cobra.Command, of any, without ...string) {
@@ -198,16 +198,21 @@ func flagGroups(cmd *cobra.Command) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// flagsGiven are the flags of a group that were given, as a command line has them.
-func flagsGiven(flags *pflag.FlagSet, group string) (all []string) {
-	flags.Visit(func(f *pflag.Flag) {
-		switch text := "--" + f.Name; {
-		case !slices.Contains(f.Annotations[groupOf], group):
-		case f.NoOptDefVal != "":
-			all = append(all, text)
-		default:
-			all = append(all, text+" "+quoted(f.Value.String()))
+// flagsGiven are the flags of a command that were given, if they are wanted, as a command line has them.
+func flagsGiven(flags *pflag.FlagSet, wanted func(f *pflag.Flag) bool) (words []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || !wanted(f) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if words = append(words, "--"+f.Name); f.NoOptDefVal != value {
+				words[len(words)-1] += "=" + value
+			}
 		}
 	})
-	return all
+	return words
 }

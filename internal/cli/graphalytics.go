@@ -147,11 +147,11 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
 			return err
 		}
+		text := things(wrong, "result is", "results are") + " not as the reference outputs have it"
 		if failed > 0 {
-			return fmt.Errorf("%s without a result to compare, and %s not as the reference outputs have it",
-				things(failed, "run is", "runs are"), things(wrong, "result is", "results are"))
+			text = things(failed, "run is", "runs are") + " without a result to compare, and " + text
 		}
-		return fmt.Errorf("%s not as the reference outputs have it", things(wrong, "result is", "results are"))
+		return errors.New(text)
 	})
 }
 
@@ -228,7 +228,7 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 	r := &t.report
 	r.Makespan = time.Since(began).Seconds()
 	var figures runReport
-	computed.figures(&figures)
+	computed.figures(&figures, false)
 	report.Threads, report.Partitions = figures.Threads, figures.Partitions
 	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges, figures.LoadTime, figures.RunTime
 	r.EPS = float64(r.Edges) / r.ProcessingTime

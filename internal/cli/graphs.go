@@ -181,7 +181,7 @@ func (a *app) showGraph() *cobra.Command {
 		Example: `  superstep graphs show web
   superstep graphs show web --json`,
 		Args:              exactly(1, aGraph),
-		ValidArgsFunction: f.completeCatalog,
+		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
@@ -197,7 +197,7 @@ func (a *app) dropGraph() *cobra.Command {
 		Short:             "Remove a graph from a cluster, even while it is loading",
 		Example:           `  superstep graphs drop web`,
 		Args:              exactly(1, aGraph),
-		ValidArgsFunction: f.completeCatalog,
+		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
 				return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))

@@ -3,10 +3,12 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/escape"
@@ -63,7 +65,7 @@ func (a *app) info() *cobra.Command {
 			text := a.text(f.JSON)
 			account(text, in)
 			survey(text, in, s)
-			suggest(text, args[0], flagsGiven(cmd.Flags(), "input"), vertexText(in, s.Largest), s)
+			suggest(text, args[0], cmd.Flags(), vertexText(in, s.Largest), s)
 			return a.writeJSON(cmd.Context(), f.JSON, s)
 		},
 	}
@@ -95,12 +97,15 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 }
 
 // suggest prints commands that run on the graph, read as it was read here.
-func suggest(w io.Writer, name string, input []string, largest string, s *build.Survey) {
+func suggest(w io.Writer, name string, flags *pflag.FlagSet, largest string, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return
 	}
-	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input...), " ")
+	graph := "--graph " + quoted(name)
+	for _, word := range flagsGiven(flags, func(f *pflag.Flag) bool { return slices.Contains(f.Annotations[groupOf], "input") }) {
+		graph += " " + quoted(word)
+	}
 	escape.Printf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
 	algorithm := "pagerank"
 	if s.Weighted {

@@ -158,8 +158,6 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	return r, err
 }
 
-func (r *localResult) finished() { r.done = r.outcome.Ended.Complete() }
-
 func (r *localResult) verify(ctx context.Context) error {
 	defer r.in.Close() // which nobody needs any more
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
@@ -224,7 +222,8 @@ func (c cancellable) Write(p []byte) (int, error) {
 	return c.w.Write(p)
 }
 
-func (r *localResult) figures(p *runReport) {
+func (r *localResult) figures(p *runReport, written bool) {
+	r.done = written && r.outcome.Ended.Complete()
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
 	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
 	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged, r.outcome.Forked
@@ -237,8 +236,7 @@ func (r *localResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := specGrid(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
-	r.kept.settle(r.done)
-	p.Checkpoints = r.kept.report()
+	p.Checkpoints = r.kept.settle(r.done)
 }
 
 func (r *localResult) close() {
@@ -284,21 +282,30 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source
 	if source, err = resolve.Weighted(source, l.entry, spec.Parameters); err != nil {
 		return nil, err
 	}
-	request, o, err := resolve.Source(source)
-	if err != nil {
+	l.team = f.team()
+	if l.graph, l.in, err = buildGraph(ctx, p.progress, source, grid, l.team); err != nil {
 		return nil, err
 	}
-	l.team = f.team()
-	request.Team, request.Progress = l.team, p.stage
-	o.Team, o.Progress, o.Grid = l.team, p.stage, grid
+	return l, nil
+}
+
+// buildGraph opens and builds a graph in this process.
+func buildGraph(ctx context.Context, p *progress, source *job.Source, grid graph.Grid, team *parallel.Team) (*graph.Graph, *edges.Input, error) {
+	request, o, err := resolve.Source(source)
+	if err != nil {
+		return nil, nil, err
+	}
+	request.Team, request.Progress = team, p.stage
+	o.Team, o.Progress, o.Grid = team, p.stage, grid
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
 		return graph.LeastBytes(vertices, tuples, directed, o)
 	}
-	if l.graph, l.in, err = load.Build(ctx, request, o); err != nil {
-		return nil, err
+	g, in, err := load.Build(ctx, request, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	p.found(l.in.Notes)
-	return l, nil
+	p.found(in.Notes)
+	return g, in, nil
 }
 
 func (l *loaded) close() {

@@ -14,9 +14,6 @@ type memoryFlags struct {
 	Spill  string   `flag:"spill" group:"limits,more" help:"near the limit of memory, move columns and messages to files below {DIR}; off disables this (default: the directory for temporary files, if it is on a disk)"`
 }
 
-// ofMemory are the flags.
-var ofMemory = []string{"memory", "spill"}
-
 // leastMemory is what a process needs for nearly nothing: Go's heap, stacks, the program.
 const leastMemory = 32 << 20
 

@@ -62,11 +62,10 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
 	flagsOf(cmd, &n.of)
-	cmd.Flags().Lookup("collectives").Usage += words(known())
+	cmd.Flags().Lookup("collectives").Usage += strings.Join(words(known()), ", ")
 	n.run.flags = cmd.Flags()
 	n.run.cluster.define(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
-	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
+	_ = cmd.RegisterFlagCompletionFunc("collectives", cobra.FixedCompletions(words(known()), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -75,45 +74,9 @@ func known() []collective.Collective {
 	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream}, collective.Collectives...)
 }
 
-func words[S ~string](list []S) string {
-	var all []string
+func words[S ~string](list []S) (all []string) {
 	for _, s := range list {
 		all = append(all, string(s))
-	}
-	return strings.Join(all, ", ")
-}
-
-func completeCollectives(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-	begun := start[:strings.LastIndex(start, ",")+1]
-	var all []string
-	for _, c := range known() {
-		if !slices.Contains(strings.Split(begun, ","), string(c)) {
-			all = append(all, begun+string(c))
-		}
-	}
-	return starting(all, start), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-func (n *netbenchCommand) completeAlgorithm(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-	list := known()
-	if n.of.Some != "" {
-		list = asCollectives(n.of.Some)
-	}
-	var all []string
-	for _, c := range list {
-		for _, a := range netbench.Algorithms(c) {
-			if !slices.Contains(all, string(a)) {
-				all = append(all, string(a))
-			}
-		}
-	}
-	return starting(all, start), cobra.ShellCompDirectiveNoFileComp
-}
-
-func asCollectives(list string) []collective.Collective {
-	var all []collective.Collective
-	for name := range strings.SplitSeq(list, ",") {
-		all = append(all, collective.Collective(strings.TrimSpace(name)))
 	}
 	return all
 }
@@ -126,8 +89,8 @@ func (n *netbenchCommand) spec() (*job.Spec, error) {
 	}
 	measure := &job.Netbench{Algorithm: n.of.Algorithm, Repetitions: n.of.Repetitions, Sizes: sizes}
 	if n.of.Some != "" {
-		for _, c := range asCollectives(n.of.Some) {
-			measure.Collectives = append(measure.Collectives, string(c))
+		for name := range strings.SplitSeq(n.of.Some, ",") {
+			measure.Collectives = append(measure.Collectives, strings.TrimSpace(name))
 		}
 	}
 	spec := &job.Spec{Program: control.NetbenchProgram, Netbench: measure}

@@ -174,7 +174,7 @@ func (p *progress) say(level slog.Level, line string) {
 	p.screen.Lock()
 	logs := p.app.notices()
 	if p.bars != nil {
-		logs = logs.to(p.bars)
+		logs.w = p.bars
 	}
 	logs.say(level, line)
 	p.screen.Unlock()

@@ -88,7 +88,7 @@ func TestQuotas(t *testing.T) {
 		"quota: queued=0\n":                         `quota: found "queued=0", expected a number of jobs`,
 		"quota:\n  - queued=1\n  - a:queued=x\n":    `quota: found "a:queued=x", expected a number of jobs`,
 		"quota:\n  - queued=1\n  - running=1\n":     `quota: found "running=1", expected one quota for all others`,
-		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text, or a list of texts`,
+		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text`,
 		"quota: [queued=1]\nquota: [a:running=1]\n": `f.yaml:2:1: mapping key "quota" already defined`,
 	} {
 		if _, err := askedQuotas(t, text); err == nil || !strings.Contains(err.Error(), why) {

@@ -138,12 +138,8 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		if err != nil {
 			return err
 		}
-		if seen.lingers() {
-			computed.offer()
-			seen.after(computed.close)
-		} else {
-			defer computed.close()
-		}
+		computed.offer()
+		defer seen.after(computed.close)
 		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
 		if r.result.Verify {
 			if err := computed.verify(ctx); err != nil {
@@ -164,8 +160,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
 			return err
 		}
-		computed.finished()
-		computed.figures(report)
+		computed.figures(report, true)
 		report.zeros = r.zeros(spec)
 		if path != "" {
 			report.fields = form.Names()

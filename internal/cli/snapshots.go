@@ -16,8 +16,6 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
-	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/store"
@@ -73,7 +71,7 @@ reach the place.`,
 			}
 			return exactly(1, aGraph)(cmd, args)
 		},
-		ValidArgsFunction: c.grid.cluster.completeCatalog,
+		ValidArgsFunction: firstOf(c.grid.cluster.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if c.Output == "" {
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
@@ -134,10 +132,6 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	request, o, err := resolve.Source(source)
-	if err != nil {
-		return err
-	}
 	team := c.team()
 	defer team.Close()
 	place, err := store.RootsOf(ctx).Make(c.Output)
@@ -155,15 +149,12 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	}
 	progress := c.app.progress()
 	defer progress.done()
-	request.Team, request.Progress = team, progress.stage
-	o.Team, o.Progress, o.Grid = team, progress.stage, graph.Grid{Rows: int(rows), Columns: int(columns)}
-	g, in, err := load.Build(ctx, request, o)
+	g, in, err := buildGraph(ctx, progress, source, graph.Grid{Rows: int(rows), Columns: int(columns)}, team)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 	in.Close()
-	progress.found(in.Notes)
 	if err := c.app.leftOut(ctx, c.input.BadFile, in.Skipped); err != nil {
 		return err
 	}
@@ -279,15 +270,15 @@ func (a *app) verifyGraph() *cobra.Command {
 				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 			})
 			progress.done()
-			if err != nil {
-				if f.JSON {
-					err = errors.Join(err, printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, err)))
-				}
-				return err
+			if err == nil {
+				g.Close()
 			}
-			g.Close()
 			if f.JSON {
-				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
+				name := path.Base(strings.TrimSuffix(place.String(), "/"))
+				return errors.Join(err, printValue(a.out, reportSnapshot(name, args[0], place.Manifest, time.Time{}, err)))
+			}
+			if err != nil {
+				return err
 			}
 			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil

@@ -92,7 +92,7 @@ worker's partitions of graphs again.`,
 		Example: `  superstep drain w3
   superstep drain w3 --json`,
 		Args:              exactly(1, "the name of a worker"),
-		ValidArgsFunction: f.completeWorker,
+		ValidArgsFunction: f.completeWorker(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker, &control.DrainWorkerRequest{Name: args[0]}, func(r *control.DrainWorkerResponse) string {
 				var text strings.Builder

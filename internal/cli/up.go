@@ -150,10 +150,8 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", shown(u.said, u.app.shared[0]),
 		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
-	for _, name := range []string{"token-file", "tls-cert", "tls-key", "tls-ca"} {
-		if f := u.flags.Lookup(name); f.Changed {
-			fmt.Fprintf(u.app.out, " --%s %s", name, quoted(f.Value.String()))
-		}
+	for _, word := range flagsGiven(u.flags, func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {
+		fmt.Fprint(u.app.out, " ", quoted(word))
 	}
 	fmt.Fprintln(u.app.out)
 	return u.keep(ctx)
@@ -205,7 +203,7 @@ func (u *upCommand) start(ctx context.Context) error {
 // master starts the master, which answers at an address. first gets the line that says so.
 func (u *upCommand) master(listen string, first chan<- string) error {
 	u.starts[masterName] = append(u.starts[masterName], time.Now())
-	args := append([]string{"master", "--listen", listen}, passedOn(u.flags, u.app.master().Flags(), "listen", "config")...)
+	args := append([]string{"master", "--listen", listen}, u.passedOn(u.app.master())...)
 	if u.Checkpoints == "" && u.Data != "" {
 		// On this machine workers need no help of the master's.
 		args = append(args, "--checkpoints", filepath.Join(u.Data, "checkpoints"))
@@ -222,24 +220,14 @@ func (u *upCommand) worker(name string) error {
 	if !u.flags.Changed("data-root") {
 		args = append(args, "--data-root", ".")
 	}
-	return u.children.start(name, nil, append(args, passedOn(u.flags, u.app.worker().Flags(), "listen", "threads", "config")...)...)
+	return u.children.start(name, nil, append(args, u.passedOn(u.app.worker(), "threads")...)...)
 }
 
-// passedOn are the flags of a command that were given, for another command that has them too, but for some.
-func passedOn(from, to *pflag.FlagSet, without ...string) (words []string) {
-	from.VisitAll(func(f *pflag.Flag) {
-		if !f.Changed || to.Lookup(f.Name) == nil || slices.Contains(without, f.Name) {
-			return
-		}
-		values := []string{f.Value.String()}
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			values = list.GetSlice()
-		}
-		for _, value := range values {
-			words = append(words, "--"+f.Name+"="+value)
-		}
+// passedOn are the flags that were given for another command that has them too, but for some.
+func (u *upCommand) passedOn(to *cobra.Command, without ...string) []string {
+	return flagsGiven(u.flags, func(f *pflag.Flag) bool {
+		return to.Flags().Lookup(f.Name) != nil && !slices.Contains(append(without, "listen", configName), f.Name)
 	})
-	return words
 }
 
 // keep keeps the workers, and a master that can go on, running until an interrupt, or until something cannot be helped.

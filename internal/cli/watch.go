@@ -82,7 +82,7 @@ was cancelled. After an interrupt the job continues.`,
 				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec().Program, Graph: graphOf(job.Spec())}
-			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report)
+			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report, true)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.reportTo(), report, lines)
 			return nil

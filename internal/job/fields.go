@@ -59,7 +59,10 @@ func (f Field) Set(text string) (err error) {
 	case encoding.TextUnmarshaler:
 		err = to.UnmarshalText([]byte(text))
 	case *bool:
-		*to, err = strconv.ParseBool(text)
+		yes, wrong := strconv.ParseBool(text)
+		if err = wrong; err == nil {
+			*to = yes
+		}
 	case **bool:
 		if *to = nil; text != auto {
 			yes := text == "yes"
@@ -72,12 +75,14 @@ func (f Field) Set(text string) (err error) {
 	default:
 		if v.CanInt() {
 			var n int64
-			n, err = strconv.ParseInt(text, 0, v.Type().Bits())
-			v.SetInt(n)
+			if n, err = strconv.ParseInt(text, 0, v.Type().Bits()); err == nil {
+				v.SetInt(n)
+			}
 		} else {
 			var n uint64
-			n, err = strconv.ParseUint(text, 0, v.Type().Bits())
-			v.SetUint(n)
+			if n, err = strconv.ParseUint(text, 0, v.Type().Bits()); err == nil {
+				v.SetUint(n)
+			}
 		}
 	}
 	if err != nil {
