@@ -74,6 +74,8 @@ A worker that ends is restarted. With --data the master is restarted too, and it
 one process ends more than ` + strconv.Itoa(restartTimes) + ` times in a minute, or the master without --data ends, all end with
 status 1.
 
+Flags of superstep master and superstep worker are passed on to them.
+
 The cluster accepts connections of this user on this machine only; superstep master and superstep worker make a
 cluster of several machines. With TLS all processes use one certificate with the roles master,
 worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
