@@ -205,7 +205,7 @@ func (u *upCommand) start(ctx context.Context) error {
 // master starts the master, which answers at an address. first gets the line that says so.
 func (u *upCommand) master(listen string, first chan<- string) error {
 	u.starts[masterName] = append(u.starts[masterName], time.Now())
-	args := append([]string{"master", "--listen", listen}, u.passedOn(u.app.master())...)
+	args := append([]string{"master", "--listen", listen}, passedOn(u.flags, u.app.master())...)
 	if u.Checkpoints == "" && u.Data != "" {
 		// On this machine workers need no help of the master's.
 		args = append(args, "--checkpoints", filepath.Join(u.Data, "checkpoints"))
@@ -222,12 +222,12 @@ func (u *upCommand) worker(name string) error {
 	if !u.flags.Changed("data-root") {
 		args = append(args, "--data-root", ".")
 	}
-	return u.children.start(name, nil, append(args, u.passedOn(u.app.worker(), "threads")...)...)
+	return u.children.start(name, nil, append(args, passedOn(u.flags, u.app.worker(), "threads")...)...)
 }
 
 // passedOn are the flags that were given for another command that has them too, but for some.
-func (u *upCommand) passedOn(to *cobra.Command, without ...string) []string {
-	return flagsGiven(u.flags, func(f *pflag.Flag) bool {
+func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []string {
+	return flagsGiven(flags, func(f *pflag.Flag) bool {
 		return to.Flags().Lookup(f.Name) != nil && !slices.Contains(append(without, "listen", configName), f.Name)
 	})
 }
