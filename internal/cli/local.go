@@ -185,7 +185,7 @@ func (r *localResult) offer() {
 // goroutines with teams of their own, until close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
-	return graphio.WriteValues(cancellable{ctx, w}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
+	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
 			tell(writeEvery)
 		}
@@ -207,19 +207,6 @@ func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Tea
 
 func (r *localResult) form(*app) resultlines.Form {
 	return resultlines.Form{Named: r.graph.Names != nil, Fields: r.fields}
-}
-
-// cancellable is a writer that fails once a context ends.
-type cancellable struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c cancellable) Write(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, c.ctx.Err()
-	}
-	return c.w.Write(p)
 }
 
 func (r *localResult) figures(p *runReport, written bool) {

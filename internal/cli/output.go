@@ -126,6 +126,24 @@ func (f *lateFile) Close() error {
 	return errors.Join(f.buffer.Flush(), f.file.Close())
 }
 
+// meteredWriter tells how much was written, and fails once a context ends.
+type meteredWriter struct {
+	ctx  context.Context
+	w    io.Writer
+	done int64
+	tell func(done int64)
+}
+
+func (m *meteredWriter) Write(p []byte) (int, error) {
+	if m.ctx.Err() != nil {
+		return 0, m.ctx.Err()
+	}
+	n, err := m.w.Write(p)
+	m.done += int64(n)
+	m.tell(m.done)
+	return n, err
+}
+
 // things writes a number and what it counts, in the plural unless there is one.
 func things[T int | int64 | uint64](n T, one, many string) string {
 	if n == 1 {

@@ -206,7 +206,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	_, err := r.from.Result(ctx, r.job.Id, &counting{w: w, total: int64(r.job.ResultBytes), show: r.progress})
+	tell := func(done int64) { r.progress.stage("fetching the result", done, int64(r.job.ResultBytes)) }
+	_, err := r.from.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
 	return err
 }
 
@@ -214,20 +215,6 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 func (r *remoteResult) form(a *app) resultlines.Form {
 	spec := r.job.Spec()
 	return resolve.ResultForm(a.programs, spec.Program, spec.Parameters, r.job.GetNamed())
-}
-
-// counting shows how much is written.
-type counting struct {
-	w           io.Writer
-	done, total int64
-	show        *progress
-}
-
-func (c *counting) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.done += int64(n)
-	c.show.stage("fetching the result", c.done, c.total)
-	return n, err
 }
 
 func (r *remoteResult) figures(p *runReport, _ bool) {
