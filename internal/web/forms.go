@@ -114,10 +114,7 @@ func fieldOf(err error) string {
 	if !errors.As(err, &call) || call.Code() != connect.CodeInvalidArgument {
 		return ""
 	}
-	key, _, found := strings.Cut(call.Message(), ": ")
-	if !found {
-		return ""
-	}
+	key, _, _ := strings.Cut(call.Message(), ": ")
 	return keys[key]
 }
 
