@@ -194,12 +194,12 @@ func (o *Options) run(
 	if err != nil {
 		return err
 	}
-	keeping, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
+	kept, err := o.keepCheckpoints(ctx, &eo, program, g.NumVertices())
 	if err != nil {
 		return err
 	}
 	complete := false
-	defer func() { err = errors.Join(err, keeping.end(complete)) }()
+	defer func() { err = errors.Join(err, kept.End(complete)) }()
 	job, err := engine.NewJob(ctx, g.g, p, eo)
 	if err != nil {
 		return err

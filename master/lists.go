@@ -77,7 +77,7 @@ func briefJob(j *control.Job) *control.Job {
 	if len(text) > mostOfEntry/2 {
 		spec := j.Spec()
 		text = jobspec.Text(&jobspec.Spec{
-			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Priority: spec.Priority, KeepResult: spec.KeepResult,
+			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Queueing: spec.Queueing, KeepResult: spec.KeepResult,
 			Graph500: spec.Graph500, Source: &jobspec.Source{Input: escape.Text(spec.Source.Origin(), mostOfReason)},
 		})
 	}

@@ -149,7 +149,7 @@ func TestQueueAgainstTwin(t *testing.T) {
 			switch what := rng.IntN(20); {
 			case what < 10:
 				p := control.Priority(rng.IntN(4))
-				j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Priority: p.Word()}, "", 0)
+				j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -185,7 +185,7 @@ func TestNoPriorityStarves(t *testing.T) {
 	q.begin()
 	q.join()
 	submit := func(p control.Priority) string {
-		j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Priority: p.Word()}, "", 0)
+		j, _, err := q.c.submit(q.now, "", &jobspec.Spec{Program: "bfs", Source: &jobspec.Source{Input: "file"}, Queueing: jobspec.Queueing{Priority: p.Word()}}, "", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -214,7 +214,7 @@ func TestPrioritiesOfAMaster(t *testing.T) {
 	submit := func(name string, roles certs.Role, p string) error {
 		ctx := control.As(context.WithoutCancel(t.Context()), control.Caller{Name: name, Roles: roles})
 		_, _, err := s.Submit(ctx, &control.SubmitJobRequest{SpecJson: jobspec.Text(&jobspec.Spec{
-			Program: "wcc", Parameters: map[string]string{}, Source: &jobspec.Source{Input: "path:vertices=3"}, Priority: p,
+			Program: "wcc", Parameters: map[string]string{}, Source: &jobspec.Source{Input: "path:vertices=3"}, Queueing: jobspec.Queueing{Priority: p},
 		})})
 		return err
 	}

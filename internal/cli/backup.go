@@ -24,9 +24,10 @@ import (
 
 // backupCommand is `superstep backup`.
 type backupCommand struct {
-	app          *app
-	data, output string
-	cluster      clientFlags
+	app *app
+	clientFlags
+	Data   string `flag:"data" help:"back up {DIR}; no master may be using it"`
+	Output string `flag:"output" short:"o" help:"write the archive to {FILE}, - for standard output; the file appears when it is complete"`
 }
 
 func (a *app) backup() *cobra.Command {
@@ -48,30 +49,26 @@ restore and tar read it. A name that ends in .zst or .gz compresses it.`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
-			case c.output == "":
+			case c.Output == "":
 				return usagef("--output is missing: the file to write, such as master.tar.zst")
-			case c.data != "" && cmd.Flags().Changed("master"):
+			case c.Data != "" && cmd.Flags().Changed("master"):
 				return usagef("--data is the directory of a master that does not run: give it, or --master")
 			}
 			return c.execute(cmd.Context())
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&c.data, "data", "", "back up `DIR`; no master may be using it")
-	cmd.Flags().StringVarP(&c.output, "output", "o", "", "write the archive to `FILE`, - for standard output; the file appears when it is complete")
-	c.cluster.define(cmd)
-	c.cluster.definePatience(cmd, askPatience)
+	clientFlagsOf(cmd, c, "json")
 	return cmd
 }
 
 func (c *backupCommand) execute(ctx context.Context) error {
-	if err := writable(c.output); err != nil {
+	if err := writable(c.Output); err != nil {
 		return err
 	}
 	var h *backup.Header
-	err := c.app.save(ctx, c.output, 1, func(ctx context.Context, w io.Writer) (err error) {
-		if c.data != "" {
-			h, err = master.Config{Options: master.Options{Data: c.data}, Version: buildinfo.Version()}.Backup(w)
+	err := c.app.save(ctx, c.Output, 1, func(ctx context.Context, w io.Writer) (err error) {
+		if c.Data != "" {
+			h, err = master.Config{Options: master.Options{Data: c.Data}, Version: buildinfo.Version()}.Backup(w)
 		} else {
 			h, err = c.fetch(ctx, w)
 		}
@@ -80,7 +77,7 @@ func (c *backupCommand) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	said(c.app.text(c.output), "backed up", h)
+	said(c.app.text(c.Output), "backed up", h)
 	if len(h.Damaged) == 0 {
 		return nil
 	}
@@ -100,7 +97,7 @@ func said(w io.Writer, done string, h *backup.Header) {
 func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header, error) {
 	progress := c.app.progress()
 	defer progress.done()
-	from, err := c.cluster.connect(ctx, progress.warn)
+	from, err := c.connect(ctx, progress.warn)
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +141,9 @@ func (c *backupCommand) fetch(ctx context.Context, w io.Writer) (*backup.Header,
 }
 
 func (a *app) restore() *cobra.Command {
-	data := ""
+	var f struct {
+		Data string `flag:"data" help:"restore into {DIR}"`
+	}
 	cmd := &cobra.Command{
 		Use:   "restore FILE --data DIR",
 		Short: "Restore what a master keeps",
@@ -155,10 +154,10 @@ again from their sources, unless they still hold them.`,
 		Example: `  superstep restore master.tar.zst --data /var/lib/superstep`,
 		Args:    exactly(1, "a file of superstep backup"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if data == "" {
+			if f.Data == "" {
 				return usagef("--data is missing: the directory of the master to be")
 			}
-			h, err := master.Config{Options: master.Options{Data: data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
+			h, err := master.Config{Options: master.Options{Data: f.Data}}.Restore(func() (io.ReadCloser, error) { return openBackup(args[0]) })
 			var file *os.PathError
 			// It has a name in it.
 			if errors.As(err, &file) || err != nil && strings.HasPrefix(err.Error(), "data: ") {
@@ -171,7 +170,7 @@ again from their sources, unless they still hold them.`,
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&data, "data", "", "restore into `DIR`")
+	flagsOf(cmd, &f)
 	return cmd
 }
 
@@ -187,27 +186,15 @@ func openBackup(path string) (io.ReadCloser, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
 		expanded, err = gzip.NewReader(in)
-	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		var z *zstd.Decoder
-		if z, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20)); err == nil {
-			return &expandedFile{z, f, z.Close}, nil
-		}
+	case bytes.Equal(head, []byte{0x28, 0xb5, 0x2f, 0xfd}): // one that works in no other goroutine needs no end
+		expanded, err = zstd.NewReader(in, zstd.WithDecoderMaxWindow(128<<20), zstd.WithDecoderConcurrency(1))
 	}
 	if err != nil {
 		_ = f.Close()
 		return nil, err
 	}
-	return &expandedFile{expanded, f, func() {}}, nil
-}
-
-// expandedFile reads what a file holds.
-type expandedFile struct {
-	io.Reader
-	file *os.File
-	end  func()
-}
-
-func (f *expandedFile) Close() error {
-	f.end()
-	return f.file.Close()
+	return struct {
+		io.Reader
+		io.Closer
+	}{expanded, f}, nil
 }

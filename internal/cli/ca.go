@@ -1,19 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/superstep-go/superstep/internal/certs"
-)
-
-// Days that certificates are good for unless flags say otherwise, and at most.
-const (
-	caDays     = 3650
-	issuedDays = 365
-	mostDays   = 36500
 )
 
 // ca is `superstep ca`.
@@ -39,7 +33,9 @@ superstep:role:ROLE. Store ca-key.pem where only the people who issue certificat
 }
 
 func (a *app) initCA() *cobra.Command {
-	var days int
+	var f struct {
+		Days int `flag:"days" default:"3650" range:"1..36500" help:"the certificate is valid for {N} days"`
+	}
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Make a CA",
@@ -48,22 +44,22 @@ as --tls-ca, and the key ca-key.pem. It overwrites no file.`,
 		Example: `  superstep ca init ca`,
 		Args:    exactly(1, "a directory"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := checkDays(days); err != nil {
-				return err
-			}
-			p, err := certs.Init(args[0], days)
+			p, err := certs.Init(args[0], f.Days)
 			return a.made(p, err)
 		},
 	}
-	cmd.Flags().IntVar(&days, "days", caDays, "the certificate is valid for `N` days")
-	nothing(cmd, "days")
+	flagsOf(cmd, &f)
 	return cmd
 }
 
 func (a *app) issue() *cobra.Command {
-	var authority, out string
-	var roles []string
-	var r certs.Request
+	var roles, hosts []string
+	var f struct {
+		CA   string `flag:"ca" help:"the {DIR} that superstep ca init made"`
+		Name string `flag:"name" help:"the {NAME} of the holder and of the files (default: the first role)"`
+		Days int    `flag:"days" default:"365" range:"1..36500" help:"the certificate is valid for {N} days"`
+		Out  string `flag:"out" help:"write the files into {DIR} (default: the directory of the CA)"`
+	}
 	cmd := &cobra.Command{
 		Use:   "issue --ca DIR --role ROLE",
 		Short: "Issue a certificate",
@@ -79,6 +75,7 @@ cluster.`,
   superstep ca issue --ca ca --role master,worker,client --host 127.0.0.1 --name local`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			r := certs.Request{Hosts: hosts, Days: f.Days}
 			for _, name := range roles {
 				role, err := certs.ParseRole(name)
 				if err != nil {
@@ -87,33 +84,20 @@ cluster.`,
 				r.Roles |= role
 			}
 			switch {
-			case authority == "":
+			case f.CA == "":
 				return usagef("expected --ca DIR, which superstep ca init made")
 			case len(roles) == 0:
 				return usagef("expected --role worker, client, reader, operator or master")
 			}
-			if err := checkDays(r.Days); err != nil {
-				return err
-			}
-			if r.Name == "" {
-				r.Name = roles[0]
-			}
-			if out == "" {
-				out = authority
-			}
-			p, err := certs.Issue(authority, out, r)
+			r.Name = cmp.Or(f.Name, roles[0])
+			p, err := certs.Issue(f.CA, cmp.Or(f.Out, f.CA), r)
 			return a.made(p, err)
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVar(&authority, "ca", "", "the `DIR` that superstep ca init made")
+	flagsOf(cmd, &f)
 	cmd.Flags().StringSliceVar(&roles, "role", nil, "the `ROLE` of the holder, or several: worker, client, reader, operator, master")
-	cmd.Flags().StringSliceVar(&r.Hosts, "host", nil, "a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
-	cmd.Flags().StringVar(&r.Name, "name", "", "the `NAME` of the holder and of the files (default: the first role)")
-	cmd.Flags().IntVar(&r.Days, "days", issuedDays, "the certificate is valid for `N` days")
-	cmd.Flags().StringVar(&out, "out", "", "write the files into `DIR` (default: the directory of the CA)")
+	cmd.Flags().StringSliceVar(&hosts, "host", nil, "a `HOST` (name or address) at which others reach the holder, or several; a master needs each one that --master may name")
 	_ = cmd.RegisterFlagCompletionFunc("role", cobra.FixedCompletions([]string{"worker", "client", "reader", "operator", "master"}, cobra.ShellCompDirectiveNoFileComp))
-	nothing(cmd, "host", "name", "days")
 	return cmd
 }
 
@@ -132,13 +116,6 @@ func (a *app) showCertificates() *cobra.Command {
 			return err
 		},
 	}
-}
-
-func checkDays(days int) error {
-	if days < 1 || days > mostDays {
-		return usagef("--days: found %d, expected 1 to %d", days, mostDays)
-	}
-	return nil
 }
 
 // made says which files there are now.

@@ -14,13 +14,9 @@ import (
 
 // certificates are those of the built-in programs, by name.
 var certificates = map[string]certificate{
-	"betweenness": {check: func(c *claim) error {
-		var p algorithms.Betweenness
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"betweenness": {check: with(func(c *claim, p *algorithms.Betweenness) error {
 		return verify.Betweenness(c.Graph, c.origins(p.Sources, p.Samples), numbers(c))
-	}},
+	})},
 	"bfs": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
 		if err != nil {
@@ -31,22 +27,14 @@ var certificates = map[string]certificate{
 		}
 		return verify.BFS(c.Graph, int(source), verticesOrNone(c))
 	}},
-	"cdlp": {check: func(c *claim) error {
-		var p algorithms.CDLP
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"cdlp": {check: with(func(c *claim, p *algorithms.CDLP) error {
 		labels := vertices(c)
 		for v, l := range labels {
 			labels[v] = c.Labels.Of(l)
 		}
 		return verify.CDLP(c.Graph, p.Iterations, labels)
-	}},
-	"cg": {tolerance: true, check: func(c *claim) error {
-		var p algorithms.CG
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	})},
+	"cg": {tolerance: true, check: with(func(c *claim, p *algorithms.CG) error {
 		b, err := c.begins("b")
 		if err != nil {
 			return err
@@ -56,15 +44,11 @@ var certificates = map[string]certificate{
 		}
 		_, err = verify.Solution(c.Graph, b, numbers(c), p.Tolerance)
 		return err
-	}},
-	"closeness": {check: func(c *claim) error {
-		var p algorithms.Closeness
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	})},
+	"closeness": {check: with(func(c *claim, p *algorithms.Closeness) error {
 		closeness, harmonic := twoNumbers(c)
 		return verify.Closeness(c.Graph, c.origins(p.Sources, p.Samples), closeness, harmonic)
-	}},
+	})},
 	"coloring": {check: func(c *claim) error { return verify.Coloring(c.Graph, integers(c)) }},
 	"degrees": {check: func(c *claim) error {
 		return verify.Degrees(c.Graph, column(c, "three whole numbers", func(text string) (d [3]int64, err error) {
@@ -72,64 +56,44 @@ var certificates = map[string]certificate{
 			return d, err
 		}))
 	}},
-	"eigenvector": {stopped: true, check: func(c *claim) error {
-		var p algorithms.Eigenvector
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"eigenvector": {stopped: true, check: with(func(c *claim, p *algorithms.Eigenvector) error {
 		limit, tolerance := p.Limits()
 		// Superstep s has iteration s-1.
 		return verify.Eigenvector(c.Graph, c.most(limit, c.iterations-1), tolerance, numbers(c))
-	}},
-	"hits": {stopped: true, check: func(c *claim) error {
-		var p algorithms.HITS
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	})},
+	"hits": {stopped: true, check: with(func(c *claim, p *algorithms.HITS) error {
 		limit, tolerance := p.Limits()
 		hub, authority := twoNumbers(c)
 		// Superstep s has half iteration s-1.
 		return verify.HITS(c.Graph, c.most(2*limit, c.iterations-1), tolerance, hub, authority)
-	}},
+	})},
 	"hyperball": {check: func(c *claim) error {
 		reached, harmonic := twoNumbers(c)
 		return verify.HyperBall(c.Graph, reached, harmonic)
 	}},
-	"kcore": {check: func(c *claim) error {
-		var p algorithms.KCore
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"kcore": {check: with(func(c *claim, p *algorithms.KCore) error {
 		if p.K > 0 {
 			return verify.InCore(c.Graph, p.K, integers(c))
 		}
 		return verify.KCore(c.Graph, integers(c))
-	}},
+	})},
 	"lcc": {check: func(c *claim) error { return verify.LCC(c.Graph, numbers(c)) }},
-	"louvain": {check: func(c *claim) error {
-		var p algorithms.Louvain
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"louvain": {check: with(func(c *claim, p *algorithms.Louvain) error {
 		var modularity float64
 		if err := json.Unmarshal(c.aggregates["modularity"], &modularity); err != nil {
 			return fmt.Errorf("the modularity that was reported: %w", err)
 		}
 		return verify.Louvain(c.Graph, p.Tolerance, modularity, vertices(c))
-	}},
+	})},
 	"matching": {check: func(c *claim) error { return verify.Matching(c.Graph, verticesOrNone(c)) }},
 	"mis":      {check: func(c *claim) error { return verify.MIS(c.Graph, column(c, "true or false", strconv.ParseBool)) }},
 	"msf": {check: func(c *claim) error {
 		trees, branches := forest(c)
 		return verify.MSF(c.Graph, trees, branches)
 	}},
-	"pagerank": {stopped: true, check: func(c *claim) error {
-		var p algorithms.PageRank
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"pagerank": {stopped: true, check: with(func(c *claim, p *algorithms.PageRank) error {
 		return verify.Ranks(c.Graph, p.Damping, c.most(p.Iterations, c.iterations), p.Tolerance, numbers(c), c.places(p.Sources)...)
-	}},
+	})},
 	"scc": {check: func(c *claim) error { return verify.SCC(c.Graph, vertices(c)) }},
 	"sssp": {check: func(c *claim) error {
 		source, err := c.vertex(c.values["source"])
@@ -139,13 +103,9 @@ var certificates = map[string]certificate{
 		return verify.SSSP(c.Graph, int(source), numbers(c))
 	}},
 	"triangles": {check: func(c *claim) error { return verify.Triangles(c.Graph, integers(c)) }},
-	"walks": {check: func(c *claim) error {
-		var p algorithms.Walks
-		if err := c.parameters(&p); err != nil {
-			return err
-		}
+	"walks": {check: with(func(c *claim, p *algorithms.Walks) error {
 		return verify.Walks(c.Graph, p.Walks, p.Length, p.P, p.Q, walks(c))
-	}},
+	})},
 	"wcc": {check: func(c *claim) error { return verify.WCC(c.Graph, vertices(c)) }},
 }
 
@@ -165,6 +125,17 @@ func (c *claim) parameters(program any) error {
 		v, ok := c.Labels.Find(label, c.Vertices)
 		return pregel.VertexID(v), ok
 	})
+}
+
+// with is a check that wants the parameters of the program.
+func with[P any](check func(c *claim, p *P) error) func(c *claim) error {
+	return func(c *claim) error {
+		p := new(P)
+		if err := c.parameters(p); err != nil {
+			return err
+		}
+		return check(c, p)
+	}
 }
 
 // origins returns the vertices that searches start from: sources, or else a sample of so many.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -34,13 +35,15 @@ one.`,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON bool) error) *cobra.Command {
-		asJSON := false
+		var f struct {
+			JSON bool `flag:"json" help:"print JSON"`
+		}
 		cmd := &cobra.Command{
 			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
 			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
-			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], asJSON) },
+			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], f.JSON) },
 		}
-		cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+		flagsOf(cmd, &f)
 		return cmd
 	}
 	cmd.AddCommand(
@@ -68,36 +71,52 @@ type checkpointsListed struct {
 	Checkpoints []checkpointListed `json:"checkpoints"`
 }
 
-func (l *checkpointsListed) add(c checkpoint.Listed) {
-	r := checkpointListed{Checkpoint: c.Name}
-	if c.Err != nil {
-		r.Error = c.Err.Error()
+// listed is what is known of checkpoints.
+func listed(place string, all []checkpoint.Listed) checkpointsListed {
+	report := checkpointsListed{Place: place}
+	for _, c := range all {
+		r := checkpointListed{Checkpoint: c.Name}
+		if c.Err != nil {
+			r.Error = c.Err.Error()
+		}
+		if m := c.Manifest; m != nil {
+			r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+		}
+		report.Checkpoints = append(report.Checkpoints, r)
 	}
-	if m := c.Manifest; m != nil {
-		r.Program, r.Superstep, r.Parts, r.Bytes, r.Taken = m.Name(), m.Superstep, len(m.Parts), m.Bytes(), m.Created
+	return report
+}
+
+// checkpointsAt opens a place, and lists its checkpoints, or the one that is named.
+func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint.Listed, error) {
+	s, name, err := openPlace(place)
+	if err != nil {
+		return nil, nil, err
 	}
-	l.Checkpoints = append(l.Checkpoints, r)
+	all, err := checkpoint.List(ctx, s)
+	if name != "" {
+		all = slices.DeleteFunc(all, func(l checkpoint.Listed) bool { return l.Name != name })
+	}
+	switch {
+	case err == nil && len(all) > 0:
+		return s, all, nil
+	case err == nil && name != "":
+		err = fmt.Errorf("%s: it has no %s", s, name)
+	case err == nil:
+		err = fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
+	}
+	store.Close(s)
+	return nil, nil, err
 }
 
 func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, _, err := openPlace(place)
+	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer store.Close(s)
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	if len(all) == 0 {
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	}
 	if asJSON {
-		r := checkpointsListed{Place: s.String()}
-		for _, l := range all {
-			r.add(l)
-		}
-		return printValue(a.out, r)
+		return printValue(a.out, listed(s.String(), all))
 	}
 	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
@@ -144,57 +163,44 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 }
 
 func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, name, err := openPlace(place)
+	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer store.Close(s)
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	looked, broken, report := 0, 0, checkpointsListed{Place: s.String()}
-	for _, l := range all {
-		if name != "" && l.Name != name {
-			continue
-		}
-		looked++
+	broken := 0
+	for i := range all {
+		l := &all[i]
 		if l.Err == nil {
 			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		report.add(l)
+		text := ""
 		if l.Err != nil {
 			broken++
+			text = fmt.Sprintf("broken: %v", l.Err)
+		} else {
+			text = fmt.Sprintf("before %s: %s, as written", l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
 		}
-		switch {
-		case asJSON:
-		case l.Err != nil:
-			escape.Printf(a.out, "%s: broken: %s\n", l.Name, l.Err.Error())
-		default:
-			escape.Printf(a.out, "%s: before %s: %s, as written\n", l.Name, l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
-		}
-	}
-	if asJSON && looked > 0 {
-		if err := printValue(a.out, report); err != nil {
-			return err
+		if !asJSON {
+			escape.Printf(a.out, "%s: %s\n", l.Name, text)
 		}
 	}
-	switch {
-	case looked == 0 && name != "":
-		return fmt.Errorf("%s: it has no %s", s, name)
-	case looked == 0:
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	case broken > 0:
-		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	if asJSON {
+		err = printValue(a.out, listed(s.String(), all))
 	}
-	return nil
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return err
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {
-	keep := 0
+	var f struct {
+		Keep int `flag:"keep" range:"0.." help:"keep the newest {N} undamaged ones"`
+	}
 	cmd := &cobra.Command{
 		Use:   "remove PLACE",
 		Short: "Remove the checkpoints of a place",
@@ -205,9 +211,6 @@ and stores new ones.`,
   superstep checkpoints remove s3://runs/pagerank --keep 1`,
 		Args: exactly(1, "the place of checkpoints"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keep < 0 {
-				return usagef("--keep: found %d, expected 0 or more", keep)
-			}
 			s, name, err := openPlace(args[0])
 			if err != nil {
 				return err
@@ -216,10 +219,10 @@ and stores new ones.`,
 			if name != "" {
 				return usagef("found %s of a place, expected the place: the newest stay with --keep N", name)
 			}
-			return a.prune(cmd.Context(), s, keep)
+			return a.prune(cmd.Context(), s, f.Keep)
 		},
 	}
-	cmd.Flags().IntVar(&keep, "keep", 0, "keep the newest `N` undamaged ones")
+	flagsOf(cmd, &f)
 	return cmd
 }
 

@@ -62,18 +62,18 @@ func newChildren(a *app) (*children, error) {
 // start starts a child under a name. first, of one place, gets the first line of its standard
 // output, in place of the log; or it is nil.
 func (c *children) start(name string, first chan<- string, args ...string) error {
-	args = append(args, "--"+inputFlag)
-	if c.app.quiet {
+	args = append(args, "--end-with-stdin")
+	if c.app.all.Quiet {
 		args = append(args, "--quiet")
 	}
-	if c.app.logFormat != nil {
-		args = append(args, "--log-format", c.app.logFormat.value)
+	if c.app.all.LogFormat != "" {
+		args = append(args, "--log-format", c.app.all.LogFormat)
 	}
 	cmd := exec.Command(c.binary, args...)
 	cmd.SysProcAttr = ownGroup()
 	cmd.WaitDelay = time.Second // for what it wrote last, if another process has its output
 	cmd.Env = os.Environ()
-	for _, variable := range []string{masterVariable, tokenVariable, certVariable, keyVariable, caVariable} {
+	for _, variable := range variables {
 		cmd.Env = append(cmd.Env, variable+"=") // of another cluster
 	}
 	said, logged := &lines{name: name, to: c, first: first}, &lines{name: name, to: c}
@@ -175,7 +175,7 @@ func (l *lines) emit(line string) {
 	l.to.write.Lock()
 	defer l.to.write.Unlock()
 	rest, object := strings.CutPrefix(line, "{")
-	if object && l.to.app.logFormat != nil && l.to.app.logFormat.value == "json" {
+	if object && l.to.app.all.LogFormat == "json" {
 		fmt.Fprintf(l.to.app.err, "{\"process\":%q,%s\n", l.name, rest)
 		return
 	}

@@ -43,12 +43,16 @@ type app struct {
 	in       io.Reader // answers to questions
 	shared   [2]bool   // others can read the file that out is, or err
 	line     string    // the command line, for those who look
-	quiet    bool
-	// logFormat is how lines beside results and reports are written: text or json.
-	logFormat *oneOf
+	all      allFlags
 
 	interrupts interrupts
 	monitor    atomic.Pointer[monitor] // of this process, if it is a worker
+}
+
+// allFlags are the flags of all commands.
+type allFlags struct {
+	Quiet     bool   `flag:"quiet" short:"q" help:"show neither progress nor the report of a run"`
+	LogFormat string `flag:"log-format" words:"text,json" help:"the format of logs, warnings and errors"`
 }
 
 // Run runs the command line of a binary for the built-in programs and its own, and returns the exit status. An interrupt ends what
@@ -186,10 +190,7 @@ measurements.`,
 	root.SetHelpCommand(help())
 	root.SetUsageTemplate(usageTemplate(root))
 	root.PersistentFlags().Bool(helpAll, false, "show the help of a command with all its flags")
-	root.PersistentFlags().BoolVarP(&a.quiet, "quiet", "q", false, "show neither progress nor the report of a run")
-	a.logFormat = &oneOf{"text", []string{"text", "json"}}
-	root.PersistentFlags().Var(a.logFormat, "log-format", "the format of logs, warnings and errors")
-	_ = root.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(a.logFormat.words, cobra.ShellCompDirectiveNoFileComp))
+	defineFlags(root, root.PersistentFlags(), &a.all)
 	root.AddCommand(a.graph500(), a.graphalytics(), a.runProgram(), a.resume(), a.checkpoints(), a.generate(), a.convert(), a.info(), a.ui(), a.report(), a.algorithms(),
 		a.up(), a.master(), a.worker(), a.ca(), a.status(), a.jobs(), a.watch(), a.logs(), a.result(), a.cancel(), a.drain(), a.graphs(), a.backup(), a.restore(), a.health(),
 		a.netbench(), a.netbenchRank(), a.workerMonitor(), a.completion(), a.version())
@@ -238,13 +239,12 @@ func help() *cobra.Command {
 		Short: "Show the help of a command",
 		Example: `  superstep help run
   superstep run --help`,
-		ValidArgsFunction: func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-			var names []string
+		ValidArgsFunction: firstOf(func(cmd *cobra.Command) (names []string) {
 			for _, c := range cmd.Root().Commands() {
 				names = append(names, c.Name()+"\t"+c.Short)
 			}
-			return firstOf(func(string) []string { return names })(cmd, args, start)
-		},
+			return names
+		}),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			found, rest, err := cmd.Root().Find(args)
 			if err != nil || len(rest) > 0 {
@@ -254,30 +254,6 @@ func help() *cobra.Command {
 			return found.Help()
 		},
 	}
-}
-
-// oneOf is a flag that takes one of a few words.
-type oneOf struct {
-	value string
-	words []string
-}
-
-func (o *oneOf) String() string { return o.value }
-func (o *oneOf) Type() string   { return strings.Join(o.words, "|") }
-func (o *oneOf) Set(s string) error {
-	if !slices.Contains(o.words, s) {
-		return fmt.Errorf("expected one of %s", strings.Join(o.words, ", "))
-	}
-	o.value = s
-	return nil
-}
-
-// wordFlag defines a flag that takes one of a few words, the first by default, and completes them.
-func wordFlag(cmd *cobra.Command, name, help string, words ...string) *oneOf {
-	o := &oneOf{words[0], words}
-	cmd.Flags().Var(o, name, help)
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
-	return o
 }
 
 func (a *app) version() *cobra.Command {

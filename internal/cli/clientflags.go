@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 	"slices"
 	"strings"
@@ -15,108 +16,120 @@ import (
 	"github.com/spf13/pflag"
 	"google.golang.org/protobuf/proto"
 
+	"github.com/superstep-go/superstep/internal/certs"
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // defaultMaster is where a master listens, and is looked for unless the environment says otherwise.
-const (
-	defaultMaster  = "127.0.0.1:7700"
-	masterVariable = "SUPERSTEP_MASTER"
-	tokenVariable  = "SUPERSTEP_TOKEN_FILE"
-)
+const defaultMaster = "127.0.0.1:7700"
+
+// masterVariable is the variable of the environment that means a cluster.
+const masterVariable = "SUPERSTEP_MASTER"
+
+// variables are those of the environment that set the defaults of a client's or a worker's flags.
+var variables = map[string]string{
+	"master": masterVariable, "token-file": "SUPERSTEP_TOKEN_FILE",
+	"tls-cert": "SUPERSTEP_TLS_CERT", "tls-key": "SUPERSTEP_TLS_KEY", "tls-ca": "SUPERSTEP_TLS_CA",
+}
+
+// ofClients are flags that a command has for a cluster alone.
+var ofClients = []string{"token-file", "retry-for", "priority", "tls-cert", "tls-key", "tls-ca"}
+
+// masterFlag says which cluster is meant.
+type masterFlag struct {
+	Master string `flag:"master" group:"cluster" default:"127.0.0.1:7700" help:"use the cluster whose master is at {ADDR}, HOST:PORT; list standby masters too, separated by commas"`
+}
+
+// accessFlags are what the processes of a cluster know each other by.
+type accessFlags struct {
+	TokenFile string `flag:"token-file" group:"cluster,more" help:"the {FILE} with the cluster's token (default, without TLS: that of this user's master at ADDR)"`
+	Cert      string `flag:"tls-cert" group:"cluster,more" help:"the {FILE} with the certificate of this process, for TLS"`
+	Key       string `flag:"tls-key" group:"cluster,more" help:"the {FILE} with the key of --tls-cert"`
+	CA        string `flag:"tls-ca" group:"cluster,more" help:"the {FILE} with the CA that issued the certificates of the others"`
+}
+
+// credentials reads the files. log gets it when those of TLS change later, or is nil.
+func (f *accessFlags) credentials(warn func(line string), log *slog.Logger) (who control.Credentials, err error) {
+	if who.Token, err = readToken("--token-file", f.TokenFile, warn); err != nil {
+		return who, err
+	}
+	for flag, file := range map[string]string{"cert": f.Cert, "key": f.Key, "ca": f.CA} {
+		if err := readable(file); err != nil {
+			return who, usagef("--tls-%s: %w", flag, err)
+		}
+	}
+	if who.TLS, err = control.LoadTLS(nil, certs.Names{Cert: f.Cert, Key: f.Key, CA: f.CA}, log); err != nil {
+		return who, usagef("TLS: %w", err)
+	}
+	return who, nil
+}
 
 // clientFlags say which cluster a command is for.
 type clientFlags struct {
-	master, tokenFile string
-	tls               tlsFlags
-	patience          time.Duration
-	workers           int  // to wait for
-	lost              bool // or to begin without, if they were lost just now
-	detach            bool
-	priority          *oneOf // of jobs
-	json              bool
+	masterFlag
+	accessFlags
+	RetryFor job.Duration `flag:"retry-for" group:"cluster,more" default:"10s" help:"try for {TIME} to reach a master that does not answer; 0 tries once"`
+	JSON     bool         `flag:"json" help:"print JSON"`
+	await    int          // workers to wait for
+	lost     bool         // or to begin without, if they were lost just now
 }
 
-func (f *clientFlags) define(cmd *cobra.Command) {
-	master := os.Getenv(masterVariable)
-	if master == "" {
-		master = defaultMaster
+// waitPatience is how long commands that wait for something try to reach a master by default.
+const waitPatience = job.Duration(time.Minute)
+
+// clientFlagsOf defines flags, of which some have defaults from the environment.
+func clientFlagsOf(cmd *cobra.Command, of any, without ...string) {
+	flagsOf(cmd, of, without...)
+	for name, variable := range variables {
+		if f := cmd.Flags().Lookup(name); f != nil {
+			f.Usage += "; $" + variable + " sets the default"
+			fromEnvironment(f, variable)
+		}
 	}
-	cmd.Flags().StringVar(&f.master, "master", master, "use the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas; $"+masterVariable+" sets the default")
-	cmd.Flags().StringVar(&f.tokenFile, "token-file", os.Getenv(tokenVariable), "the `FILE` with the cluster's token (default: that of this user's master at ADDR); $"+tokenVariable+" sets the default")
-	fromEnvironment(cmd.Flags(), "master", masterVariable)
-	fromEnvironment(cmd.Flags(), "token-file", tokenVariable)
-	f.tls.define(cmd, true)
-	nothing(cmd, "master")
-	inGroup(cmd, "cluster", "master", "token-file")
-	rare(cmd, "token-file")
 }
 
-func (f *clientFlags) defineJSON(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&f.json, "json", false, "print JSON")
+// fromEnvironment takes the default of a flag from a variable.
+func fromEnvironment(f *pflag.Flag, variable string) {
+	f.Annotations[environmentOf] = []string{variable}
+	if text := os.Getenv(variable); text != "" {
+		_ = f.Value.Set(text) // a text
+		f.DefValue = text
+	}
 }
 
-// defineDetach is for commands that work in this process or, as a job, on a cluster.
-func (f *clientFlags) defineDetach(cmd *cobra.Command) {
-	f.define(cmd)
+// jobFlags are of commands that work in this process or, as a job, on a cluster.
+type jobFlags struct {
+	clientFlags
+	Detach bool `flag:"detach" group:"cluster" help:"submit the job to the cluster, by default at 127.0.0.1:7700, print its name, and do not wait"`
+	job.Queueing
+}
+
+func (f *jobFlags) define(cmd *cobra.Command) {
+	f.RetryFor = waitPatience
+	clientFlagsOf(cmd, f, "json")
 	master := cmd.Flags().Lookup("master")
-	master.Usage, master.DefValue = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas. Without --master, --detach and $"+masterVariable+" the command runs in this process, as it does with --master "+inProcess, os.Getenv(masterVariable)
-	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&f.detach, "detach", false, "submit the job to the cluster, by default at "+defaultMaster+", print its name, and do not wait")
-	f.priority = wordFlag(cmd, "priority", "on a cluster: the priority of the job in the queue; only operators may use high", "normal", "low", "high")
-	inGroup(cmd, "cluster", "detach", "priority")
-	rare(cmd, "priority")
+	master.DefValue = os.Getenv(masterVariable)
+	master.Usage = "run as a job of the cluster whose master is at `ADDR`, HOST:PORT; list standby masters too, separated by commas. Without --master, --detach and $" +
+		masterVariable + " the command runs in this process, as it does with --master " + inProcess
 }
 
 // inProcess is what --master says in place of an address to have a command run in this process, whatever the environment says.
 const inProcess = "off"
 
 // wanted reports whether flags, or the environment, mean a cluster.
-func (f *clientFlags) wanted(flags *pflag.FlagSet) bool {
-	return f.master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") || f.detach
+func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
+	return f.Master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") || f.Detach
 }
 
 // changed returns the first of some flags that was given.
-func changed(flags *pflag.FlagSet, names []string) (string, bool) {
+func changed(flags *pflag.FlagSet, names ...string) (string, bool) {
 	i := slices.IndexFunc(names, flags.Changed)
 	if i < 0 {
 		return "", false
 	}
 	return names[i], true
-}
-
-// How long commands try to reach a master by default: those that wait for something, and those that only ask.
-const (
-	waitPatience = time.Minute
-	askPatience  = 10 * time.Second
-)
-
-// definePatience is for commands that talk to a master.
-func (f *clientFlags) definePatience(cmd *cobra.Command, patience time.Duration) {
-	cmd.Flags().DurationVar(&f.patience, "retry-for", patience, "try for `TIME` to reach a master that does not answer; 0 tries once")
-	nothing(cmd, "retry-for")
-	inGroup(cmd, "cluster", "retry-for")
-	rare(cmd, "retry-for")
-}
-
-// defineAsk defines the flags of a command that only asks a master something.
-func (f *clientFlags) defineAsk(cmd *cobra.Command) {
-	f.define(cmd)
-	f.definePatience(cmd, askPatience)
-	f.defineJSON(cmd)
-}
-
-// awaited takes over how many workers --workers says to wait for, which is 0 unless the flag was given.
-func (f *clientFlags) awaited(flags *pflag.FlagSet, n int) error {
-	if !flags.Changed("workers") {
-		return nil
-	}
-	if n < 1 {
-		return usagef("--workers: found %d, expected 1 or more", n)
-	}
-	f.workers = n
-	return nil
 }
 
 // callTimeout bounds the calls that answer at once.
@@ -130,9 +143,9 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 		return nil, err
 	}
 	err = c.Reach(ctx)
-	if err == nil && f.workers > 0 {
-		err = c.AwaitWorkers(ctx, f.workers, f.lost, func(found int) {
-			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.workers, "worker", "workers"), found))
+	if err == nil && f.await > 0 {
+		err = c.AwaitWorkers(ctx, f.await, f.lost, func(found int) {
+			warn(fmt.Sprintf("waiting for %s: %d registered", things(f.await, "worker", "workers"), found))
 		})
 		if few := (*client.FewWorkersError)(nil); f.lost && errors.As(err, &few) && few.Enough() {
 			warn(fmt.Sprintf("%v, and lost %s: the job begins without it", err, strings.Join(few.Lost, ", ")))
@@ -148,18 +161,12 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 
 // open prepares to talk to the master.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
-	token, err := readToken("--token-file", f.tokenFile, warn)
+	who, err := f.credentials(warn, nil)
 	if err != nil {
 		return nil, err
 	}
-	files, err := f.tls.load(nil)
-	if err != nil {
-		return nil, err
-	}
-	if f.patience < 0 {
-		return nil, usagef("--retry-for: found %v, expected a time, such as 30s", f.patience)
-	}
-	c, err := client.New(client.Options{Address: f.master, Credentials: control.Credentials{Token: token, TLS: files}, Patience: max(f.patience, time.Millisecond), Log: warn})
+	patience := max(time.Duration(f.RetryFor), time.Millisecond)
+	c, err := client.New(client.Options{Address: f.Master, Credentials: who, Patience: patience, Log: warn})
 	if err != nil {
 		return nil, usagef("--master: %w", err)
 	}
@@ -185,7 +192,7 @@ func tell[Q, A any, M interface {
 	switch {
 	case err != nil:
 		return c.Explain(ctx, err)
-	case f.json:
+	case f.JSON:
 		return printJSON(a.out, M(answer.Msg))
 	default:
 		_, err = io.WriteString(a.out, text(answer.Msg))

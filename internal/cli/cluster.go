@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -12,7 +11,6 @@ import (
 	"regexp"
 	"runtime"
 
-	"github.com/spf13/cobra"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
@@ -51,12 +49,7 @@ func printJSON(w io.Writer, m proto.Message) error {
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer // protojson's own blanks differ from binary to binary
-	if err := json.Indent(&out, data, "", "  "); err != nil {
-		return err
-	}
-	_, err = fmt.Fprintln(w, out.String())
-	return err
+	return printValue(w, json.RawMessage(data)) // protojson's own blanks differ from binary to binary
 }
 
 // readToken reads the token of a flag's file, and says so if every user can read it.
@@ -94,47 +87,49 @@ func readable(path string) error {
 	return nil
 }
 
-// gossipFlags say how a master or a worker gossips.
-type gossipFlags struct{ listen, key string }
-
-func (f *gossipFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.listen, "gossip-listen", "127.0.0.1:0", "gossip at `ADDR`, TCP and UDP, to notice dead processes sooner; off disables gossip")
-	cmd.Flags().StringVar(&f.key, "gossip-key-file", "", "the `FILE` with the cluster's gossip key; required with TLS alone if other machines can reach --gossip-listen (default: derived from the token)")
-	nothing(cmd, "gossip-listen")
+// daemonFlags are those of masters and workers alike.
+type daemonFlags struct {
+	accessFlags
+	InsecureToken    bool   `flag:"insecure-token" help:"let the token and all data travel in the clear between machines, where there is no TLS"`
+	MetricsTokenFile string `flag:"metrics-token-file" help:"the {FILE} with a token for /metrics alone, for Prometheus; the cluster's token opens /metrics too"`
+	GossipListen     string `flag:"gossip-listen" default:"127.0.0.1:0" help:"gossip at {ADDR}, TCP and UDP, to notice dead processes sooner; off disables gossip"`
+	GossipKeyFile    string `flag:"gossip-key-file" help:"the {FILE} with the cluster's gossip key; required with TLS alone if other machines can reach --gossip-listen (default: derived from the token)"`
+	EndWithInput     bool   `flag:"end-with-stdin" group:"hidden" help:"end when standard input closes, as at an interrupt, soon"`
 }
 
-// check refuses an address that is none.
-func (f *gossipFlags) check() error {
-	if f.listen == "off" {
-		return nil
+// begin makes this process one that serves others, and reads the files that the flags name.
+func (f *daemonFlags) begin(a *app) (who control.Credentials, metrics control.Token, err error) {
+	a.interrupts.hearHangUp()
+	a.writeAsync()
+	if _, _, err := net.SplitHostPort(f.GossipListen); err != nil && f.GossipListen != "off" {
+		return who, metrics, usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.GossipListen)
 	}
-	if _, _, err := net.SplitHostPort(f.listen); err != nil {
-		return usagef("--gossip-listen: found the address %q, expected HOST:PORT, such as 127.0.0.1:7701, or off", f.listen)
+	if who, err = f.credentials(a.warn, a.logger()); err != nil {
+		return who, metrics, err
 	}
-	return nil
+	who.InsecureToken = f.InsecureToken
+	metrics, err = readToken("--metrics-token-file", f.MetricsTokenFile, a.warn)
+	return who, metrics, err
 }
 
-// group begins to gossip, or returns nil.
-func (f *gossipFlags) group(
-	self membership.Member, token control.Token, master string,
-) (membership.Group, error) {
-	if f.listen == "off" {
+// gossip begins to gossip, or returns nil.
+func (f *daemonFlags) gossip(self membership.Member, token control.Token, master string) (membership.Group, error) {
+	if f.GossipListen == "off" {
 		return nil, nil
 	}
-	if err := readable(f.key); err != nil {
+	if err := readable(f.GossipKeyFile); err != nil {
 		return nil, fmt.Errorf("--gossip-key-file: %w", err)
 	}
-	key, err := membership.ReadKey(f.key)
+	key, err := membership.ReadKey(f.GossipKeyFile)
 	if err != nil {
 		return nil, err
 	}
-	if err == nil && key == nil {
-		key, err = gossipKey(f.listen, token, master)
+	if key == nil {
+		if key, err = gossipKey(f.GossipListen, token, master); err != nil {
+			return nil, fmt.Errorf("gossip key: %w; --gossip-listen off does without", err)
+		}
 	}
-	if err != nil {
-		return nil, fmt.Errorf("gossip key: %w; --gossip-listen off does without", err)
-	}
-	return membership.Gossip(membership.Config{Self: self, Listen: f.listen, Key: key})
+	return membership.Gossip(membership.Config{Self: self, Listen: f.GossipListen, Key: key})
 }
 
 // gossipKey is the key where none is given: that of the token. With TLS alone it is, on this
@@ -157,10 +152,10 @@ func gossipKey(listen string, token control.Token, master string) ([]byte, error
 // logger is where a master or a worker says what happens.
 func (a *app) logger() *slog.Logger {
 	level := slog.LevelInfo
-	if a.quiet {
+	if a.all.Quiet {
 		level = slog.LevelWarn
 	}
-	if a.logFormat != nil && a.logFormat.value == "json" {
+	if a.all.LogFormat == "json" {
 		return slog.New(jsonHandler(a.err, level))
 	}
 	return slog.New(slog.NewTextHandler(a.err, &slog.HandlerOptions{Level: level}))

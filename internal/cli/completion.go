@@ -35,7 +35,7 @@ bash-completion.`,
   superstep completion fish > ~/.config/fish/completions/superstep.fish
   superstep completion powershell | Out-String | Invoke-Expression`,
 		Args:              exactly(1, "the name of a shell: "+strings.Join(shells, ", ")),
-		ValidArgsFunction: firstOf(func(string) []string { return shells }),
+		ValidArgsFunction: firstOf(func(*cobra.Command) []string { return shells }),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			root := cmd.Root()
 			switch args[0] {
@@ -55,25 +55,18 @@ bash-completion.`,
 }
 
 // firstOf completes the first argument from a list, and no other.
-func firstOf(list func(start string) []string) cobra.CompletionFunc {
-	return func(_ *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
+func firstOf(list func(cmd *cobra.Command) []string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		return starting(list(start), start), cobra.ShellCompDirectiveNoFileComp
+		return starting(list(cmd), start), cobra.ShellCompDirectiveNoFileComp
 	}
 }
 
 // starting returns the items that begin with start.
 func starting(list []string, start string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(s string) bool { return !strings.HasPrefix(s, start) })
-}
-
-// nothing completes flags whose values nobody can foresee, such as numbers.
-func nothing(cmd *cobra.Command, flags ...string) {
-	for _, f := range flags {
-		_ = cmd.RegisterFlagCompletionFunc(f, cobra.NoFileCompletions)
-	}
 }
 
 // completeGraph completes the name of a graph: a generator or a file. In a generator it completes the next parameter.
@@ -140,7 +133,7 @@ func filesStarting(start string) []string {
 }
 
 // completeAlgorithm offers the names of the programs.
-func (a *app) completeAlgorithm(string) (names []string) {
+func (a *app) completeAlgorithm(*cobra.Command) (names []string) {
 	for _, e := range a.programs {
 		names = append(names, e.Name+"\t"+e.Help)
 	}
@@ -192,74 +185,59 @@ func completeGrid(*cobra.Command, []string, string) ([]string, cobra.ShellCompDi
 const completionTime = 300 * time.Millisecond
 
 // ask makes a call whose answer completes a word; a master that is slow or not there completes nothing.
-func (f *clientFlags) ask(cmd *cobra.Command, do func(context.Context, control.ClusterClient) error) {
+func ask[Q, A any](
+	cmd *cobra.Command, f *clientFlags,
+	call func(control.ClusterClient, context.Context, *connect.Request[Q]) (*connect.Response[A], error), question *Q, words func(*A) []string,
+) []string {
 	c, err := f.open(func(string) {})
 	if err != nil {
-		return
+		return nil
 	}
 	defer c.Close()
 	ctx, cancel := context.WithTimeout(cmd.Context(), completionTime)
 	defer cancel()
-	_ = do(ctx, c.Cluster())
+	answer, err := call(c.Cluster(), ctx, connect.NewRequest(question))
+	if err != nil {
+		return nil
+	}
+	return words(answer.Msg)
 }
 
 // completeJob completes the name of a job; running wants those that have not ended.
 func (f *clientFlags) completeJob(running bool) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-		return firstOf(func(string) []string {
-			var all []string
-			f.ask(cmd, func(ctx context.Context, c control.ClusterClient) error {
-				r, err := c.ListJobs(ctx, connect.NewRequest(&control.ListJobsRequest{Ended: !running}))
-				if err != nil {
-					return err
-				}
-				for _, j := range r.Msg.Jobs {
-					all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+j.State.Word())
-				}
-				return nil
-			})
+	return firstOf(func(cmd *cobra.Command) []string {
+		q := &control.ListJobsRequest{Ended: !running}
+		return ask(cmd, f, control.ClusterClient.ListJobs, q, func(r *control.ListJobsResponse) (all []string) {
+			for _, j := range r.Jobs {
+				all = append(all, j.Id+"\t"+j.Spec().Program+" on "+graphOf(j.Spec())+", "+j.State.Word())
+			}
 			return all
-		})(cmd, args, start)
-	}
+		})
+	})
 }
 
 // completeWorker completes the name of a worker.
-func (f *clientFlags) completeWorker(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	return firstOf(func(string) []string {
-		var all []string
-		f.ask(cmd, func(ctx context.Context, c control.ClusterClient) error {
-			r, err := c.ListWorkers(ctx, connect.NewRequest(&control.ListWorkersRequest{}))
-			if err != nil {
-				return err
-			}
-			for _, w := range r.Msg.Workers {
+func (f *clientFlags) completeWorker() cobra.CompletionFunc {
+	return firstOf(func(cmd *cobra.Command) []string {
+		q := &control.ListWorkersRequest{}
+		return ask(cmd, f, control.ClusterClient.ListWorkers, q, func(r *control.ListWorkersResponse) (all []string) {
+			for _, w := range r.Workers {
 				all = append(all, w.Name+"\t"+w.State.Word())
 			}
-			return nil
+			return all
 		})
-		return all
-	})(cmd, args, start)
+	})
 }
 
 // graphs lists the names of the cluster's graphs, each with what it is.
 func (f *clientFlags) graphs(cmd *cobra.Command) []string {
-	var all []string
-	f.ask(cmd, func(ctx context.Context, c control.ClusterClient) error {
-		r, err := c.ListGraphs(ctx, connect.NewRequest(&control.ListGraphsRequest{}))
-		if err != nil {
-			return err
-		}
-		for _, g := range r.Msg.Graphs {
+	q := &control.ListGraphsRequest{}
+	return ask(cmd, f, control.ClusterClient.ListGraphs, q, func(r *control.ListGraphsResponse) (all []string) {
+		for _, g := range r.Graphs {
 			all = append(all, g.Name+"\t"+g.Source().Origin()+", "+g.State.Word())
 		}
-		return nil
+		return all
 	})
-	return all
-}
-
-// completeCatalog completes the name of a graph of the cluster.
-func (f *clientFlags) completeCatalog(cmd *cobra.Command, args []string, start string) ([]string, cobra.ShellCompDirective) {
-	return firstOf(func(string) []string { return f.graphs(cmd) })(cmd, args, start)
 }
 
 // completeAnyGraph completes --graph: a generator, a file, or a graph of the cluster.

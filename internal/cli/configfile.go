@@ -34,12 +34,14 @@ const maxConfig = 64 << 10
 
 // configFlag lets a file have what flags of the command do not say.
 func configFlag(cmd *cobra.Command) {
-	var file string
-	cmd.Flags().StringVar(&file, configName, "", "read flags from `FILE`, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it")
+	var f struct {
+		Config string `flag:"config" help:"read flags from {FILE}, in YAML, such as listen: 10.0.0.1:7700; the command line and the environment override it"`
+	}
+	flagsOf(cmd, &f)
 	run := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if file != "" {
-			if err := applyConfig(cmd.Flags(), file); err != nil {
+		if f.Config != "" {
+			if err := applyConfig(cmd.Flags(), f.Config); err != nil {
 				return usagef("--config: %w", err)
 			}
 			if err := given(cmd); err != nil {
@@ -52,11 +54,6 @@ func configFlag(cmd *cobra.Command) {
 
 // environmentOf is the annotation of a flag whose default comes from a variable of the environment.
 const environmentOf = "environment"
-
-// fromEnvironment notes that a variable says what a flag does.
-func fromEnvironment(flags *pflag.FlagSet, name, variable string) {
-	_ = flags.SetAnnotation(name, environmentOf, []string{variable}) // the flag is there
-}
 
 // applyConfig sets flags by a file.
 func applyConfig(flags *pflag.FlagSet, file string) error {
@@ -108,8 +105,7 @@ func (s *setting) set(flags *pflag.FlagSet) error {
 		err = errors.Unwrap(invalid)
 	}
 	if err != nil {
-		what, _ := pflag.UnquoteUsage(s.flag)
-		return fmt.Errorf("%s: %s: found %.80q, expected %s: %w", s.at, s.flag.Name, s.values[0], what, err)
+		return fmt.Errorf("%s: %s: found %.80q, %w", s.at, s.flag.Name, s.values[0], err)
 	}
 	return nil
 }
@@ -165,11 +161,10 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			values = []any{pair.Value}
 		}
 		for _, value := range values {
-			text, ok := textOf(kind, value)
-			if !ok {
-				return nil, fmt.Errorf("%s: %s: found %.40q, expected %s", s.at, key, fmt.Sprint(value), wanted(kind))
+			if _, text := value.(string); !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
+				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
 			}
-			s.values = append(s.values, text)
+			s.values = append(s.values, fmt.Sprint(value))
 		}
 		all = append(all, s)
 	}
@@ -179,40 +174,6 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 // Configurable reports whether a file may have a flag.
 func Configurable(f *pflag.Flag) bool {
 	return !f.Hidden && !slices.Contains([]string{configName, "help", "version", helpAll}, f.Name)
-}
-
-// textOf returns a value as a flag of a type takes it, if it is of that type.
-func textOf(kind string, value any) (string, bool) {
-	ok := false
-	switch value.(type) {
-	case string:
-		ok = kind != "bool" && !whole(kind)
-	case bool:
-		ok = kind == "bool"
-	case uint64, int64:
-		ok = whole(kind)
-	}
-	return fmt.Sprint(value), ok
-}
-
-// whole reports whether flags of a type are whole numbers.
-func whole(kind string) bool {
-	return strings.HasPrefix(kind, "int") || strings.HasPrefix(kind, "uint")
-}
-
-// wanted says what values flags of a type have.
-func wanted(kind string) string {
-	switch {
-	case kind == "bool":
-		return "true or false"
-	case whole(kind):
-		return "a number"
-	case kind == "duration":
-		return "a time, such as 30s"
-	case strings.HasSuffix(kind, "Array"):
-		return "a text, or a list of texts"
-	}
-	return "a text; one that looks like something else wants quotes"
 }
 
 // syntax words an error of the parser: its own has a drawing.

@@ -8,29 +8,25 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/superstep-go/superstep/internal/job"
 )
 
 // configured is a command with a flag of each type.
 type configured struct {
-	listen, log string
-	lease       time.Duration
-	retries     int
-	insecure    bool
-	roots       []string
+	Listen   string       `flag:"listen" help:"at {ADDR}"`
+	Log      string       `flag:"log" help:"to {FILE}"`
+	Lease    job.Duration `flag:"lease" default:"1s" help:"for {TIME}"`
+	Retries  int          `flag:"retries" default:"2" range:"0..9" help:"{N} times"`
+	Insecure bool         `flag:"insecure-token" help:"so"`
+	Roots    []string     `flag:"data-root" help:"below {DIR}"`
+	Hidden   bool         `flag:"end-with-stdin" group:"hidden" help:"hidden"`
 }
 
 func (c *configured) command() *cobra.Command {
 	cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
-	cmd.Flags().StringVar(&c.listen, "listen", "", "at `ADDR`")
-	cmd.Flags().StringVar(&c.log, "log", "", "to `FILE`")
-	cmd.Flags().DurationVar(&c.lease, "lease", time.Second, "for `TIME`")
-	cmd.Flags().IntVar(&c.retries, "retries", 2, "`N` times")
-	cmd.Flags().BoolVar(&c.insecure, "insecure-token", false, "so")
-	cmd.Flags().StringArrayVar(&c.roots, "data-root", nil, "below `DIR`")
-	hidden := false
-	cmd.Flags().BoolVar(&hidden, "end-with-stdin", false, "")
-	_ = cmd.Flags().MarkHidden("end-with-stdin")
-	fromEnvironment(cmd.Flags(), "log", "SUPERSTEP_TEST_LOG")
+	flagsOf(cmd, c)
+	fromEnvironment(cmd.Flags().Lookup("log"), "SUPERSTEP_TEST_LOG")
 	configFlag(cmd)
 	return cmd
 }
@@ -49,14 +45,14 @@ func TestConfigFile(t *testing.T) {
 	}
 	t.Setenv("SUPERSTEP_TEST_LOG", "")
 	c, err := run("# all of it\nlisten: 10.0.0.1:7700 # here\nlog: \"a b\"\nlease: 5s\nretries: 7\ninsecure-token: true\ndata-root:\n  - /graphs\n  - /a,b\n")
-	if err != nil || c.listen != "10.0.0.1:7700" || c.log != "a b" || c.lease != 5*time.Second || c.retries != 7 || !c.insecure || strings.Join(c.roots, " ") != "/graphs /a,b" {
+	if err != nil || c.Listen != "10.0.0.1:7700" || c.Log != "a b" || c.Lease != job.Duration(5*time.Second) || c.Retries != 7 || !c.Insecure || strings.Join(c.Roots, " ") != "/graphs /a,b" {
 		t.Errorf("found %+v, %v", c, err)
 	}
-	if c, err = run("listen: a:1\nlease: 5s\ndata-root: /x\n", "--lease", "3s", "--data-root", "/y"); err != nil || c.lease != 3*time.Second || c.listen != "a:1" || strings.Join(c.roots, " ") != "/y" {
+	if c, err = run("listen: a:1\nlease: 5s\ndata-root: /x\n", "--lease", "3s", "--data-root", "/y"); err != nil || c.Lease != job.Duration(3*time.Second) || c.Listen != "a:1" || strings.Join(c.Roots, " ") != "/y" {
 		t.Errorf("beside flags: %+v, %v", c, err)
 	}
 	t.Setenv("SUPERSTEP_TEST_LOG", "elsewhere")
-	if c, err = run("log: here\n"); err != nil || c.log != "" { // as the definition of the flag has it from there
+	if c, err = run("log: here\n"); err != nil || c.Log != "elsewhere" {
 		t.Errorf("beside the environment: %+v, %v", c, err)
 	}
 	for _, empty := range []string{"", "\n", "# nothing\n", "---\n"} {
@@ -75,11 +71,11 @@ func TestConfigFile(t *testing.T) {
 		"listen: [a, b]\n":                      `f.yaml:1: listen: found "[a b]", expected a text`,
 		"listen: {a: b}\n":                      `f.yaml:1: listen: found "map[a:b]", expected a text`,
 		"lease: 5\n":                            `f.yaml:1: lease: found "5", expected a time, such as 30s`,
-		"lease: soon\n":                         `f.yaml:1: lease: found "soon", expected TIME: time: invalid duration "soon"`,
-		"retries: \"7\"\n":                      `f.yaml:1: retries: found "7", expected a number`,
-		"retries: 1.5\n":                        `f.yaml:1: retries: found "1.5", expected a number`,
+		"lease: soon\n":                         `f.yaml:1: lease: found "soon", expected a time, such as 30s`,
+		"retries: 11\n":                         `f.yaml:1: retries: found "11", expected 0 to 9`,
+		"retries: 1.5\n":                        `f.yaml:1: retries: found "1.5", expected a whole number`,
 		"insecure-token: yes\n":                 `f.yaml:1: insecure-token: found "yes", expected true or false`,
-		"data-root: [a, 7]\n":                   `f.yaml:1: data-root: found "7", expected a text, or a list of texts`,
+		"data-root: [a, 7]\n":                   `f.yaml:1: data-root: found "7", expected a text`,
 		"- listen\n":                            `f.yaml:1:1: sequence was used where mapping is expected`,
 		"listen\n":                              `f.yaml:1:1: string was used where mapping is expected`,
 		"listen: a:1\n---\nlease: 3s\n":         `f.yaml: found a second document`,

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -59,19 +60,55 @@ func (f fieldFlag) String() string {
 	return fmt.Sprint(f.Value)
 }
 
-// completed are the values of flags that are completed: files, and what commands know themselves.
-var completed = []string{"FILE", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAME"}
+// Set sets the field. It refuses a number outside of the field's range.
+func (f fieldFlag) Set(text string) error { return cmp.Or(f.Field.Set(text), f.within()) }
 
-// flagsOf defines a flag for each field of a struct that has help, but for some.
+// within returns an error unless the field is in its range, LEAST..MOST or LEAST.. of its tag.
+func (f fieldFlag) within() error {
+	least, most, ok := strings.Cut(f.Tag.Get("range"), "..")
+	switch {
+	case !ok, f.bound(least) <= ordinal(f.Value) && (most == "" || ordinal(f.Value) <= f.bound(most)):
+		return nil
+	case most == "":
+		return fmt.Errorf("expected %s or more", least)
+	}
+	return fmt.Errorf("expected %s to %s", least, most)
+}
+
+// bound is an end of the field's range.
+func (f fieldFlag) bound(text string) int64 {
+	b := job.Field{Value: reflect.New(f.Value.Type()).Elem()}
+	if err := b.Set(text); err != nil {
+		panic(err) // of a tag
+	}
+	return ordinal(b.Value)
+}
+
+// ordinal is a whole number, or the greatest of 64 bits in place of a greater one.
+func ordinal(v reflect.Value) int64 {
+	if v.CanInt() {
+		return v.Int()
+	}
+	return int64(min(v.Uint(), math.MaxInt64))
+}
+
+// completed are the values of flags that are completed: files, and what commands know themselves.
+var completed = []string{"FILE", "DIR", "PLACE", "NAME=FILE", "GRAPH", "FORMAT", "KEY=VALUE", "RxC", "NAMES"}
+
+// flagsOf defines a flag for each field of a struct that has help, but for some, and for names that the command has already.
 func flagsOf(cmd *cobra.Command, of any, without ...string) {
+	defineFlags(cmd, cmd.Flags(), of, without...)
+}
+
+func defineFlags(cmd *cobra.Command, flags *pflag.FlagSet, of any, without ...string) {
+	flags.SortFlags = false
 	job.Complete(of)
 	for _, f := range job.Fields(of) {
 		name := cmp.Or(f.Tag.Get("flag"), strings.ReplaceAll(f.Key, "_", "-"))
 		usage := strings.NewReplacer("{", "`", "}", "`").Replace(f.Tag.Get("help"))
-		if usage == "" || name == "-" || slices.Contains(without, name) {
+		if usage == "" || name == "-" || slices.Contains(without, name) || flags.Lookup(name) != nil {
 			continue
 		}
-		flags := cmd.Flags()
 		switch to := f.Value.Addr().Interface().(type) {
 		case *[]string:
 			flags.StringArrayVarP(to, name, f.Tag.Get("short"), nil, usage)
@@ -83,16 +120,19 @@ func flagsOf(cmd *cobra.Command, of any, without ...string) {
 				flag.NoOptDefVal = "true"
 			}
 		}
-		if group, more, _ := strings.Cut(f.Tag.Get("group"), ","); group != "" {
-			inGroup(cmd, group, name)
-			_ = flags.SetAnnotation(name, rareOf, slices.DeleteFunc([]string{more}, func(s string) bool { return s == "" }))
+		flag := flags.Lookup(name)
+		group, more, rare := strings.Cut(f.Tag.Get("group"), ",")
+		flag.Annotations = map[string][]string{groupOf: {group}}
+		if rare {
+			flag.Annotations[rareOf] = []string{more}
 		}
-		value, _ := pflag.UnquoteUsage(flags.Lookup(name))
+		flag.Hidden = group == "hidden"
+		value, _ := pflag.UnquoteUsage(flag)
 		switch words := f.Words(); {
 		case words != nil:
 			_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		case value != "" && !slices.Contains(completed, value):
-			nothing(cmd, name)
+			_ = cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions)
 		}
 	}
 }
@@ -106,18 +146,10 @@ const (
 // groups are those of flags, in the order of help.
 var groups = []string{"input", "run", "output", "cluster", "limits"}
 
-// inGroup puts flags into a group.
-func inGroup(cmd *cobra.Command, group string, names ...string) {
-	for _, name := range names {
-		_ = cmd.Flags().SetAnnotation(name, groupOf, []string{group}) // the flag is there
-		_ = cmd.Flags().SetAnnotation(name, rareOf, nil)
-	}
-}
-
 // rare leaves flags to --help-all.
 func rare(cmd *cobra.Command, names ...string) {
 	for _, name := range names {
-		_ = cmd.Flags().SetAnnotation(name, rareOf, []string{"more"})
+		cmd.Flags().Lookup(name).Annotations[rareOf] = []string{"more"}
 	}
 }
 
@@ -166,16 +198,21 @@ func flagGroups(cmd *cobra.Command) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// flagsGiven are the flags of a group that were given, as a command line has them.
-func flagsGiven(flags *pflag.FlagSet, group string) (all []string) {
-	flags.Visit(func(f *pflag.Flag) {
-		switch text := "--" + f.Name; {
-		case !slices.Contains(f.Annotations[groupOf], group):
-		case f.NoOptDefVal != "":
-			all = append(all, text)
-		default:
-			all = append(all, text+" "+quoted(f.Value.String()))
+// flagsGiven are the flags of a command that were given, if they are wanted, as a command line has them.
+func flagsGiven(flags *pflag.FlagSet, wanted func(f *pflag.Flag) bool) (words []string) {
+	flags.VisitAll(func(f *pflag.Flag) {
+		if !f.Changed || !wanted(f) {
+			return
+		}
+		values := []string{f.Value.String()}
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			values = list.GetSlice()
+		}
+		for _, value := range values {
+			if words = append(words, "--"+f.Name); f.NoOptDefVal != value {
+				words[len(words)-1] += "=" + value
+			}
 		}
 	})
-	return all
+	return words
 }

@@ -29,26 +29,19 @@ func flagError(cmd *cobra.Command, err error) error {
 	case cmd.HasSubCommands() && noCommand(cmd, cmd.Flags().Args()) != nil:
 		return noCommand(cmd, cmd.Flags().Args())
 	case errors.As(err, &value):
-		f := value.GetFlag()
-		if expected, ok := expectations[f.Value.Type()]; ok {
-			return usagef("--%s: found %q, expected %s", f.Name, value.GetValue(), expected)
-		}
-		return usagef("--%s: found %q, %w", f.Name, value.GetValue(), value.Unwrap())
+		return usagef("--%s: found %q, %w", value.GetFlag().Name, value.GetValue(), value.Unwrap())
 	case errors.As(err, &missing):
 		_, usage := pflag.UnquoteUsage(missing.GetFlag())
 		return usagef("--%s wants a value: %s", missing.GetFlag().Name, usage)
-	case errors.As(err, &unknown) && unknown.GetSpecifiedShortnames() == "":
-		return usagef("%s has no flag --%s: %s --help lists them", cmd.Name(), unknown.GetSpecifiedName(), cmd.CommandPath())
 	case errors.As(err, &unknown):
-		return usagef("%s has no flag -%s: %s --help lists them", cmd.Name(), unknown.GetSpecifiedName(), cmd.CommandPath())
+		hyphens := "--"
+		if unknown.GetSpecifiedShortnames() != "" {
+			hyphens = "-"
+		}
+		return usagef("%s has no flag %s%s: %s --help lists them", cmd.Name(), hyphens, unknown.GetSpecifiedName(), cmd.CommandPath())
 	default:
 		return usageError{err}
 	}
-}
-
-// expectations says in words what the values of flags are.
-var expectations = map[string]string{
-	"int": "a whole number", "uint64": "a whole number, not negative", "bool": "true or false", "duration": "a time, such as 30s",
 }
 
 // exactly refuses other numbers of arguments.

@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,8 +22,21 @@ import (
 	"github.com/superstep-go/superstep/internal/parallel"
 )
 
-// maxThreads bounds --threads: more is a slip of the finger.
-const maxThreads = 4096
+// threadsFlag is the flag of commands that work in this process.
+type threadsFlag struct {
+	Threads int `flag:"threads" group:"run" range:"1..4096" help:"use {N} threads in this process"`
+}
+
+// allThreads are as many as Go uses, which is the default.
+func allThreads() threadsFlag { return threadsFlag{runtime.GOMAXPROCS(0)} }
+
+// team makes the team of this process.
+func (f threadsFlag) team() *parallel.Team {
+	if f.Threads > runtime.GOMAXPROCS(0) {
+		runtime.GOMAXPROCS(f.Threads)
+	}
+	return parallel.NewTeam(f.Threads, f.Threads <= runtime.NumCPU())
+}
 
 // sourceFlags say how a graph is read and stored.
 type sourceFlags struct {
@@ -42,8 +54,14 @@ var (
 
 func (f *sourceFlags) define(cmd *cobra.Command, without ...string) {
 	flagsOf(cmd, f, without...)
-	cmd.Flags().Lookup("format").Usage = "the file's `FORMAT`: " + strings.Join(graphio.Formats, ", ") + " (default: detected from name and content)"
-	_ = cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(graphio.Formats, cobra.ShellCompDirectiveNoFileComp))
+	completeFormats(cmd, "format", graphio.Formats)
+}
+
+// completeFormats has the flag of a format list and complete those that there are.
+func completeFormats(cmd *cobra.Command, name string, formats []string) {
+	f := cmd.Flags().Lookup(name)
+	f.Usage = strings.Replace(f.Usage, " (default", ": "+strings.Join(formats, ", ")+" (default", 1)
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(formats, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // source is the graph of a name as the flags say it is read.
@@ -57,8 +75,6 @@ func (f *sourceFlags) source(name string) (*job.Source, error) {
 		return nil, usagef("--check-files and --trust-files contradict each other")
 	case s.VertexColumn != "" && s.Vertices == "":
 		return nil, usagef("--vertex-column is of the file that --vertices names")
-	case s.SkipBad > mostSkipped:
-		return nil, usagef("--skip-bad: found %d, expected 0 to %d", s.SkipBad, mostSkipped)
 	case f.BadFile != "" && s.SkipBad == 0:
 		return nil, usagef("--bad-file is of lines that --skip-bad N leaves out")
 	case s.Format != "" && generate.IsGenerator(name):
@@ -144,33 +160,32 @@ func parseBytes(s string) (int64, error) {
 
 // gridFlags say how a graph is dealt to partitions.
 type gridFlags struct {
-	Partitions int    `flag:"partitions" group:"run" default:"1" help:"divide the graph into {N} partitions"`
+	Partitions int    `flag:"partitions" group:"run" default:"1" range:"1.." help:"divide the graph into {N} partitions"`
 	Grid       string `flag:"grid" group:"run,more" help:"divide the edges by row and column into a grid of {RxC} partitions"`
-	Workers    int    `flag:"workers" group:"cluster,more" default:"1" help:"on a cluster: wait until {N} workers are registered"`
+	Workers    int    `flag:"workers" group:"cluster,more" default:"1" range:"1.." help:"on a cluster: wait until {N} workers are registered"`
 
-	cluster   clientFlags
+	cluster   jobFlags
 	flags     *pflag.FlagSet
 	onCluster bool // is where it is run
 }
 
 // runFlags say how a program is run.
 type runFlags struct {
-	Threads int `flag:"threads" group:"run" help:"use {N} threads in this process"`
+	threadsFlag
 	gridFlags
 	job.Options
 	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
 	columns []columnFile
 	keep    checkpointFlags
-	memory  memoryFlags
 	seeFlags
+	memoryFlags
 }
 
 // define defines the flags, of which shape says which grid a number of partitions means.
 func (f *runFlags) define(cmd *cobra.Command, shape string, without ...string) {
-	f.Threads, f.command = runtime.GOMAXPROCS(0), cmd.Name()
+	f.threadsFlag, f.command = allThreads(), cmd.Name()
 	flagsOf(cmd, f, without...)
-	f.gridFlags.defined(cmd, shape)
-	f.memory.define(cmd)
+	f.defined(cmd, shape)
 }
 
 // columnOf and squareOf say which grid a number of partitions means.
@@ -179,20 +194,17 @@ const (
 	squareOf = "the squarest grid there is"
 )
 
-func (f *gridFlags) define(cmd *cobra.Command) {
-	flagsOf(cmd, f)
-	f.defined(cmd, columnOf)
-}
-
 func (f *gridFlags) defined(cmd *cobra.Command, shape string) {
 	f.flags = cmd.Flags()
 	f.flags.Lookup("partitions").Usage = "divide the graph into `N` partitions, " + shape + "; on a cluster the default is one per worker"
 	_ = cmd.RegisterFlagCompletionFunc("grid", completeGrid)
 }
 
-func threadsFlag(cmd *cobra.Command, threads *int) {
-	cmd.Flags().IntVar(threads, "threads", runtime.GOMAXPROCS(0), "use `N` threads in this process")
-	nothing(cmd, "threads")
+// await has a cluster wait for so many workers, if that is asked for.
+func (f *gridFlags) await() {
+	if f.flags.Changed("workers") {
+		f.cluster.await = f.Workers
+	}
 }
 
 // partitions returns the grid of partitions asked for: where only their number is given, the one that of makes of it. On a cluster
@@ -214,8 +226,6 @@ func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32,
 		}
 	case f.onCluster && !asked:
 		return 0, 0, nil
-	case n < 1:
-		return 0, 0, usagef("--%s: found %d, expected 1 or more", name, n)
 	default:
 		grid = of(n)
 	}
@@ -223,25 +233,6 @@ func (f *gridFlags) partitions(of func(n int) graph.Grid) (rows, columns uint32,
 		return 0, 0, usagef("--%s: found %d partitions, expected at most %d", name, n, graph.MaxPartitions)
 	}
 	return uint32(grid.Rows), uint32(grid.Columns), nil
-}
-
-// limit refuses a limit of time that makes no sense.
-func limit(flag string, d time.Duration) error {
-	if d < 0 {
-		return usagef("%s: found %v, expected a time, such as 30s, or 0 for no limit", flag, d)
-	}
-	return nil
-}
-
-// newTeam makes a team of so many threads of this process.
-func newTeam(threads int) (*parallel.Team, error) {
-	if threads < 1 || threads > maxThreads {
-		return nil, usagef("--threads: found %d, expected 1 to %d", threads, maxThreads)
-	}
-	if threads > runtime.GOMAXPROCS(0) {
-		runtime.GOMAXPROCS(threads)
-	}
-	return parallel.NewTeam(threads, threads <= runtime.NumCPU()), nil
 }
 
 // options are those of a job.

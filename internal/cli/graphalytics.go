@@ -26,7 +26,7 @@ type graphalyticsCommand struct {
 	app        *app
 	run        runFlags
 	algorithms []string
-	params     []string
+	Params     []string `flag:"param" short:"p" group:"run" help:"set {KEY=VALUE} for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated"`
 }
 
 func (a *app) graphalytics() *cobra.Command {
@@ -56,11 +56,10 @@ divided by processing time, EVPS edges and vertices divided by processing time.`
 		Args: exactly(1, "the folder of the graphs"),
 		RunE: func(cmd *cobra.Command, args []string) error { return g.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().SortFlags = false
 	cmd.Flags().StringSliceVar(&g.algorithms, "algorithms", nil, "run only the algorithms in `LIST`, of "+strings.Join(graphalytics.Algorithms, ", "))
-	cmd.Flags().StringArrayVarP(&g.params, "param", "p", nil, "set `KEY=VALUE` for all graphs, such as bfs.source-vertex=1: an entry of the properties without graph.NAME.; may be repeated")
+	flagsOf(cmd, g)
 	g.run.define(cmd, columnOf, "seed", "max-supersteps")
-	inGroup(cmd, "run", "algorithms", "param")
+	_ = cmd.Flags().SetAnnotation("algorithms", groupOf, []string{"run"})
 	_ = cmd.RegisterFlagCompletionFunc("algorithms", cobra.FixedCompletions(graphalytics.Algorithms, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
@@ -148,18 +147,18 @@ func (g *graphalyticsCommand) execute(ctx context.Context, dir string) error {
 		if err := g.app.writeJSON(ctx, g.run.JSON, report); err != nil || wrong+failed == 0 {
 			return err
 		}
+		text := things(wrong, "result is", "results are") + " not as the reference outputs have it"
 		if failed > 0 {
-			return fmt.Errorf("%s without a result to compare, and %s not as the reference outputs have it",
-				things(failed, "run is", "runs are"), things(wrong, "result is", "results are"))
+			text = things(failed, "run is", "runs are") + " without a result to compare, and " + text
 		}
-		return fmt.Errorf("%s not as the reference outputs have it", things(wrong, "result is", "results are"))
+		return errors.New(text)
 	})
 }
 
 // trials are what is to be run, graph by graph.
 func (g *graphalyticsCommand) trials(dir string) ([]trial, error) {
 	given := map[string]string{}
-	for _, p := range g.params {
+	for _, p := range g.Params {
 		key, value, ok := strings.Cut(p, "=")
 		if !ok {
 			return nil, usagef("-p %s: expected key=value", p)
@@ -229,7 +228,7 @@ func (t *trial) perform(ctx context.Context, to runner, report *graphalyticsRepo
 	r := &t.report
 	r.Makespan = time.Since(began).Seconds()
 	var figures runReport
-	computed.figures(&figures)
+	computed.figures(&figures, false)
 	report.Threads, report.Partitions = figures.Threads, figures.Partitions
 	r.Vertices, r.Edges, r.LoadTime, r.ProcessingTime = figures.Vertices, figures.Edges, figures.LoadTime, figures.RunTime
 	r.EPS = float64(r.Edges) / r.ProcessingTime

@@ -15,14 +15,18 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job/resolve"
 	"github.com/superstep-go/superstep/internal/load"
+	"github.com/superstep-go/superstep/internal/parallel"
 	"github.com/superstep-go/superstep/internal/resultlines"
 	"github.com/superstep-go/superstep/pregel"
 )
 
 func (a *app) generate() *cobra.Command {
-	var output, format string
-	var weighted bool
-	var threads int
+	f := struct {
+		Output   string `flag:"output" short:"o" help:"the {FILE} to write; its name chooses the format"`
+		Format   string `flag:"format" help:"the {FORMAT} to write (default: by the name of the file)"`
+		Weighted bool   `flag:"weighted" help:"also write weights"`
+		threadsFlag
+	}{threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "generate GENERATOR --output FILE",
 		Short: "Write a generated graph to a file",
@@ -38,21 +42,18 @@ func (a *app) generate() *cobra.Command {
 				return usageError{err}
 			}
 			weights := edges.Unweighted
-			if weighted {
+			if f.Weighted {
 				weights = edges.Float64
 				if _, ok := g.(generate.Kronecker); ok {
 					weights = edges.Float32
 				}
 			}
 			request := load.Request{Name: args[0], Weights: weights}
-			return a.copyGraph(cmd.Context(), request, output, format, threads, "")
+			return a.copyGraph(cmd.Context(), request, f.Output, f.Format, f.team(), "")
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&output, "output", "o", "", "the `FILE` to write; its name chooses the format")
-	formatFlag(cmd, "format", &format)
-	cmd.Flags().BoolVar(&weighted, "weighted", false, "also write weights")
-	threadsFlag(cmd, &threads)
+	flagsOf(cmd, &f)
+	completeFormats(cmd, "format", graphio.Written)
 	return cmd
 }
 
@@ -73,9 +74,11 @@ func generators() string {
 }
 
 func (a *app) convert() *cobra.Command {
-	var input sourceFlags
-	var to string
-	var threads int
+	f := struct {
+		sourceFlags
+		To string `flag:"to" help:"the {FORMAT} to write (default: by the name of the file)"`
+		threadsFlag
+	}{threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "convert IN OUT",
 		Short: "Convert a graph from one format to another",
@@ -92,27 +95,22 @@ If the new format cannot hold a part of the graph, that is an error or a warning
   superstep convert example.v example.el.zst`,
 		Args: exactly(2, "the name of the graph to read and of the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			request, err := input.request(args[0])
+			request, err := f.request(args[0])
 			if err != nil {
 				return err
 			}
-			return a.copyGraph(cmd.Context(), request, args[1], to, threads, input.BadFile)
+			return a.copyGraph(cmd.Context(), request, args[1], f.To, f.team(), f.BadFile)
 		},
 	}
-	input.define(cmd, append(ofStoring, ofWorkers...)...)
-	formatFlag(cmd, "to", &to)
-	threadsFlag(cmd, &threads)
+	f.define(cmd, append(ofStoring, ofWorkers...)...)
+	flagsOf(cmd, &f, append(ofStoring, ofWorkers...)...)
+	completeFormats(cmd, "to", graphio.Written)
 	return cmd
 }
 
-// formatFlag defines the flag of the format that is written.
-func formatFlag(cmd *cobra.Command, name string, format *string) {
-	cmd.Flags().StringVar(format, name, "", "the `FORMAT` to write: "+strings.Join(graphio.Written, ", ")+" (default: by the name of the file)")
-	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(graphio.Written, cobra.ShellCompDirectiveNoFileComp))
-}
-
 // copyGraph reads or generates a graph and writes it.
-func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, threads int, badFile string) error {
+func (a *app) copyGraph(ctx context.Context, r load.Request, output, format string, team *parallel.Team, badFile string) error {
+	defer team.Close()
 	if output == "" {
 		return usagef("--output is missing: the file to write, such as graph.el.gz")
 	}
@@ -127,11 +125,6 @@ func (a *app) copyGraph(ctx context.Context, r load.Request, output, format stri
 	if err := graphio.Writable(output); err != nil {
 		return err
 	}
-	team, err := newTeam(threads)
-	if err != nil {
-		return err
-	}
-	defer team.Close()
 	progress := a.progress()
 	defer progress.done()
 	r.Team, r.Progress = team, progress.stage

@@ -54,9 +54,10 @@ type loadFlags struct {
 func (f *loadFlags) define(cmd *cobra.Command, without ...string) {
 	flagsOf(cmd, f)
 	f.input.define(cmd, without...)
-	f.grid.define(cmd)
-	f.grid.cluster.define(cmd)
-	f.grid.cluster.definePatience(cmd, waitPatience)
+	flagsOf(cmd, &f.grid)
+	f.grid.defined(cmd, columnOf)
+	f.grid.cluster.RetryFor = waitPatience
+	clientFlagsOf(cmd, &f.grid.cluster.clientFlags, without...)
 	_ = cmd.RegisterFlagCompletionFunc("graph", completeGraph)
 }
 
@@ -91,9 +92,7 @@ ends the loading.`,
 		Args: exactly(1, "a name for the graph"),
 		RunE: func(cmd *cobra.Command, args []string) error { return l.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().SortFlags = false
 	l.define(cmd)
-	l.grid.cluster.defineJSON(cmd)
 	return cmd
 }
 
@@ -105,9 +104,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := l.grid.cluster.awaited(l.grid.flags, l.grid.Workers); err != nil {
-		return err
-	}
+	l.grid.await()
 	request := &control.LoadGraphRequest{Name: name, SourceJson: job.Text(source), Rows: rows, Columns: columns}
 	d := l.app.progress()
 	defer d.done()
@@ -134,7 +131,7 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 	if err := l.app.leftOut(ctx, l.input.BadFile, g.Skipped); err != nil {
 		return err
 	}
-	if l.grid.cluster.json {
+	if l.grid.cluster.JSON {
 		return printJSON(l.app.out, g)
 	}
 	_, err = fmt.Fprint(l.app.out, control.GraphText(g))
@@ -142,8 +139,10 @@ func (l *graphLoad) execute(ctx context.Context, name string) error {
 }
 
 func (a *app) listGraphs() *cobra.Command {
-	var f clientFlags
-	q := &control.ListGraphsRequest{}
+	var f struct {
+		clientFlags
+		After string `flag:"after" help:"list only graphs of a cluster after {GRAPH}, by name: the next of a list that has no room for all"`
+	}
 	cmd := &cobra.Command{
 		Use:   "list [DIR|s3://BUCKET/PREFIX]",
 		Short: "List the graphs of a cluster, or the stored graphs below a place",
@@ -162,16 +161,15 @@ the exit status is 1.`,
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 {
-				if name, ok := changed(cmd.Flags(), []string{"master", "token-file", "tls-cert", "tls-key", "tls-ca", "retry-for", "after"}); ok {
+				if name, ok := changed(cmd.Flags(), append(ofClients, "master", "after")...); ok {
 					return usagef("--%s is of the graphs of a cluster: give it, or a place of stored graphs", name)
 				}
-				return a.listSnapshots(cmd.Context(), args[0], f.json)
+				return a.listSnapshots(cmd.Context(), args[0], f.JSON)
 			}
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListGraphs, q, control.GraphsText)
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListGraphs, &control.ListGraphsRequest{After: f.After}, control.GraphsText)
 		},
 	}
-	f.defineAsk(cmd)
-	cmd.Flags().StringVar(&q.After, "after", "", "list only graphs of a cluster after `GRAPH`, by name: the next of a list that has no room for all")
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
@@ -183,12 +181,12 @@ func (a *app) showGraph() *cobra.Command {
 		Example: `  superstep graphs show web
   superstep graphs show web --json`,
 		Args:              exactly(1, aGraph),
-		ValidArgsFunction: f.completeCatalog,
+		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.InspectGraph, &control.InspectGraphRequest{Name: args[0]}, control.GraphText)
 		},
 	}
-	f.defineAsk(cmd)
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
@@ -199,13 +197,13 @@ func (a *app) dropGraph() *cobra.Command {
 		Short:             "Remove a graph from a cluster, even while it is loading",
 		Example:           `  superstep graphs drop web`,
 		Args:              exactly(1, aGraph),
-		ValidArgsFunction: f.completeCatalog,
+		ValidArgsFunction: firstOf(f.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DropGraph, &control.DropGraphRequest{Name: args[0]}, func(g *control.Graph) string {
 				return fmt.Sprintf("graph %s is dropped\n", escape.Text(g.Name, escape.Most))
 			})
 		},
 	}
-	f.defineAsk(cmd)
+	clientFlagsOf(cmd, &f)
 	return cmd
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -26,8 +25,10 @@ const (
 
 // health is `superstep health`, for containers that have nothing else to ask with.
 func (a *app) health() *cobra.Command {
-	var alive bool
-	var ca string
+	var f struct {
+		CA    string `flag:"tls-ca" help:"the {FILE} with the CA of a cluster with TLS"`
+		Alive bool   `flag:"alive" help:"ask only whether the process answers"`
+	}
 	cmd := &cobra.Command{
 		Use:   "health [ADDR]",
 		Short: "Ask a master or a worker whether it is ready",
@@ -51,10 +52,10 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 				return usagef("found the address %q, expected HOST:PORT", address)
 			}
 			page := "/readyz"
-			if alive {
+			if f.Alive {
 				page = "/healthz"
 			}
-			text, err := askHealth(cmd.Context(), address, page, ca)
+			text, err := askHealth(cmd.Context(), address, page, f.CA)
 			if err != nil {
 				return fmt.Errorf("%s: %w", address, err)
 			}
@@ -62,8 +63,7 @@ No token is needed. With TLS the CA is needed. Exit status 0: yes; 1: no.`,
 			return err
 		},
 	}
-	cmd.Flags().StringVar(&ca, "tls-ca", os.Getenv(caVariable), "the `FILE` with the CA of a cluster with TLS; $"+caVariable+" sets the default")
-	cmd.Flags().BoolVar(&alive, "alive", false, "ask only whether the process answers")
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
@@ -86,14 +86,14 @@ func unhealthy(err error) error {
 
 // askHealth returns what a page says, or that it says no.
 func askHealth(ctx context.Context, address, page, ca string) (string, error) {
-	files, err := (&tlsFlags{certs.Names{CA: ca}}).load(nil)
+	who, err := (&accessFlags{CA: ca}).credentials(nil, nil)
 	if err != nil {
 		return "", err
 	}
 	// No proxy: it is this host, or near. Whose certificate of the cluster it is does not matter.
 	transport, url := &http.Transport{DisableKeepAlives: true}, "http://"+address+page
-	if files != nil {
-		transport.TLSClientConfig, url = files.Client("", certs.Master|certs.Worker), "https://"+address+page
+	if who.TLS != nil {
+		transport.TLSClientConfig, url = who.TLS.Client("", certs.Master|certs.Worker), "https://"+address+page
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

@@ -3,10 +3,12 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/edges"
 	"github.com/superstep-go/superstep/internal/escape"
@@ -16,9 +18,11 @@ import (
 )
 
 func (a *app) info() *cobra.Command {
-	var input sourceFlags
-	var threads int
-	var json string
+	f := struct {
+		sourceFlags
+		threadsFlag
+		JSON string `flag:"json" help:"write the figures as JSON to {FILE}, - for standard output"`
+	}{threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "info GRAPH",
 		Short: "Say what a graph holds, what memory it takes, and how to run on it",
@@ -32,17 +36,14 @@ func (a *app) info() *cobra.Command {
 			return completeGraph(cmd, args, start)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			team, err := newTeam(threads)
-			if err != nil {
-				return err
-			}
+			team := f.team()
 			defer team.Close()
-			if err := writable(json); err != nil {
+			if err := writable(f.JSON); err != nil {
 				return err
 			}
 			progress := a.progress()
 			defer progress.done()
-			request, err := input.request(args[0])
+			request, err := f.request(args[0])
 			if err != nil {
 				return err
 			}
@@ -52,7 +53,7 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			defer in.Close()
-			if err := a.leftOut(cmd.Context(), input.BadFile, in.Skipped); err != nil {
+			if err := a.leftOut(cmd.Context(), f.BadFile, in.Skipped); err != nil {
 				return err
 			}
 			progress.stage("counting "+args[0], 0, 0)
@@ -61,16 +62,15 @@ func (a *app) info() *cobra.Command {
 				return err
 			}
 			progress.done()
-			text := a.text(json)
+			text := a.text(f.JSON)
 			account(text, in)
 			survey(text, in, s)
-			suggest(text, args[0], flagsGiven(cmd.Flags(), "input"), vertexText(in, s.Largest), s)
-			return a.writeJSON(cmd.Context(), json, s)
+			suggest(text, args[0], cmd.Flags(), vertexText(in, s.Largest), s)
+			return a.writeJSON(cmd.Context(), f.JSON, s)
 		},
 	}
-	input.define(cmd, append(ofStoring, ofWorkers...)...)
-	threadsFlag(cmd, &threads)
-	cmd.Flags().StringVar(&json, "json", "", "write the figures as JSON to `FILE`, - for standard output")
+	f.define(cmd, append(ofStoring, ofWorkers...)...)
+	flagsOf(cmd, &f, append(ofStoring, ofWorkers...)...)
 	return cmd
 }
 
@@ -97,12 +97,15 @@ func survey(w io.Writer, in *edges.Input, s *build.Survey) {
 }
 
 // suggest prints commands that run on the graph, read as it was read here.
-func suggest(w io.Writer, name string, input []string, largest string, s *build.Survey) {
+func suggest(w io.Writer, name string, flags *pflag.FlagSet, largest string, s *build.Survey) {
 	if s.Vertices == 0 {
 		fmt.Fprintln(w, "the graph has no vertices: there is nothing to run")
 		return
 	}
-	graph := "--graph " + strings.Join(append([]string{quoted(name)}, input...), " ")
+	graph := "--graph " + quoted(name)
+	for _, word := range flagsGiven(flags, func(f *pflag.Flag) bool { return slices.Contains(f.Annotations[groupOf], "input") }) {
+		graph += " " + quoted(word)
+	}
 	escape.Printf(w, "run         superstep run bfs %s -p source=%s\n", graph, largest)
 	algorithm := "pagerank"
 	if s.Weighted {

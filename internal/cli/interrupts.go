@@ -11,8 +11,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/spf13/cobra"
 )
 
 // patience is how long after an interrupt the process ends by itself: a pipe that nobody opens holds a goroutine for ever.
@@ -120,17 +118,10 @@ func (a *app) late(err error) {
 	})
 }
 
-// inputEnd is the flag of masters and workers that a parent keeps: they end with it.
-type inputEnd struct{ wanted bool }
-
-func (e *inputEnd) define(cmd *cobra.Command) {
-	cmd.Flags().BoolVar(&e.wanted, inputFlag, false, "end when standard input closes, as at an interrupt, soon")
-	_ = cmd.Flags().MarkHidden(inputFlag)
-}
-
-// begin begins to wait for the end of standard input. It interrupts this process, and again if that takes long.
-func (e *inputEnd) begin(a *app) {
-	if !e.wanted {
+// endWithInput begins to wait for the end of standard input, if that is wanted: a parent keeps this process, which ends with it.
+// It interrupts this process, and again if that takes long.
+func (f *daemonFlags) endWithInput(a *app) {
+	if !f.EndWithInput {
 		return
 	}
 	go func() {

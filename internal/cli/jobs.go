@@ -31,12 +31,10 @@ type result interface {
 	write(ctx context.Context, w io.Writer) error
 	// form is how these lines read.
 	form(a *app) resultlines.Form
-	// figures fills in a report.
-	figures(report *runReport)
+	// figures fills in a report. written says that the result is where it belongs: nothing is to be computed again.
+	figures(report *runReport, written bool)
 	// offer shows it on the page of this process, if that stays when the run has ended; close comes when the page has ended then.
 	offer()
-	// finished says that it is where it belongs: nothing is to be computed again.
-	finished()
 	close()
 }
 
@@ -44,27 +42,27 @@ type result interface {
 // flags of what comes later, which detached says.
 func (f *runFlags) place(onCluster bool, jobs string, waiting []string, detached string) error {
 	if f.onCluster = onCluster; !onCluster {
-		if name, ok := changed(f.flags, append([]string{"token-file", "retry-for", "priority"}, tlsFlagNames...)); ok {
+		if name, ok := changed(f.flags, ofClients...); ok {
 			return usagef("--%s is of %s on a cluster: give --master too", name, jobs)
 		}
-		if name, ok := changed(f.flags, ofKeeping); ok && f.keep.Place == "" {
+		if name, ok := changed(f.flags, ofKeeping...); ok && f.keep.Place == "" {
 			return usagef("--%s is of checkpoints: --checkpoint says where they are kept", name)
 		}
 		return nil
 	}
-	if name, ok := changed(f.flags, []string{"http", "http-linger", "http-token-file"}); ok {
-		return usagef("--%s is of a run in this process: the master serves the page of a cluster", name)
+	for _, of := range []struct {
+		why   string
+		flags []string
+	}{
+		{"the master serves the page of a cluster", []string{"http", "http-linger", "http-token-file"}},
+		{"on a cluster superstep master --checkpoints says where they are kept; a job says by --checkpoint-every when they are taken", []string{"checkpoint", "keep-checkpoints"}},
+		{"on a cluster each worker has its own, superstep worker --%[1]s", []string{"memory", "spill", "threads"}},
+	} {
+		if name, ok := changed(f.flags, of.flags...); ok {
+			return usagef("--%[1]s is of a run in this process: "+of.why, name)
+		}
 	}
-	if name, ok := changed(f.flags, []string{"checkpoint", "keep-checkpoints"}); ok {
-		return usagef("--%s is of a run in this process: on a cluster superstep master --checkpoints says where they are kept; a job says by --checkpoint-every when they are taken", name)
-	}
-	if name, ok := changed(f.flags, ofMemory); ok {
-		return usagef("--%s is of a run in this process: on a cluster each worker has its own, superstep worker --%[1]s", name)
-	}
-	if f.flags.Changed("threads") {
-		return usagef("--threads is of a run in this process: on a cluster each worker has its own, superstep worker --threads")
-	}
-	if name, ok := changed(f.flags, waiting); ok && f.cluster.detach {
+	if name, ok := changed(f.flags, waiting...); ok && f.cluster.Detach {
 		return usagef("--detach does not wait for the "+detached, name)
 	}
 	return nil
@@ -79,9 +77,7 @@ func (f *runFlags) perform(
 	threads := f.Threads
 	if f.onCluster {
 		threads = 0
-		if err := f.cluster.awaited(f.flags, f.Workers); err != nil {
-			return err
-		}
+		f.await()
 		f.cluster.lost = true // as if it were lost after the job began
 	} else {
 		if err := f.seeFlags.check(); err != nil {
@@ -95,7 +91,7 @@ func (f *runFlags) perform(
 		return err
 	}
 	if !f.onCluster {
-		end, err := f.memory.begin(a)
+		end, err := f.bound(a)
 		if err != nil {
 			return err
 		}

@@ -47,16 +47,14 @@ func (l *local) options(spec *job.Spec, team *parallel.Team) (engine.Options, er
 }
 
 func (l *local) graph500(ctx context.Context, spec *job.Spec) (*graph500.Report, error) {
-	team, err := newTeam(l.flags.Threads)
-	if err != nil {
-		return nil, err
-	}
+	team := l.flags.team()
 	defer team.Close()
 	s := spec.Graph500
 	c := graph500.LocalConfig{
 		Config: graph500.Config{Roots: int(s.Roots), SSSP: s.SSSP, Validate: !s.NoValidate, Grid: specGrid(spec), Team: team, Progress: l.seen.stage},
 		BFS:    l.app.programs.New("bfs"), Note: l.seen.note,
 	}
+	var err error
 	if c.Generator, err = resolve.Generator(s); err != nil {
 		return nil, err
 	}
@@ -160,8 +158,6 @@ func (l *local) program(ctx context.Context, spec *job.Spec, verify bool) (_ res
 	return r, err
 }
 
-func (r *localResult) finished() { r.done = r.outcome.Ended.Complete() }
-
 func (r *localResult) verify(ctx context.Context) error {
 	defer r.in.Close() // which nobody needs any more
 	text := func(dst []byte, v int) []byte { return r.bound.Append(dst, pregel.VertexID(r.graph.IDs[v])) }
@@ -189,7 +185,7 @@ func (r *localResult) offer() {
 // goroutines with teams of their own, until close.
 func (r *localResult) lines(ctx context.Context, w io.Writer, team *parallel.Team, tell func(more int64)) error {
 	g := r.graph
-	return graphio.WriteValues(cancellable{ctx, w}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
+	return graphio.WriteValues(&meteredWriter{ctx, w, 0, func(int64) {}}, int(r.bound.IDs()), team, func(dst []byte, i int) []byte {
 		if i%writeEvery == 0 {
 			tell(writeEvery)
 		}
@@ -213,20 +209,8 @@ func (r *localResult) form(*app) resultlines.Form {
 	return resultlines.Form{Named: r.graph.Names != nil, Fields: r.fields}
 }
 
-// cancellable is a writer that fails once a context ends.
-type cancellable struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c cancellable) Write(p []byte) (int, error) {
-	if c.ctx.Err() != nil {
-		return 0, c.ctx.Err()
-	}
-	return c.w.Write(p)
-}
-
-func (r *localResult) figures(p *runReport) {
+func (r *localResult) figures(p *runReport, written bool) {
+	r.done = written && r.outcome.Ended.Complete()
 	p.Vertices, p.Edges, p.Directed = r.graph.N, r.graph.Tuples, r.graph.Directed
 	p.Supersteps, p.SuperstepTime = r.outcome.Supersteps, r.bound.Times()
 	p.Ended, p.Converged, p.Forked = r.outcome.Ended, r.outcome.Ended == trace.Converged, r.outcome.Forked
@@ -239,8 +223,7 @@ func (r *localResult) figures(p *runReport) {
 	p.LoadTime, p.RunTime, p.PeakRSS = r.loadTime.Seconds(), r.runTime.Seconds(), mem.PeakRSS()
 	grid := specGrid(r.spec)
 	p.Threads, p.Partitions, p.Workers, p.Grid = r.team.Size(), grid.Partitions(), 1, grid.String()
-	r.kept.settle(r.done)
-	p.Checkpoints = r.kept.report()
+	p.Checkpoints = r.kept.settle(r.done)
 }
 
 func (r *localResult) close() {
@@ -286,23 +269,30 @@ func (f *runFlags) load(ctx context.Context, p *observer, spec *job.Spec, source
 	if source, err = resolve.Weighted(source, l.entry, spec.Parameters); err != nil {
 		return nil, err
 	}
+	l.team = f.team()
+	if l.graph, l.in, err = buildGraph(ctx, p.progress, source, grid, l.team); err != nil {
+		return nil, err
+	}
+	return l, nil
+}
+
+// buildGraph opens and builds a graph in this process.
+func buildGraph(ctx context.Context, p *progress, source *job.Source, grid graph.Grid, team *parallel.Team) (*graph.Graph, *edges.Input, error) {
 	request, o, err := resolve.Source(source)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if l.team, err = newTeam(f.Threads); err != nil {
-		return nil, err
-	}
-	request.Team, request.Progress = l.team, p.stage
-	o.Team, o.Progress, o.Grid = l.team, p.stage, grid
+	request.Team, request.Progress = team, p.stage
+	o.Team, o.Progress, o.Grid = team, p.stage, grid
 	request.Beside = func(vertices uint64, tuples int, directed bool) int64 {
 		return graph.LeastBytes(vertices, tuples, directed, o)
 	}
-	if l.graph, l.in, err = load.Build(ctx, request, o); err != nil {
-		return nil, err
+	g, in, err := load.Build(ctx, request, o)
+	if err != nil {
+		return nil, nil, err
 	}
-	p.found(l.in.Notes)
-	return l, nil
+	p.found(in.Notes)
+	return g, in, nil
 }
 
 func (l *loaded) close() {

@@ -81,8 +81,8 @@ func startMonitor(name string, who control.Credentials) (*monitor, error) {
 }
 
 // tell writes a line. A monitor that is gone is no reason to stop.
-func (m *monitor) tell(l monitorLine) {
-	text, _ := json.Marshal(l) // strings and a number
+func (m *monitor) tell(line any) {
+	text, _ := json.Marshal(line) // strings and a number
 	_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
 }
 
@@ -90,7 +90,12 @@ func (m *monitor) registered(master string, incarnation uint64) {
 	if m != nil {
 		l := monitorLine{Master: master, Token: m.who.Token.Secret(), Name: m.name, Incarnation: incarnation}
 		if m.who.TLS != nil {
-			l.TLS = absolute(m.who.TLS.Names)
+			l.TLS = m.who.TLS.Names
+			for _, file := range []*string{&l.TLS.Cert, &l.TLS.Key, &l.TLS.CA} { // the monitor may have another directory
+				if full, err := filepath.Abs(*file); err == nil && *file != "" {
+					*file = full
+				}
+			}
 		}
 		m.tell(l)
 	}
@@ -99,11 +104,10 @@ func (m *monitor) registered(master string, incarnation uint64) {
 // starved says that the worker ends now for want of memory, by itself and without a word to the master.
 func (m *monitor) starved(err error) {
 	if m != nil {
-		text, _ := json.Marshal(struct { // the other fields stay
+		m.tell(struct { // the other fields stay
 			Reason  string
 			Starved bool
 		}{oneLine(err), true})
-		_, _ = m.pipe.Write(append(append([]byte{0}, text...), '\n'))
 	}
 }
 

@@ -29,15 +29,12 @@ type netbenchCommand struct {
 // netbenchFlags say what is measured.
 type netbenchFlags struct {
 	job.Netbench
-	Workers int    `flag:"workers" group:"run" default:"4" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
+	Workers int    `flag:"workers" group:"run" default:"4" range:"2..64" help:"measure between {N} workers; on a cluster: wait until N workers are registered"`
 	Lengths string `flag:"sizes" group:"run" default:"1B..4MiB" help:"the {LIST} of message sizes, such as 1KiB,64KiB,1MiB; 1KiB..1MiB goes by factors of 4"`
-	Some    string
+	Some    string `flag:"collectives" group:"run" help:"measure only the collectives in {NAMES}, of "`
 	JSON    string `flag:"json" group:"output" help:"write the report as JSON to {FILE}, - for standard output"`
 	SVG     string `flag:"svg" group:"output" help:"write a chart of time and bandwidth by size to {FILE}"`
 }
-
-// mostRanks bounds --workers: each is a process.
-const mostRanks = 64
 
 func (a *app) netbench() *cobra.Command {
 	n := &netbenchCommand{app: a}
@@ -64,14 +61,11 @@ worker to the last, alone and in a stream, take turns with a raw TCP connection.
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return n.execute(cmd.Context()) },
 	}
-	cmd.Flags().SortFlags = false
 	flagsOf(cmd, &n.of)
-	cmd.Flags().StringVar(&n.of.Some, "collectives", "", "measure only the collectives in `LIST`, of "+words(known()))
-	inGroup(cmd, "run", "collectives")
+	cmd.Flags().Lookup("collectives").Usage += strings.Join(words(known()), ", ")
 	n.run.flags = cmd.Flags()
-	n.run.cluster.defineDetach(cmd)
-	_ = cmd.RegisterFlagCompletionFunc("collectives", completeCollectives)
-	_ = cmd.RegisterFlagCompletionFunc("algorithm", n.completeAlgorithm)
+	n.run.cluster.define(cmd)
+	_ = cmd.RegisterFlagCompletionFunc("collectives", cobra.FixedCompletions(words(known()), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
@@ -80,45 +74,9 @@ func known() []collective.Collective {
 	return append([]collective.Collective{netbench.PointToPoint, netbench.Stream}, collective.Collectives...)
 }
 
-func words[S ~string](list []S) string {
-	var all []string
+func words[S ~string](list []S) (all []string) {
 	for _, s := range list {
 		all = append(all, string(s))
-	}
-	return strings.Join(all, ", ")
-}
-
-func completeCollectives(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-	begun := start[:strings.LastIndex(start, ",")+1]
-	var all []string
-	for _, c := range known() {
-		if !slices.Contains(strings.Split(begun, ","), string(c)) {
-			all = append(all, begun+string(c))
-		}
-	}
-	return starting(all, start), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
-}
-
-func (n *netbenchCommand) completeAlgorithm(_ *cobra.Command, _ []string, start string) ([]string, cobra.ShellCompDirective) {
-	list := known()
-	if n.of.Some != "" {
-		list = asCollectives(n.of.Some)
-	}
-	var all []string
-	for _, c := range list {
-		for _, a := range netbench.Algorithms(c) {
-			if !slices.Contains(all, string(a)) {
-				all = append(all, string(a))
-			}
-		}
-	}
-	return starting(all, start), cobra.ShellCompDirectiveNoFileComp
-}
-
-func asCollectives(list string) []collective.Collective {
-	var all []collective.Collective
-	for name := range strings.SplitSeq(list, ",") {
-		all = append(all, collective.Collective(strings.TrimSpace(name)))
 	}
 	return all
 }
@@ -131,8 +89,8 @@ func (n *netbenchCommand) spec() (*job.Spec, error) {
 	}
 	measure := &job.Netbench{Algorithm: n.of.Algorithm, Repetitions: n.of.Repetitions, Sizes: sizes}
 	if n.of.Some != "" {
-		for _, c := range asCollectives(n.of.Some) {
-			measure.Collectives = append(measure.Collectives, string(c))
+		for name := range strings.SplitSeq(n.of.Some, ",") {
+			measure.Collectives = append(measure.Collectives, strings.TrimSpace(name))
 		}
 	}
 	spec := &job.Spec{Program: control.NetbenchProgram, Netbench: measure}
@@ -177,9 +135,6 @@ func (n *netbenchCommand) execute(ctx context.Context) error {
 	err = n.run.place(n.run.cluster.wanted(n.run.flags), "measurements", []string{"json", "svg"}, "report: not with --%s; superstep watch shows it later, superstep result as JSON")
 	if err != nil {
 		return err
-	}
-	if n.of.Workers < 2 || n.of.Workers > mostRanks {
-		return usagef("--workers: found %d, expected 2 to %d", n.of.Workers, mostRanks)
 	}
 	if n.of.SVG == "-" {
 		return usagef("--svg -: expected the name of a file")

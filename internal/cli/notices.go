@@ -13,18 +13,10 @@ import (
 // notices are where people are told things beside results and reports: plainly, or with --log-format json as JSON lines.
 type notices struct {
 	w    io.Writer
-	json *slog.Logger // nil for plain lines
+	json bool
 }
 
-func (a *app) notices() *notices { return (&notices{json: a.jsonLogger(a.err)}).to(a.err) }
-
-// jsonLogger is nil unless logs are JSON.
-func (a *app) jsonLogger(w io.Writer) *slog.Logger {
-	if a.logFormat == nil || a.logFormat.value != "json" {
-		return nil
-	}
-	return slog.New(jsonHandler(w, nil))
-}
+func (a *app) notices() *notices { return &notices{a.err, a.all.LogFormat == "json"} }
 
 // jsonHandler writes logs as JSON, in which the same is escaped as in plain ones.
 func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
@@ -39,18 +31,9 @@ func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	}})
 }
 
-// to is the same to another writer.
-func (l *notices) to(w io.Writer) *notices {
-	to := &notices{w: w}
-	if l.json != nil {
-		to.json = slog.New(jsonHandler(w, nil))
-	}
-	return to
-}
-
 // crash says what went wrong where.
 func (l *notices) crash(what, stack string) {
-	if l.json != nil {
+	if l.json {
 		l.say(slog.LevelError, what, "stack", stack)
 		return
 	}
@@ -60,8 +43,8 @@ func (l *notices) crash(what, stack string) {
 // say writes a line. Programs' own lines stand as they are; others say who speaks.
 func (l *notices) say(level slog.Level, line string, args ...any) {
 	switch {
-	case l.json != nil:
-		l.json.Log(context.Background(), level, line, args...)
+	case l.json:
+		slog.New(jsonHandler(l.w, nil)).Log(context.Background(), level, line, args...)
 	case level >= slog.LevelError:
 		fmt.Fprintf(l.w, "superstep: %s\n", line)
 	case level >= slog.LevelWarn:

@@ -7,21 +7,12 @@ import (
 	"net"
 	"net/http"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/trace"
 	"github.com/superstep-go/superstep/worker"
 )
-
-// metricsFlags say who may ask what a master or a worker has counted.
-type metricsFlags struct{ tokenFile string }
-
-func (f *metricsFlags) define(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.tokenFile, "metrics-token-file", "", "the `FILE` with a token for /metrics alone, for Prometheus; the cluster's token opens /metrics too")
-}
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
 func (a *app) spans(ctx context.Context, service, root string) (trace.Exporter, error) {

@@ -300,7 +300,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	p.ended(2)
 	var entry struct{ Level, Msg string }
 	text := p.stderr.String()
-	if err := json.Unmarshal([]byte(text), &entry); err != nil || entry.Level != "ERROR" || entry.Msg != "--threads: found 0, expected 1 to 4096" {
+	if err := json.Unmarshal([]byte(text), &entry); err != nil || entry.Level != "ERROR" || entry.Msg != `--threads: found "0", expected 1 to 4096` {
 		t.Errorf("found %q, %v", text, err)
 	}
 }

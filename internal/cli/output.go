@@ -58,7 +58,7 @@ func (a *app) text(paths ...string) io.Writer {
 
 // reportTo is where the report of a run goes: as text, unless --quiet is given.
 func (a *app) reportTo(paths ...string) io.Writer {
-	if a.quiet {
+	if a.all.Quiet {
 		return io.Discard
 	}
 	return a.text(paths...)
@@ -124,6 +124,24 @@ func (f *lateFile) Close() error {
 		return f.err
 	}
 	return errors.Join(f.buffer.Flush(), f.file.Close())
+}
+
+// meteredWriter tells how much was written, and fails once a context ends.
+type meteredWriter struct {
+	ctx  context.Context
+	w    io.Writer
+	done int64
+	tell func(done int64)
+}
+
+func (m *meteredWriter) Write(p []byte) (int, error) {
+	if m.ctx.Err() != nil {
+		return 0, m.ctx.Err()
+	}
+	n, err := m.w.Write(p)
+	m.done += int64(n)
+	m.tell(m.done)
+	return n, err
 }
 
 // things writes a number and what it counts, in the plural unless there is one.

@@ -14,11 +14,10 @@ import (
 
 // pickFlags say which vertices of a result are wanted: --top, --bottom and --select.
 type pickFlags struct {
-	Top    int    `flag:"top" group:"output" help:"print, or write to --output, only the {K} vertices of greatest value, greatest first; unreached vertices come last"`
-	Bottom int    `flag:"bottom" group:"output,more" help:"print, or write to --output, only the {K} vertices of least value, least first; unreached vertices come last"`
+	Top    int    `flag:"top" group:"output" range:"1.." help:"print, or write to --output, only the {K} vertices of greatest value, greatest first; unreached vertices come last"`
+	Bottom int    `flag:"bottom" group:"output,more" range:"1.." help:"print, or write to --output, only the {K} vertices of least value, least first; unreached vertices come last"`
 	Where  string `flag:"select" group:"output,more" help:"print, or write to --output, only the vertices that satisfy {CONDITION}, such as value>0.1 or 'value>=2 && value<5'; if a value has several fields, use their names, or value2 for the second"`
 	By     string `flag:"by" group:"output,more" help:"sort --top and --bottom by {FIELD}, if a value has several fields (default: the first)"`
-	given  func(flag string) bool
 }
 
 // wanted reports whether any flag is given.
@@ -27,8 +26,6 @@ func (f *pickFlags) wanted() bool { return f.Top != 0 || f.Bottom != 0 || f.Wher
 // check refuses flags that make no sense.
 func (f *pickFlags) check() (*pick, error) {
 	switch {
-	case f.Top < 0 || f.Bottom < 0, f.given != nil && (f.Top == 0 && f.given("top") || f.Bottom == 0 && f.given("bottom")):
-		return nil, usagef("--top and --bottom: expected a number of vertices, 1 or more")
 	case f.By != "" && f.Top == 0 && f.Bottom == 0:
 		return nil, usagef("--by %s: expected --top or --bottom, which it is of", f.By)
 	case f.Top > 0 && f.Bottom > 0:

@@ -61,7 +61,7 @@ func (a *app) progress() *progress {
 // appear makes the display, on a terminal.
 func (p *progress) appear() {
 	f, ok := p.app.err.(*os.File)
-	if !ok || p.app.quiet || !terminal(f) {
+	if !ok || p.app.all.Quiet || !terminal(f) {
 		return
 	}
 	out, refresh := io.Writer(f), mpb.WithRefreshRate(150*time.Millisecond)
@@ -174,7 +174,7 @@ func (p *progress) say(level slog.Level, line string) {
 	p.screen.Lock()
 	logs := p.app.notices()
 	if p.bars != nil {
-		logs = logs.to(p.bars)
+		logs.w = p.bars
 	}
 	logs.say(level, line)
 	p.screen.Unlock()

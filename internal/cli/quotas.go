@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -8,16 +9,8 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/spf13/cobra"
-
 	"github.com/superstep-go/superstep/master"
 )
-
-// quotasFlag is --quota, which may be given again: [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE.
-type quotasFlag struct {
-	texts []string
-	all   map[string]master.Quota // by owner; "" has that of who has none of their own
-}
 
 // Bounds of what a quota says.
 const (
@@ -28,53 +21,20 @@ const (
 // quotaForm is what a quota looks like.
 const quotaForm = "[OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these"
 
-func (f *quotasFlag) define(cmd *cobra.Command) {
-	cmd.Flags().Var(f, "quota", "limit each owner of jobs, or one OWNER, by a `QUOTA`: [OWNER:]queued=N,running=N,time=TIME,result-bytes=SIZE, or some of these; may be repeated (default: no limits)")
-	nothing(cmd, "quota")
-}
-
-func (f *quotasFlag) String() string { return strings.Join(f.texts, " ") }
-
-// Type ends as those of flags do of which a configuration file may have a list.
-func (f *quotasFlag) Type() string { return "quotaArray" }
-
-func (f *quotasFlag) Set(text string) error { return f.Append(text) }
-
-func (f *quotasFlag) GetSlice() []string { return f.texts }
-
-func (f *quotasFlag) Replace(texts []string) error {
-	f.texts, f.all = nil, nil
+// quotasOf reads quotas, by owner; "" has that of who has none of their own.
+func quotasOf(texts []string) (map[string]master.Quota, error) {
+	all := map[string]master.Quota{}
 	for _, text := range texts {
-		if err := f.Append(text); err != nil {
-			return err
+		owner, q, err := parseQuota(text)
+		if _, twice := all[owner]; twice && err == nil {
+			err = fmt.Errorf("expected one quota for %s, and there is one already", cmp.Or(owner, "all others"))
 		}
+		if err != nil {
+			return nil, usagef("--quota: found %q, %w", text, err)
+		}
+		all[owner] = q
 	}
-	return nil
-}
-
-func (f *quotasFlag) Append(text string) error {
-	owner, q, err := parseQuota(text)
-	if err != nil {
-		return err
-	}
-	if _, twice := f.all[owner]; twice && owner == "" {
-		return fmt.Errorf("expected one quota without an owner, and there is one already")
-	} else if twice {
-		return fmt.Errorf("expected one quota for %s, and there is one already", owner)
-	}
-	if f.all == nil {
-		f.all = map[string]master.Quota{}
-	}
-	f.texts, f.all[owner] = append(f.texts, text), q
-	return nil
-}
-
-// words returns the flags as a command line has them.
-func (f *quotasFlag) words() (all []string) {
-	for _, text := range f.texts {
-		all = append(all, "--quota", text)
-	}
-	return all
+	return all, nil
 }
 
 // parseQuota reads a quota, and whose it is: "" for all who have none of their own.

@@ -14,13 +14,12 @@ import (
 	"github.com/superstep-go/superstep/master"
 )
 
-// quotasOf is what --quota says on a command line, beside a file if that has a text.
-func quotasOf(t *testing.T, text string, args ...string) (map[string]master.Quota, error) {
+// askedQuotas is what --quota says on a command line, beside a file if that has a text.
+func askedQuotas(t *testing.T, text string, args ...string) (map[string]master.Quota, error) {
 	t.Helper()
-	var f quotasFlag
+	var f masterFlags
 	cmd := &cobra.Command{Use: "x", RunE: func(*cobra.Command, []string) error { return nil }, SilenceErrors: true, SilenceUsage: true}
-	cmd.SetFlagErrorFunc(flagError)
-	f.define(cmd)
+	flagsOf(cmd, &f)
 	configFlag(cmd)
 	if text != "" {
 		file := filepath.Join(t.TempDir(), "f.yaml")
@@ -30,8 +29,10 @@ func quotasOf(t *testing.T, text string, args ...string) (map[string]master.Quot
 		args = append(args, "--config", file)
 	}
 	cmd.SetArgs(args)
-	err := cmd.Execute()
-	return f.all, err
+	if err := cmd.Execute(); err != nil {
+		return nil, err
+	}
+	return quotasOf(f.Quota)
 }
 
 // TestQuotas: what quotas may say, on the command line and in a file, and where an error is.
@@ -41,13 +42,13 @@ func TestQuotas(t *testing.T) {
 	}
 	flags := []string{"--quota", "queued=20,running=2,time=1h30m,result-bytes=5GB", "--quota", "alice:queued=100", "--quota", "a:b=c:result-bytes=1MiB"}
 	file := "quota:\n  - time=1h30m,result-bytes=5GB,running=2,queued=20\n  - alice:queued=100\n  - \"a:b=c:result-bytes=1MiB\"\n"
-	if got, err := quotasOf(t, "", flags...); err != nil || !maps.Equal(got, want) {
+	if got, err := askedQuotas(t, "", flags...); err != nil || !maps.Equal(got, want) {
 		t.Errorf("flags: found %v, %v", got, err)
 	}
-	if got, err := quotasOf(t, file); err != nil || !maps.Equal(got, want) {
+	if got, err := askedQuotas(t, file); err != nil || !maps.Equal(got, want) {
 		t.Errorf("file: found %v, %v", got, err)
 	}
-	if got, err := quotasOf(t, "quota: queued=7\n", flags...); err != nil || !maps.Equal(got, want) {
+	if got, err := askedQuotas(t, "quota: queued=7\n", flags...); err != nil || !maps.Equal(got, want) {
 		t.Errorf("flags before a file: found %v, %v", got, err)
 	}
 	for text, why := range map[string]string{
@@ -70,27 +71,27 @@ func TestQuotas(t *testing.T) {
 		"result-bytes=lots":            "expected a number of bytes, such as result-bytes=500MB",
 		strings.Repeat("x", 257) + ":": "expected the name of an owner",
 	} {
-		if _, err := quotasOf(t, "", "--quota", text); err == nil || !strings.HasPrefix(err.Error(), "--quota: found ") || !strings.Contains(err.Error(), why) {
+		if _, err := askedQuotas(t, "", "--quota", text); err == nil || !strings.HasPrefix(err.Error(), "--quota: found ") || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: found %v, expected %s", text, err, why)
 		}
 	}
 	for args, why := range map[string]string{
-		"queued=1 running=2":         `--quota: found "running=2", expected one quota without an owner, and there is one already`,
+		"queued=1 running=2":         `--quota: found "running=2", expected one quota for all others, and there is one already`,
 		"bob:queued=1 bob:running=2": `--quota: found "bob:running=2", expected one quota for bob, and there is one already`,
 	} {
 		a, b, _ := strings.Cut(args, " ")
-		if _, err := quotasOf(t, "", "--quota", a, "--quota", b); err == nil || err.Error() != why {
+		if _, err := askedQuotas(t, "", "--quota", a, "--quota", b); err == nil || err.Error() != why {
 			t.Errorf("%s: found %v, expected %s", args, err, why)
 		}
 	}
 	for text, why := range map[string]string{
-		"quota: queued=0\n":                         `f.yaml:1: quota: found "queued=0", expected a number of jobs`,
-		"quota:\n  - queued=1\n  - a:queued=x\n":    `f.yaml:1: quota: found "a:queued=x", expected a number of jobs`,
-		"quota:\n  - queued=1\n  - running=1\n":     `f.yaml:1: quota: found "running=1", expected one quota without an owner`,
-		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text, or a list of texts`,
+		"quota: queued=0\n":                         `quota: found "queued=0", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - a:queued=x\n":    `quota: found "a:queued=x", expected a number of jobs`,
+		"quota:\n  - queued=1\n  - running=1\n":     `quota: found "running=1", expected one quota for all others`,
+		"quota: {alice: 5}\n":                       `f.yaml:1: quota: found "map[alice:5]", expected a text`,
 		"quota: [queued=1]\nquota: [a:running=1]\n": `f.yaml:2:1: mapping key "quota" already defined`,
 	} {
-		if _, err := quotasOf(t, text); err == nil || !strings.Contains(err.Error(), why) {
+		if _, err := askedQuotas(t, text); err == nil || !strings.Contains(err.Error(), why) {
 			t.Errorf("%q: found %v, expected %s", text, err, why)
 		}
 	}

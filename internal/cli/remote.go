@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/client"
 	"github.com/superstep-go/superstep/internal/control"
@@ -35,8 +37,8 @@ type remote struct {
 // job has a job run. There is a job, too, with the error that it ended otherwise than done.
 func (c *remote) job(ctx context.Context, spec *job.Spec) (*control.Job, error) {
 	f := &followed{whole: true, tell: c.seen.job()}
-	spec.Priority = c.flags.cluster.priority.value
-	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.detach)
+	spec.Priority = c.flags.cluster.Priority
+	job, err := c.waiting.job(ctx, spec, f, c.flags.cluster.Detach)
 	if err != nil {
 		return nil, err
 	}
@@ -204,7 +206,8 @@ func (r *remoteResult) write(ctx context.Context, w io.Writer) error {
 		_, err := w.Write(r.lines)
 		return err
 	}
-	_, err := r.from.Result(ctx, r.job.Id, &counting{w: w, total: int64(r.job.ResultBytes), show: r.progress})
+	tell := func(done int64) { r.progress.stage("fetching the result", done, int64(r.job.ResultBytes)) }
+	_, err := r.from.Result(ctx, r.job.Id, &meteredWriter{ctx: ctx, w: w, tell: tell})
 	return err
 }
 
@@ -214,21 +217,7 @@ func (r *remoteResult) form(a *app) resultlines.Form {
 	return resolve.ResultForm(a.programs, spec.Program, spec.Parameters, r.job.GetNamed())
 }
 
-// counting shows how much is written.
-type counting struct {
-	w           io.Writer
-	done, total int64
-	show        *progress
-}
-
-func (c *counting) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.done += int64(n)
-	c.show.stage("fetching the result", c.done, c.total)
-	return n, err
-}
-
-func (r *remoteResult) figures(p *runReport) {
+func (r *remoteResult) figures(p *runReport, _ bool) {
 	j, grid := r.job, gridOf(r.job)
 	p.Vertices, p.Edges, p.Directed = int(j.Vertices), int(j.Edges), j.Directed
 	p.Supersteps, p.SuperstepTime = int(j.Supersteps), r.seen.times.Seconds(int(j.Supersteps), 0)
@@ -245,8 +234,6 @@ func (r *remoteResult) figures(p *runReport) {
 	p.Partitions, p.Workers, p.Grid = grid.Partitions(), len(j.Workers), grid.String()
 }
 
-func (r *remoteResult) finished() {}
-
 func (r *remoteResult) offer() {} // it is the master that has a page
 
 func (r *remoteResult) close() {}
@@ -259,16 +246,23 @@ type followed struct {
 	whole   bool               // every superstep counts
 	tell    *jobtrace.Observer // what records it
 	missed  uint64             // events that the master no longer had
-	queued  queuedNotice
 
-	mu    sync.Mutex
-	began bool // no longer in the queue
+	mu     sync.Mutex
+	began  bool        // no longer in the queue
+	reason string      // why it waits there, if it is not that others are before it
+	queued *time.Timer // says once that it does, where nobody would see it on a display: a script would seem to hang
 }
+
+// queuedAfter is how long a job waits for its turn before whoever waits for it is told.
+const queuedAfter = 3 * time.Second
 
 // watch watches the job until it has ended, and returns how.
 func (f *followed) watch(ctx context.Context) (*control.Job, error) {
-	f.queued.display, f.queued.job = f.display, f.id
-	defer f.queued.over()
+	defer func() {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.began = true
+	}()
 	job, missed, err := f.client.Wait(ctx, f.id, f.event)
 	if f.missed = missed; missed > 0 && f.whole && err == nil {
 		f.display.warn(fmt.Sprintf("the master no longer had %s of job %s", things(missed, "event", "events"), f.id))
@@ -303,14 +297,14 @@ func (f *followed) show(j *control.Job) {
 	if j.State == control.JobState_JOB_STATE_QUEUED && f.began {
 		f.display.warn("job " + f.id + ": " + j.Reason)
 	}
-	if f.began = j.State != control.JobState_JOB_STATE_QUEUED; f.began {
-		f.queued.over()
-	}
+	f.began = j.State != control.JobState_JOB_STATE_QUEUED
 	switch j.State {
 	case control.JobState_JOB_STATE_QUEUED:
 		f.display.stage("job "+f.id+" waits", 0, 0)
 		f.display.note(j.Reason)
-		f.queued.waits(j.Reason)
+		if f.reason = j.Reason; f.queued == nil && !f.display.app.all.Quiet {
+			f.queued = time.AfterFunc(queuedAfter, f.tellQueued)
+		}
 	case control.JobState_JOB_STATE_LOADING:
 		if j.Spec().Netbench != nil { // it loads nothing
 			f.display.stage("connecting the workers", 0, 0)
@@ -321,6 +315,15 @@ func (f *followed) show(j *control.Job) {
 		f.display.stage("running "+j.Spec().Program, 0, 0)
 	case control.JobState_JOB_STATE_WRITING:
 		f.display.stage("gathering the result", 0, 0)
+	}
+}
+
+func (f *followed) tellQueued() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !f.began {
+		reason := cmp.Or(f.reason, "another one runs, or is before it")
+		f.display.log(fmt.Sprintf("superstep: job %s is in the queue: %s", f.id, reason))
 	}
 }
 

@@ -78,25 +78,13 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 	var err error
 	switch t {
 	case graphio.IntColumn:
-		var x int64
-		if x, err = strconv.ParseInt(text, 10, 64); err == nil {
-			p.Int(column, x)
-		}
+		err = add(p.Int, column)(strconv.ParseInt(text, 10, 64))
 	case graphio.UintColumn:
-		var x uint64
-		if x, err = strconv.ParseUint(text, 10, 64); err == nil {
-			p.Uint(column, x)
-		}
+		err = add(p.Uint, column)(strconv.ParseUint(text, 10, 64))
 	case graphio.FloatColumn:
-		var x float64
-		if x, err = strconv.ParseFloat(text, 64); err == nil {
-			p.Float(column, x)
-		}
+		err = add(p.Float, column)(strconv.ParseFloat(text, 64))
 	case graphio.BoolColumn:
-		var x bool
-		if x, err = strconv.ParseBool(text); err == nil {
-			p.Bool(column, x)
-		}
+		err = add(p.Bool, column)(strconv.ParseBool(text))
 	default:
 		p.Text(column, []byte(text))
 	}
@@ -104,4 +92,14 @@ func addText(p graphio.ParquetWriter, column int, t graphio.ColumnType, text str
 		return fmt.Errorf("writing Parquet: found the value %.80q, expected one of the type of its column (--output-format csv writes any): %w", text, err)
 	}
 	return nil
+}
+
+// add adds a value that was read, to a column.
+func add[T any](to func(column int, x T), column int) func(x T, err error) error {
+	return func(x T, err error) error {
+		if err == nil {
+			to(column, x)
+		}
+		return err
+	}
 }

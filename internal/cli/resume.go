@@ -25,6 +25,9 @@ const aPlace = "the place of checkpoints, or one of them: PLACE/checkpoint-00000
 // resume is `superstep resume`.
 func (a *app) resume() *cobra.Command {
 	r := &runCommand{app: a}
+	var f struct {
+		Fork bool `flag:"fork" group:"run" help:"continue as another run, with other parameters or another seed"`
+	}
 	cmd := &cobra.Command{
 		Use:   "resume PLACE|JOB",
 		Short: "Continue a run from a checkpoint",
@@ -42,15 +45,16 @@ failed, was cancelled or reached its limit of supersteps.`,
   superstep resume ckpt/checkpoint-000000120.json --fork -p damping=0.9 --partitions 4
   superstep resume 47df-3 --master 10.0.0.1:7700 --output ranks.txt`,
 		Args: exactly(1, aPlace),
-		RunE: func(cmd *cobra.Command, args []string) error { return r.goOn(cmd.Context(), args[0]) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			r.run.Fork = f.Fork
+			return r.goOn(cmd.Context(), args[0])
+		},
 	}
-	cmd.Flags().SortFlags = false
 	flagsOf(cmd, &r.asked, "graph", "column")
 	flagsOf(cmd, &r.result)
 	r.run.define(cmd, columnOf)
-	cmd.Flags().BoolVar(&r.run.Fork, "fork", false, "continue as another run, with other parameters or another seed")
-	inGroup(cmd, "run", "fork")
-	_ = cmd.Flags().MarkHidden("deterministic")
+	flagsOf(cmd, &f)
+	cmd.Flags().Lookup("deterministic").Hidden = true
 	for name, usage := range map[string]string{
 		"param":          "change a parameter: `KEY=VALUE`; may be repeated",
 		"seed":           "another `SEED` of the random numbers that the program draws; needs --fork (default: as before)",
@@ -59,7 +63,7 @@ failed, was cancelled or reached its limit of supersteps.`,
 		cmd.Flags().Lookup(name).Usage = usage
 	}
 	flagsOf(cmd, &r.run.keep)
-	r.run.cluster.defineDetach(cmd)
+	r.run.cluster.define(cmd)
 	return cmd
 }
 
@@ -78,11 +82,8 @@ func openPlace(place string) (s store.Store, name string, err error) {
 }
 
 func (r *runCommand) goOn(ctx context.Context, place string) error {
-	if name, ok := changed(r.run.flags, []string{"deterministic"}); ok {
+	if name, ok := changed(r.run.flags, "deterministic"); ok {
 		return usagef("--%s: a run goes on as it began", name)
-	}
-	if err := r.run.keep.check(); err != nil {
-		return err
 	}
 	if r.run.cluster.wanted(r.run.flags) {
 		return r.goOnThere(ctx, place)
@@ -115,7 +116,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	}
 	keep := &r.run.keep
 	keep.from = &checkpoint.Reader{Store: s, Manifest: m}
-	keep.asBefore(spec.KeepWhen, r.run.flags)
+	spec.KeepWhen = keep.over(spec.KeepWhen, r.run.flags)
 	if keep.Place == "" && !r.run.Fork {
 		keep.Place = s.String()
 	}
@@ -158,8 +159,8 @@ func (r *runCommand) goOnThere(ctx context.Context, id string) error {
 	if spec.Rows|spec.Columns == 0 {
 		spec.Rows, spec.Columns = rows, columns
 	}
-	spec.KeepResult = spec.KeepResult || r.run.cluster.detach
-	spec.KeepWhen = r.run.keep.ofJob(spec.KeepWhen, r.run.flags)
+	spec.KeepResult = spec.KeepResult || r.run.cluster.Detach
+	spec.KeepWhen = r.run.keep.over(spec.KeepWhen, r.run.flags)
 	spec.GoOn, spec.Checkpoints = spec.Checkpoints, ""
 	return r.perform(ctx, spec)
 }

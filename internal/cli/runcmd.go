@@ -86,15 +86,13 @@ terminal it cancels the job. --detach submits the job and prints its name.`,
 		ValidArgsFunction: firstOf(a.completeAlgorithm),
 		RunE:              func(cmd *cobra.Command, args []string) error { return r.execute(cmd.Context(), args[0]) },
 	}
-	cmd.Flags().SortFlags = false
 	flagsOf(cmd, &r.asked)
 	flagsOf(cmd, &r.result)
 	flagsOf(cmd, &r.pick)
-	r.pick.given = cmd.Flags().Changed
 	r.input.define(cmd)
 	r.run.define(cmd, columnOf)
 	flagsOf(cmd, &r.run.keep)
-	r.run.cluster.defineDetach(cmd)
+	r.run.cluster.define(cmd)
 	configFlag(cmd)
 	rare(cmd, configName)
 	_ = cmd.RegisterFlagCompletionFunc("graph", r.run.cluster.completeAnyGraph)
@@ -140,12 +138,8 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		if err != nil {
 			return err
 		}
-		if seen.lingers() {
-			computed.offer()
-			seen.after(computed.close)
-		} else {
-			defer computed.close()
-		}
+		computed.offer()
+		defer seen.after(computed.close)
 		report := &runReport{Algorithm: spec.Program, Parameters: spec.Parameters, Graph: string(r.asked.Graph), Delivery: cmp.Or(spec.Delivery, "auto")}
 		if r.result.Verify {
 			if err := computed.verify(ctx); err != nil {
@@ -166,8 +160,7 @@ func (r *runCommand) perform(ctx context.Context, spec *job.Spec) error {
 		if err := r.app.save(ctx, path, r.run.Threads, write); err != nil {
 			return err
 		}
-		computed.finished()
-		computed.figures(report)
+		computed.figures(report, true)
 		report.zeros = r.zeros(spec)
 		if path != "" {
 			report.fields = form.Names()
@@ -205,7 +198,7 @@ func (r *runCommand) zeros(spec *job.Spec) (names []string) {
 // spec is the job that the command line describes.
 func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err error) {
 	spec := &job.Spec{
-		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify || r.run.cluster.detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
+		Program: name, KeepResult: r.result.Output != "" || r.pick.wanted() || r.result.Verify || r.run.cluster.Detach, Unsorted: !r.result.Sorted, Options: r.run.options(),
 	}
 	if spec.Parameters, err = r.app.splitParameters(name, r.asked.Params); err != nil {
 		return nil, err
@@ -214,12 +207,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 	if name == "" {
 		return nil, usagef("--graph is missing: a file, a generator such as kronecker:scale=18, or catalog:NAME, a graph of a cluster")
 	}
-	if err := r.run.keep.check(); err != nil {
-		return nil, err
-	}
-	if r.run.onCluster {
-		spec.KeepWhen = r.run.keep.ofJob(nil, r.run.flags)
-	}
+	spec.KeepWhen = r.run.keep.over(nil, r.run.flags)
 	if spec.Rows, spec.Columns, err = r.run.partitionsOf(ctx, name, graph.Of); err != nil {
 		return nil, err
 	}
@@ -231,7 +219,7 @@ func (r *runCommand) spec(ctx context.Context, name string) (_ *job.Spec, err er
 		spec.Source, err = r.input.toLoad(name, r.run.onCluster)
 		return spec, err
 	}
-	if flag, ok := changed(r.run.flags, ofLoading); ok {
+	if flag, ok := changed(r.run.flags, ofLoading...); ok {
 		return nil, usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", flag, name)
 	}
 	if spec.Graph = catalog; catalog == "" {

@@ -29,7 +29,6 @@ which. The page can compare two traces, superstep by superstep.`,
 		Args: traces("ui"),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.show(cmd.Context(), f, args) },
 	}
-	cmd.Flags().SortFlags = false
 	flagsOf(cmd, &f.pageFlags)
 	cmd.Flags().Lookup("http").Usage = "serve the page and its API at `ADDR`"
 	return cmd
@@ -67,7 +66,9 @@ func (a *app) show(ctx context.Context, f *seeFlags, files []string) error {
 
 // report is `superstep report`.
 func (a *app) report() *cobra.Command {
-	var output string
+	var f struct {
+		Output string `flag:"output" short:"o" help:"write the page to {FILE}, - for standard output"`
+	}
 	cmd := &cobra.Command{
 		Use:   "report TRACE... --output FILE",
 		Short: "Write the page of saved traces into one file",
@@ -79,9 +80,9 @@ last ones.`,
 		Example: `  superstep report supersteps.jsonl --output run.html
   superstep report before.jsonl after.jsonl -o comparison.html`,
 		Args: traces("report"),
-		RunE: func(cmd *cobra.Command, args []string) error { return a.writeReport(cmd.Context(), args, output) },
+		RunE: func(cmd *cobra.Command, args []string) error { return a.writeReport(cmd.Context(), args, f.Output) },
 	}
-	cmd.Flags().StringVarP(&output, "output", "o", "", "write the page to `FILE`, - for standard output")
+	flagsOf(cmd, &f)
 	_ = cmd.MarkFlagFilename("output", "html")
 	return cmd
 }

@@ -166,15 +166,21 @@ func (w *observer) linger(ctx context.Context) {
 // lingers reports whether the page stays when the run has ended.
 func (w *observer) lingers() bool { return w.server != nil && w.flags.Linger }
 
-// offer lets the page ask for what a run has computed, if the page stays. It is closed by after.
+// offer lets the page ask for what a run has computed, if the page stays.
 func (w *observer) offer(job string, form resultlines.Form, write func(ctx context.Context, to io.Writer) error) {
 	if w.lingers() {
-		w.after(w.local.Offer(job, form, write))
+		w.last = append(w.last, w.local.Offer(job, form, write))
 	}
 }
 
-// after has something done when the page has ended, in the order of the calls.
-func (w *observer) after(f func()) { w.last = append(w.last, f) }
+// after does something, when the page has ended if that stays, in the order of the calls.
+func (w *observer) after(f func()) {
+	if w.lingers() {
+		w.last = append(w.last, f)
+	} else {
+		f()
+	}
+}
 
 // close ends the page, and sends the last spans. It is idempotent.
 func (w *observer) close() {

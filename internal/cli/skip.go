@@ -10,12 +10,8 @@ import (
 	"github.com/superstep-go/superstep/internal/graphio"
 )
 
-// mostSkipped is how many malformed lines may be left out: a file with more is not what it was taken for. On a cluster they are in what the master
-// says of the job, and may be fewer.
-const (
-	mostSkipped      = 1_000_000
-	mostSkippedThere = 1000
-)
+// mostSkippedThere is how many malformed lines may be left out on a cluster: they are in what the master says of the job.
+const mostSkippedThere = 1000
 
 // leftOut writes lines that were left out to a file, if there is one, and warns of them.
 func (a *app) leftOut(ctx context.Context, file string, lines []string) error {

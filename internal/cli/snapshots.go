@@ -16,8 +16,6 @@ import (
 	"github.com/superstep-go/superstep/internal/generate"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
-	"github.com/superstep-go/superstep/internal/job/resolve"
-	"github.com/superstep-go/superstep/internal/load"
 	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/snapshot"
 	"github.com/superstep-go/superstep/internal/store"
@@ -43,14 +41,14 @@ func (f *gridFlags) partitionsOf(ctx context.Context, name string, of func(n int
 
 // graphSave is `superstep graphs save`.
 type graphSave struct {
-	app     *app
-	output  string
-	threads int
+	app    *app
+	Output string `flag:"output" short:"o" group:"output" help:"the {PLACE}: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet"`
+	threadsFlag
 	loadFlags
 }
 
 func (a *app) saveGraph() *cobra.Command {
-	c := &graphSave{app: a}
+	c := &graphSave{app: a, threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "save NAME|--graph FILE|GENERATOR --output DIR|s3://BUCKET/PREFIX",
 		Short: "Store a built graph, which opens at once later",
@@ -73,9 +71,9 @@ reach the place.`,
 			}
 			return exactly(1, aGraph)(cmd, args)
 		},
-		ValidArgsFunction: c.grid.cluster.completeCatalog,
+		ValidArgsFunction: firstOf(c.grid.cluster.graphs),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if c.output == "" {
+			if c.Output == "" {
 				return usagef("--output is missing: a directory, or s3://BUCKET/PREFIX")
 			}
 			if len(args) == 0 {
@@ -84,26 +82,22 @@ reach the place.`,
 			if c.Graph != "" {
 				return usagef("save %s: --graph is another graph: give one of the two", args[0])
 			}
-			if name, ok := changed(cmd.Flags(), append([]string{"weights", "threads"}, ofLoading...)); ok {
+			if name, ok := changed(cmd.Flags(), append(ofLoading, "weights", "threads")...); ok {
 				return usagef("--%s is of loading a graph: %s is on the cluster as superstep graphs load has put it there", name, args[0])
 			}
 			return c.onCluster(cmd.Context(), args[0])
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().StringVarP(&c.output, "output", "o", "", "the `PLACE`: a directory, or s3://BUCKET/PREFIX; it must have no snapshot yet")
-	c.define(cmd, ofWorkers...)
-	threadsFlag(cmd, &c.threads)
-	inGroup(cmd, "output", "output")
-	inGroup(cmd, "run", "threads")
+	flagsOf(cmd, c)
+	c.define(cmd, append(ofWorkers, "json")...)
 	return cmd
 }
 
 // onCluster has the workers store a graph of the catalog.
 func (c *graphSave) onCluster(ctx context.Context, name string) error {
-	place, err := graphio.Absolute(c.output)
+	place, err := graphio.Absolute(c.Output)
 	if err != nil {
-		return fmt.Errorf("--output %s: %w", c.output, err)
+		return fmt.Errorf("--output %s: %w", c.Output, err)
 	}
 	d := c.app.progress()
 	defer d.done()
@@ -138,16 +132,9 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	request, o, err := resolve.Source(source)
-	if err != nil {
-		return err
-	}
-	team, err := newTeam(c.threads)
-	if err != nil {
-		return err
-	}
+	team := c.team()
 	defer team.Close()
-	place, err := store.RootsOf(ctx).Make(c.output)
+	place, err := store.RootsOf(ctx).Make(c.Output)
 	if err != nil {
 		return err
 	}
@@ -162,15 +149,12 @@ func (c *graphSave) execute(ctx context.Context) (err error) {
 	}
 	progress := c.app.progress()
 	defer progress.done()
-	request.Team, request.Progress = team, progress.stage
-	o.Team, o.Progress, o.Grid = team, progress.stage, graph.Grid{Rows: int(rows), Columns: int(columns)}
-	g, in, err := load.Build(ctx, request, o)
+	g, in, err := buildGraph(ctx, progress, source, graph.Grid{Rows: int(rows), Columns: int(columns)}, team)
 	if err != nil {
 		return err
 	}
 	defer g.Close()
 	in.Close()
-	progress.found(in.Notes)
 	if err := c.app.leftOut(ctx, c.input.BadFile, in.Skipped); err != nil {
 		return err
 	}
@@ -262,7 +246,10 @@ func (a *app) listSnapshots(ctx context.Context, place string, asJSON bool) erro
 }
 
 func (a *app) verifyGraph() *cobra.Command {
-	threads, asJSON := 0, false
+	f := struct {
+		threadsFlag
+		JSON bool `flag:"json" help:"print JSON"`
+	}{threadsFlag: allThreads()}
 	cmd := &cobra.Command{
 		Use:   "verify DIR|s3://BUCKET/PREFIX/",
 		Short: "Check every byte of a stored graph",
@@ -271,10 +258,7 @@ func (a *app) verifyGraph() *cobra.Command {
   superstep graphs verify s3://graphs/web/ --json`,
 		Args: exactly(1, "the place of a snapshot"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			team, err := newTeam(threads)
-			if err != nil {
-				return err
-			}
+			team := f.team()
 			defer team.Close()
 			place, err := snapshot.Find(cmd.Context(), args[0])
 			if err != nil {
@@ -286,21 +270,20 @@ func (a *app) verifyGraph() *cobra.Command {
 				Team: team, Progress: func(done, total int64) { progress.stage("verifying "+args[0], done, total) },
 			})
 			progress.done()
-			if err != nil {
-				if asJSON {
-					err = errors.Join(err, printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, err)))
-				}
-				return err
+			if err == nil {
+				g.Close()
 			}
-			g.Close()
-			if asJSON {
-				return printValue(a.out, reportSnapshot(path.Base(strings.TrimSuffix(place.String(), "/")), args[0], place.Manifest, time.Time{}, nil))
+			if f.JSON {
+				name := path.Base(strings.TrimSuffix(place.String(), "/"))
+				return errors.Join(err, printValue(a.out, reportSnapshot(name, args[0], place.Manifest, time.Time{}, err)))
+			}
+			if err != nil {
+				return err
 			}
 			escape.Printf(a.out, "%s is whole: %s, %s\n", place.String(), things(len(place.Parts)+len(place.Index), "file", "files"), mem.Text(place.Bytes))
 			return nil
 		},
 	}
-	threadsFlag(cmd, &threads)
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	flagsOf(cmd, &f)
 	return cmd
 }

@@ -12,8 +12,10 @@ import (
 
 // status is `superstep status`.
 func (a *app) status() *cobra.Command {
-	var f clientFlags
-	var workers int
+	var f struct {
+		clientFlags
+		Workers int `flag:"workers" range:"1.." help:"wait until {N} workers are registered"`
+	}
 	cmd := &cobra.Command{
 		Use:   "status --master ADDR",
 		Short: "Show the state of a cluster: workers, graphs, jobs",
@@ -22,22 +24,21 @@ func (a *app) status() *cobra.Command {
   superstep status --master 10.0.0.1:7700 --token-file token --json`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.awaited(cmd.Flags(), workers); err != nil {
-				return err
-			}
-			return tell(cmd.Context(), a, &f, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
+			f.await = f.Workers
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
 		},
 	}
-	f.defineAsk(cmd)
-	cmd.Flags().IntVar(&workers, "workers", 0, "wait until `N` workers are registered")
-	nothing(cmd, "workers")
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
 // jobs is `superstep jobs`.
 func (a *app) jobs() *cobra.Command {
-	var f clientFlags
-	q := &control.ListJobsRequest{}
+	var f struct {
+		clientFlags
+		All    bool   `flag:"all" help:"also list jobs that have ended"`
+		Before string `flag:"before" help:"list only jobs that are older than {JOB}: the next of a list that has no room for all"`
+	}
 	cmd := &cobra.Command{
 		Use:   "jobs --master ADDR",
 		Short: "List a cluster's jobs",
@@ -46,20 +47,21 @@ func (a *app) jobs() *cobra.Command {
   superstep jobs --all --before 3f2a-7`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, q.Ended) }
-			return tell(cmd.Context(), a, &f, control.ClusterClient.ListJobs, q, text)
+			q := &control.ListJobsRequest{Ended: f.All, Before: f.Before}
+			text := func(l *control.ListJobsResponse) string { return control.JobsText(l, f.All) }
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.ListJobs, q, text)
 		},
 	}
-	f.defineAsk(cmd)
-	cmd.Flags().BoolVar(&q.Ended, "all", false, "also list jobs that have ended")
-	cmd.Flags().StringVar(&q.Before, "before", "", "list only jobs that are older than `JOB`: the next of a list that has no room for all")
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
 // cancel is `superstep cancel`.
 func (a *app) cancel() *cobra.Command {
-	var f clientFlags
-	var reason string
+	var f struct {
+		clientFlags
+		Reason string `flag:"reason" help:"the reason, which the job's followers see: {TEXT}"`
+	}
 	cmd := &cobra.Command{
 		Use:   "cancel JOB --master ADDR",
 		Short: "Cancel a job of a cluster",
@@ -68,12 +70,10 @@ func (a *app) cancel() *cobra.Command {
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(true),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return tell(cmd.Context(), a, &f, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: args[0], Reason: reason}, cancelled)
+			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.CancelJob, &control.CancelJobRequest{Id: args[0], Reason: f.Reason}, cancelled)
 		},
 	}
-	f.defineAsk(cmd)
-	cmd.Flags().StringVar(&reason, "reason", "", "the reason, which the job's followers see: `TEXT`")
-	nothing(cmd, "reason")
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 
@@ -92,7 +92,7 @@ worker's partitions of graphs again.`,
 		Example: `  superstep drain w3
   superstep drain w3 --json`,
 		Args:              exactly(1, "the name of a worker"),
-		ValidArgsFunction: f.completeWorker,
+		ValidArgsFunction: f.completeWorker(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return tell(cmd.Context(), a, &f, control.ClusterClient.DrainWorker, &control.DrainWorkerRequest{Name: args[0]}, func(r *control.DrainWorkerResponse) string {
 				var text strings.Builder
@@ -107,7 +107,7 @@ worker's partitions of graphs again.`,
 			})
 		},
 	}
-	f.defineAsk(cmd)
+	clientFlagsOf(cmd, &f)
 	return cmd
 }
 

@@ -9,35 +9,43 @@ import (
 	"net"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
+	"github.com/superstep-go/superstep/internal/mem"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
 // upCommand is `superstep up`.
 type upCommand struct {
-	app              *app
-	workers, threads int
-	listen, data     string
-	roots            []string
-	checkpoints      checkpointFlags
-	hold             time.Duration
-	quotas           quotasFlag
-	running          runningFlag
-	window           windowFlag
-	memory           memoryFlags
-	tls              tlsFlags
+	app *app
+	upFlags
+	flags *pflag.FlagSet
 
 	children *children
 	said     string // by the master, of where it answers
 	address  string
 	starts   map[string][]time.Time
 	again    chan string // children to start again
+}
+
+// upFlags are those of `superstep up`: its own, and those of its master and its workers.
+type upFlags struct {
+	Workers int `flag:"workers" default:"2" range:"1..64" help:"start {N} workers"`
+	masterFlags
+	workerFlags
+}
+
+// notOfUp are flags of masters and workers of which each process has its own, or that are of clusters of several machines.
+var notOfUp = []string{
+	"master", "insecure-token", "gossip-listen", "gossip-key-file", "end-with-stdin", "standby", "name", "site", "data-listen", "advertise",
 }
 
 // Bounds of `superstep up`.
@@ -53,9 +61,6 @@ const (
 // masterName is the name of the master's process. Workers are w1, w2 and so on.
 const masterName = "master"
 
-// inputFlag makes masters and workers end with their standard input.
-const inputFlag = "end-with-stdin"
-
 func (a *app) up() *cobra.Command {
 	u := &upCommand{app: a, starts: map[string][]time.Time{}, again: make(chan string, maxUp+1)}
 	cmd := &cobra.Command{
@@ -69,6 +74,8 @@ A worker that ends is restarted. With --data the master is restarted too, and it
 one process ends more than ` + strconv.Itoa(restartTimes) + ` times in a minute, or the master without --data ends, all end with
 status 1.
 
+Flags of superstep master and superstep worker are passed on to them.
+
 The cluster accepts connections of this user on this machine only; superstep master and superstep worker make a
 cluster of several machines. With TLS all processes use one certificate with the roles master,
 worker and client (superstep ca issue --role master,worker,client --host 127.0.0.1).`,
@@ -76,63 +83,52 @@ worker and client (superstep ca issue --role master,worker,client --host 127.0.0
   superstep up --workers 4 --threads 1 --listen 127.0.0.1:7800 --data results`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if !cmd.Flags().Changed("threads") {
-				u.threads = max(runtime.NumCPU()/max(u.workers, 1), 1)
-			}
+			u.Threads = cmp.Or(u.Threads, max(runtime.NumCPU()/u.Workers, 1))
 			return u.execute(cmd.Context())
 		},
 	}
-	cmd.Flags().SortFlags = false
-	cmd.Flags().IntVar(&u.workers, "workers", 2, "start `N` workers")
-	cmd.Flags().IntVar(&u.threads, "threads", 0, "use `N` threads in each worker (default: the processors, divided)")
-	cmd.Flags().StringVar(&u.listen, "listen", defaultMaster, "the master listens at `ADDR`, HOST:PORT; port 0 is any free port")
-	cmd.Flags().StringVar(&u.data, "data", "", "the master stores its state and results below `DIR`, and is restarted if it ends (default: a directory that is removed with it)")
-	cmd.Flags().StringArrayVar(&u.roots, "data-root", nil, "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: the current directory)")
-	cmd.Flags().StringVar(&u.checkpoints.Place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)")
-	cmd.Flags().StringVar(&u.checkpoints.Every, "checkpoint-every", "", "take a checkpoint every `N|TIME`: every N supersteps, or every TIME (default: computed from the cost of a checkpoint)")
-	holdFlag(cmd, &u.hold, "wait `TIME` for a lost worker before its graphs are loaded again")
-	u.quotas.define(cmd)
-	u.running.define(cmd)
-	u.window.define(cmd)
-	u.memory.define(cmd)
-	u.tls.define(cmd, false)
-	nothing(cmd, "workers", "threads", "listen", "window")
+	flagsOf(cmd, &u.upFlags, notOfUp...)
+	configFlag(cmd)
+	u.flags = cmd.Flags()
+	for name, usage := range map[string]string{
+		"threads":     "use `N` threads in each worker (default: the processors, divided)",
+		"data-root":   "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: the current directory)",
+		"checkpoints": "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX, and restart jobs from them; off stores none (default: with --data a directory in it, else off)",
+	} {
+		u.flags.Lookup(name).Usage = usage
+	}
+	rare(cmd, "lease", "stragglers", "keep-results", "keep-result-bytes", "metrics-token-file", "compress", "stop-timeout")
 	return cmd
 }
 
 func (u *upCommand) check() error {
-	if u.workers < 1 || u.workers > maxUp {
-		return usagef("--workers: found %d, expected 1 to %d", u.workers, maxUp)
+	at := &u.masterFlags
+	if _, _, err := net.SplitHostPort(at.Listen); err != nil {
+		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", at.Listen, defaultMaster)
 	}
-	if u.threads < 1 || u.threads > maxThreads {
-		return usagef("--threads: found %d, expected 1 to %d", u.threads, maxThreads)
+	if err := control.CheckListen(at.Listen, control.Credentials{}); err != nil {
+		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", at.Listen, defaultMaster)
 	}
-	if _, _, err := net.SplitHostPort(u.listen); err != nil {
-		return usagef("--listen: found the address %q, expected HOST:PORT, such as %s", u.listen, defaultMaster)
+	if len(u.DataRoot) == 0 {
+		u.DataRoot = []string{"."}
 	}
-	if err := control.CheckListen(u.listen, control.Credentials{}); err != nil {
-		return usagef("--listen: others reach %s: expected an address of this machine alone, such as %s; superstep master and superstep worker make a cluster of several machines", u.listen, defaultMaster)
-	}
-	if len(u.roots) == 0 {
-		u.roots = []string{"."}
-	}
-	if roots, err := store.NewRoots(u.roots); err != nil {
+	if roots, err := store.NewRoots(u.DataRoot); err != nil {
 		return usagef("--data-root: %w", err)
-	} else if err := roots.Hold(u.tls.Key); err != nil {
+	} else if err := roots.Hold(at.Key); err != nil {
 		return usagef("--tls-key: %w", err)
 	}
-	if _, err := u.window.bytes(); err != nil {
+	if _, err := u.budget(); err != nil {
 		return err
 	}
-	if _, err := u.memory.budget(); err != nil {
+	if _, err := u.options(nil); err != nil {
 		return err
 	}
-	if files, err := u.tls.load(nil); err != nil {
+	if who, err := at.credentials(u.app.warn, nil); err != nil {
 		return err
-	} else if files != nil && u.tls.Cert == "" {
+	} else if who.TLS != nil && at.Cert == "" {
 		return usagef("%w", control.ErrNoCertificate)
 	}
-	return cmp.Or(u.running.check(), checkHold(u.hold))
+	return nil
 }
 
 func (u *upCommand) execute(ctx context.Context) (err error) {
@@ -154,13 +150,10 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 		return err
 	}
 	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", shown(u.said, u.app.shared[0]),
-		things(u.workers, "worker", "workers"), things(u.threads, "thread", "threads"))
+		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
-	for i, word := range u.tls.words() {
-		if i%2 == 1 {
-			word = quoted(word)
-		}
-		fmt.Fprint(u.app.out, " ", word)
+	for _, word := range flagsGiven(u.flags, func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {
+		fmt.Fprint(u.app.out, " ", quoted(word))
 	}
 	fmt.Fprintln(u.app.out)
 	return u.keep(ctx)
@@ -171,7 +164,7 @@ func (u *upCommand) start(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, startTime, fmt.Errorf("the cluster has not started after %v", startTime))
 	defer cancel()
 	first := make(chan string, 1)
-	if err := u.master(u.listen, first); err != nil {
+	if err := u.master(u.masterFlags.Listen, first); err != nil {
 		return err
 	}
 	select {
@@ -186,12 +179,12 @@ func (u *upCommand) start(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	for i := range u.workers {
+	for i := range u.Workers {
 		if err := u.worker(fmt.Sprintf("w%d", i+1)); err != nil {
 			return err
 		}
 	}
-	f := &clientFlags{master: u.address, tls: u.tls, patience: startTime, workers: u.workers}
+	f := &clientFlags{masterFlag{u.address}, u.masterFlags.accessFlags, job.Duration(startTime), false, u.Workers, false}
 	registered := make(chan error, 1)
 	go func() {
 		defer close(registered)
@@ -212,33 +205,31 @@ func (u *upCommand) start(ctx context.Context) error {
 // master starts the master, which answers at an address. first gets the line that says so.
 func (u *upCommand) master(listen string, first chan<- string) error {
 	u.starts[masterName] = append(u.starts[masterName], time.Now())
-	args := []string{"master", "--listen", listen, "--hold", u.hold.String(), "--running", strconv.Itoa(int(u.running))}
-	args = append(append(args, u.tls.words()...), u.quotas.words()...)
-	if u.data != "" {
-		args = append(args, "--data", u.data)
-	}
-	c := u.checkpoints
-	if c.Place == "" && u.data != "" {
+	args := append([]string{"master", "--listen", listen}, passedOn(u.flags, u.app.master())...)
+	if u.Checkpoints == "" && u.Data != "" {
 		// On this machine workers need no help of the master's.
-		c.Place = filepath.Join(u.data, "checkpoints")
-	}
-	if c.Place != "" {
-		args = append(args, "--checkpoints", c.Place)
-	}
-	if c.Every != "" {
-		args = append(args, "--checkpoint-every", c.Every)
+		args = append(args, "--checkpoints", filepath.Join(u.Data, "checkpoints"))
 	}
 	return u.children.start(masterName, first, args...)
 }
 
 func (u *upCommand) worker(name string) error {
 	u.starts[name] = append(u.starts[name], time.Now())
-	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.threads), "--hold", u.hold.String(), "--window", u.window.text}
-	for _, root := range u.roots {
-		args = append(args, "--data-root", root)
+	args := []string{"worker", "--master", u.address, "--name", name, "--threads", strconv.Itoa(u.Threads)}
+	if limit, _ := mem.DefaultLimit(); u.Memory == 0 && limit > 0 { // they share what there is
+		args = append(args, "--memory", strconv.FormatInt(max((limit-limit/16)/int64(u.Workers), leastMemory), 10))
 	}
-	args = append(args, u.memory.words(u.workers)...)
-	return u.children.start(name, nil, append(args, u.tls.words()...)...)
+	if !u.flags.Changed("data-root") {
+		args = append(args, "--data-root", ".")
+	}
+	return u.children.start(name, nil, append(args, passedOn(u.flags, u.app.worker(), "threads")...)...)
+}
+
+// passedOn are the flags that were given for another command that has them too, but for some.
+func passedOn(flags *pflag.FlagSet, to *cobra.Command, without ...string) []string {
+	return flagsGiven(flags, func(f *pflag.Flag) bool {
+		return to.Flags().Lookup(f.Name) != nil && !slices.Contains(append(without, "listen", configName), f.Name)
+	})
 }
 
 // keep keeps the workers, and a master that can go on, running until an interrupt, or until something cannot be helped.
@@ -255,7 +246,7 @@ func (u *upCommand) watch(done <-chan error) error {
 		case err := <-done:
 			return err
 		case e := <-u.children.ended:
-			if e.name == masterName && u.data == "" {
+			if e.name == masterName && u.Data == "" {
 				return e
 			}
 			recent := 0

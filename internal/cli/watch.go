@@ -19,7 +19,7 @@ const aJob = "a job, as superstep jobs lists them"
 // watch is `superstep watch`.
 func (a *app) watch() *cobra.Command {
 	var f clientFlags
-	var run runFlags
+	var run seeFlags
 	cmd := &cobra.Command{
 		Use:   "watch JOB --master ADDR",
 		Short: "Follow a job of a cluster until it has ended",
@@ -42,10 +42,10 @@ was cancelled. After an interrupt the job continues.`,
 				return err
 			}
 			defer c.Close()
-			if err := writable(run.seeFlags.Trace); err != nil {
+			if err := writable(run.Trace); err != nil {
 				return err
 			}
-			if f.json {
+			if f.JSON {
 				var last *control.Job
 				err := c.Follow(cmd.Context(), args[0], func(e *control.JobEvent) error {
 					if j := e.GetJob(); j != nil {
@@ -58,7 +58,7 @@ was cancelled. After an interrupt the job continues.`,
 				}
 				return outcome(last)
 			}
-			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.seeFlags.Trace != ""}
+			w := &followed{client: c, display: seen.progress, id: args[0], tell: seen.job(), whole: run.Trace != ""}
 			job, err := w.watch(cmd.Context())
 			if err = cmp.Or(err, seen.finish()); err != nil {
 				return err
@@ -82,16 +82,16 @@ was cancelled. After an interrupt the job continues.`,
 				return (&netbenchCommand{app: a}).write(cmd.Context(), report)
 			}
 			report := &runReport{Algorithm: job.Spec().Program, Graph: graphOf(job.Spec())}
-			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report)
+			(&remoteResult{remote: &remote{seen: seen}, job: job}).figures(report, true)
 			escape.Printf(a.out, "job %s is done\n", job.Id)
 			a.reported(a.reportTo(), report, lines)
 			return nil
 		},
 	}
-	f.define(cmd)
-	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVar(&f.json, "json", false, "print every event as a line of JSON")
-	cmd.Flags().StringVar(&run.seeFlags.Trace, "trace", "", "write a record of every superstep, JSON lines, to `FILE`")
+	f.RetryFor = waitPatience
+	clientFlagsOf(cmd, &f)
+	cmd.Flags().Lookup("json").Usage = "print every event as a line of JSON"
+	flagsOf(cmd, &run, "http", "http-token-file", "http-linger")
 	return cmd
 }
 
@@ -115,10 +115,12 @@ func (a *app) printEvent(e *control.JobEvent) error {
 
 // result is `superstep result`.
 func (a *app) result() *cobra.Command {
-	var f clientFlags
-	var output string
-	var pick pickFlags
-	var format resultFormat
+	var f struct {
+		clientFlags
+		Output string `flag:"output" short:"o" default:"-" help:"write to {FILE}, - for standard output"`
+		resultFormat
+		pickFlags
+	}
 	cmd := &cobra.Command{
 		Use:   "result JOB --master ADDR",
 		Short: "Fetch the result of a job of a cluster",
@@ -130,9 +132,9 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 		Args:              exactly(1, aJob),
 		ValidArgsFunction: f.completeJob(false),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			picked, err := pick.check()
+			picked, err := f.pickFlags.check()
 			if err == nil {
-				err = writable(output)
+				err = writable(f.Output)
 			}
 			if err != nil {
 				return err
@@ -154,33 +156,31 @@ lists these jobs; --keep-results of superstep master sets how long it keeps resu
 			computed := &remoteResult{from: c, progress: d, job: job}
 			// The result is a report: JSON, whatever the file is called.
 			if job.Spec().Netbench != nil || job.Spec().Graph500 != nil {
-				return a.save(cmd.Context(), output, 1, computed.write)
+				return a.save(cmd.Context(), f.Output, 1, computed.write)
 			}
-			if err := format.check(output); err != nil {
+			if err := f.resultFormat.check(f.Output); err != nil {
 				return err
 			}
 			write, form := computed.write, computed.form(a)
-			if pick.wanted() {
+			if f.wanted() {
 				if write, err = picked.save(form, write); err != nil {
 					return err
 				}
 			}
-			return a.save(cmd.Context(), output, 1, format.save(output, form, write))
+			return a.save(cmd.Context(), f.Output, 1, f.save(f.Output, form, write))
 		},
 	}
-	f.define(cmd)
-	f.definePatience(cmd, waitPatience)
-	cmd.Flags().StringVarP(&output, "output", "o", "-", "write to `FILE`, - for standard output")
-	flagsOf(cmd, &format)
-	flagsOf(cmd, &pick)
-	pick.given = cmd.Flags().Changed
+	f.RetryFor = waitPatience
+	clientFlagsOf(cmd, &f, "json")
 	return cmd
 }
 
 // logs is `superstep logs`.
 func (a *app) logs() *cobra.Command {
-	var f clientFlags
-	var follow bool
+	var f struct {
+		clientFlags
+		Follow bool `flag:"follow" short:"f" help:"follow the log until the job has ended"`
+	}
 	cmd := &cobra.Command{
 		Use:   "logs JOB --master ADDR",
 		Short: "Print the log of a job",
@@ -200,10 +200,10 @@ each job's log over a restart. A line tells where events are missing.`,
 			}
 			defer c.Close()
 			each := a.printLog
-			if f.json {
+			if f.JSON {
 				each = a.printLogJSON
 			}
-			if follow {
+			if f.Follow {
 				return c.FollowLogs(cmd.Context(), args[0], each)
 			}
 			ctx, cancel := context.WithTimeout(cmd.Context(), callTimeout)
@@ -211,10 +211,9 @@ each job's log over a restart. A line tells where events are missing.`,
 			return c.Events(ctx, args[0], each)
 		},
 	}
-	f.define(cmd)
-	f.definePatience(cmd, waitPatience)
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "follow the log until the job has ended")
-	cmd.Flags().BoolVar(&f.json, "json", false, "print lines of JSON")
+	f.RetryFor = waitPatience
+	clientFlagsOf(cmd, &f)
+	cmd.Flags().Lookup("json").Usage = "print lines of JSON"
 	return cmd
 }
 

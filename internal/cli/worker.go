@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/superstep-go/superstep/internal/buildinfo"
 	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/membership"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/worker"
@@ -23,23 +25,26 @@ import (
 
 // workerCommand is `superstep worker`.
 type workerCommand struct {
-	app        *app
-	client     clientFlags
-	name, site string
-	data       string
-	listen     string
-	advertise  string
-	threads    int
-	compress   *oneOf
-	window     windowFlag
-	memory     memoryFlags
-	stop, hold time.Duration
-	metrics    metricsFlags
-	gossip     gossipFlags
-	withInput  inputEnd
+	app *app
+	workerFlags
+}
 
-	insecureToken bool
-	roots         []string
+// workerFlags are those of `superstep worker`, and of `superstep up` in part.
+type workerFlags struct {
+	masterFlag
+	daemonFlags
+	DataRoot   []string `flag:"data-root" help:"jobs may name files and save graphs only below {PLACE}, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)"`
+	Name       string   `flag:"name" help:"the {NAME} of the worker (default: host name and process id)"`
+	Site       string   `flag:"site" help:"a {LABEL} for the place of the worker, such as a rack"`
+	Listen     string   `flag:"listen" help:"serve metrics and health at {ADDR}, HOST:PORT; off disables it (default: a free port of the address that reaches the master)"`
+	DataListen string   `flag:"data-listen" help:"listen for other workers at {ADDR}, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)"`
+	Advertise  string   `flag:"advertise" help:"the {HOST} at which others reach this worker (default: the host of --data-listen, and of --listen)"`
+	threadsFlag
+	Compress string   `flag:"compress" words:"auto,on,off" help:"compress messages to other workers: auto if compressing is faster than the measured link, on always, off never"`
+	Window   job.Size `flag:"window" range:"64KiB..1GiB" help:"allow {SIZE} of messages in flight from each other worker, such as 64MiB (default: 16MiB, or the measured bandwidth times delay if that is more, up to 256MiB)"`
+	memoryFlags
+	Hold        job.Duration `flag:"hold" default:"1m" range:"1ms.." help:"keep graphs for {TIME} while the master does not answer; then end with status 1"`
+	StopTimeout job.Duration `flag:"stop-timeout" default:"10s" range:"1ms.." help:"end with status 1, to be restarted, if a cancelled command does not stop within {TIME}, such as a Compute that never returns"`
 }
 
 func (a *app) worker() *cobra.Command {
@@ -60,80 +65,43 @@ the address from which the worker reaches the master.`,
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error { return w.execute(cmd.Context()) },
 	}
-	cmd.Flags().SortFlags = false
-	w.client.define(cmd)
-	insecureFlag(cmd.Flags(), &w.insecureToken)
-	cmd.Flags().StringArrayVar(&w.roots, "data-root", nil, "jobs may name files and save graphs only below `PLACE`, a directory, s3://BUCKET or s3://BUCKET/PREFIX; may be repeated (default: nowhere)")
-	cmd.Flags().StringVar(&w.name, "name", "", "the `NAME` of the worker (default: host name and process id)")
-	cmd.Flags().StringVar(&w.site, "site", "", "a `LABEL` for the place of the worker, such as a rack")
-	cmd.Flags().StringVar(&w.listen, "listen", "", "serve metrics and health at `ADDR`, HOST:PORT; off disables it (default: a free port of the address that reaches the master)")
-	cmd.Flags().StringVar(&w.data, "data-listen", "", "listen for other workers at `ADDR`, HOST:PORT; port 0 is any free port (default: a free port of the address that reaches the master)")
-	cmd.Flags().StringVar(&w.advertise, "advertise", "", "the `HOST` at which others reach this worker (default: the host of --data-listen, and of --listen)")
-	threadsFlag(cmd, &w.threads)
-	w.compress = wordFlag(cmd, "compress", "compress messages to other workers: auto if compressing is faster than the measured link, on always, off never", "auto", "on", "off")
-	w.window.define(cmd)
-	w.memory.define(cmd)
-	holdFlag(cmd, &w.hold, "keep graphs for `TIME` while the master does not answer; then end with status 1")
-	cmd.Flags().DurationVar(&w.stop, "stop-timeout", 10*time.Second, "end with status 1, to be restarted, if a cancelled command does not stop within `TIME`, such as a Compute that never returns")
-	w.metrics.define(cmd)
-	w.gossip.define(cmd)
-	w.withInput.define(cmd)
+	w.threadsFlag = allThreads()
+	clientFlagsOf(cmd, &w.workerFlags)
 	configFlag(cmd)
-	nothing(cmd, "name", "site", "listen", "data-listen", "advertise", "window")
 	return cmd
 }
 
 func (w *workerCommand) execute(ctx context.Context) error {
-	w.app.interrupts.hearHangUp()
-	w.app.writeAsync()
-	token, err := readToken("--token-file", w.client.tokenFile, w.app.warn)
+	who, metricsToken, err := w.begin(w.app)
 	if err != nil {
 		return err
-	}
-	files, err := w.client.tls.load(w.app.logger())
-	if err != nil {
-		return err
-	}
-	who := control.Credentials{Token: token, TLS: files, InsecureToken: w.insecureToken}
-	if w.threads < 1 || w.threads > maxThreads {
-		return usagef("--threads: found %d, expected 1 to %d", w.threads, maxThreads)
 	}
 	if err := w.check(); err != nil {
 		return err
 	}
-	window, err := w.window.bytes()
-	if err != nil {
-		return err
-	}
-	end, err := w.memory.begin(w.app)
+	end, err := w.bound(w.app)
 	if err != nil {
 		return err
 	}
 	defer end()
 	// One more than threads: what comes and goes must not wait for a thread that walks edges. More would wake each other up.
-	runtime.GOMAXPROCS(w.threads + 1)
-	if w.name == "" {
-		w.name = control.ProcessName()
-	}
-	metricsToken, err := readToken("--metrics-token-file", w.metrics.tokenFile, w.app.warn)
-	if err != nil {
-		return err
-	}
+	runtime.GOMAXPROCS(w.Threads + 1)
+	w.Name = cmp.Or(w.Name, control.ProcessName())
 	ctx, leave := w.app.leaving(ctx)
-	w.withInput.begin(w.app)
+	w.endWithInput(w.app)
 	defer leave()
-	listener, address, err := w.open("--data-listen", w.data, who)
+	listener, address, err := w.open("--data-listen", w.DataListen, who)
 	if err != nil {
 		return err
 	}
 	defer listener.Close()
-	first := control.Addresses(w.client.master)[0]
+	first := control.Addresses(w.Master)[0]
 	if err := who.Complete(first); err != nil {
 		return err
 	}
 	log := w.app.logger()
 	set := metrics.New(buildinfo.Revision())
-	monitor, err := startMonitor(w.name, who)
+	monitor, err := startMonitor(w.Name, who)
 	if err != nil {
 		log.Warn("nobody will tell the master how this process died", "error", err)
 	}
@@ -141,24 +109,23 @@ func (w *workerCommand) execute(ctx context.Context) error {
 	w.app.monitor.Store(monitor)
 	observer := &watched{Worker: set.NewWorker(), monitor: monitor}
 	pages := ""
-	if w.listen != "off" {
+	if w.Listen != "off" {
 		var l *net.TCPListener
-		if l, pages, err = w.open("--listen", w.listen, who); err != nil {
+		if l, pages, err = w.open("--listen", w.Listen, who); err != nil {
 			return err
 		}
 		defer observer.pages(l, set, log, &control.Gate{Credentials: who, Metrics: metricsToken})()
 	}
 	o := worker.Config{
 		Options: worker.Options{
-			Name: w.name, Site: w.site, Master: w.client.master, Threads: w.threads, Hold: w.hold, StopTimeout: w.stop, Compress: w.compress.value,
-			Window: window, Log: log, InsecureToken: w.insecureToken, DataRoots: w.roots,
-			TokenFile: w.client.tokenFile,
+			Name: w.Name, Site: w.Site, Master: w.Master, Threads: w.Threads, Hold: time.Duration(w.Hold), StopTimeout: time.Duration(w.StopTimeout),
+			Compress: w.Compress, Window: int64(w.Window), Log: log, InsecureToken: w.InsecureToken, DataRoots: w.DataRoot, TokenFile: w.TokenFile,
 		},
-		Token: who.Token, TLS: files, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
-		Secrets: []string{w.metrics.tokenFile, w.gossip.key},
+		Token: who.Token, TLS: who.TLS, Registry: w.app.programs, Listener: listener, Address: address, HTTPAddress: pages, Observe: observer,
+		Secrets: []string{w.MetricsTokenFile, w.GossipKeyFile},
 	}
-	self := membership.Member{Name: w.name, Role: membership.Worker}
-	group, err := w.gossip.group(self, who.Token, first)
+	self := membership.Member{Name: w.Name, Role: membership.Worker}
+	group, err := w.gossip(self, who.Token, first)
 	if err != nil {
 		return err
 	}
@@ -166,7 +133,7 @@ func (w *workerCommand) execute(ctx context.Context) error {
 		defer group.Close()
 		o.Group = group
 	}
-	if len(w.roots) == 0 {
+	if len(w.DataRoot) == 0 {
 		log.Info("jobs name no files here: --data-root PLACE lets them read below PLACE")
 	}
 	working, err := worker.New(o)
@@ -179,22 +146,15 @@ func (w *workerCommand) execute(ctx context.Context) error {
 
 // check refuses what cannot be, before anyone is asked.
 func (w *workerCommand) check() error {
-	if w.name != "" && !control.ValidName(w.name) {
-		return usagef("--name: found %.150q, expected %s", w.name, control.NameRule)
+	for flag, name := range map[string]string{"name": w.Name, "site": w.Site} {
+		if name != "" && !control.ValidName(name) {
+			return usagef("--%s: found %.150q, expected %s", flag, name, control.NameRule)
+		}
 	}
-	if w.site != "" && !control.ValidName(w.site) {
-		return usagef("--site: found %.150q, expected %s", w.site, control.NameRule)
+	if w.Advertise != "" && !isHost(w.Advertise) {
+		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.Advertise)
 	}
-	if w.advertise != "" && !isHost(w.advertise) {
-		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)
-	}
-	if w.stop <= 0 {
-		return usagef("--stop-timeout: found %v, expected more than 0", w.stop)
-	}
-	if err := checkHold(w.hold); err != nil {
-		return err
-	}
-	return w.gossip.check()
+	return nil
 }
 
 // isHost reports whether a text is an IP address or can be a host's name.
@@ -238,9 +198,9 @@ func (a *app) leaving(ctx context.Context) (context.Context, func()) {
 // open begins to listen at what a flag says, or beside the master, and returns the address that others reach it by.
 func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCPListener, string, error) {
 	if at == "" {
-		host, err := control.LocalHost(control.Addresses(w.client.master)[0])
+		host, err := control.LocalHost(control.Addresses(w.Master)[0])
 		if err != nil {
-			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.client.master, err)
+			return nil, "", usagef("%s is needed: no address of this host reaches the master at %s: %w", flag, w.Master, err)
 		}
 		at = net.JoinHostPort(host, "0")
 	}
@@ -257,10 +217,10 @@ func (w *workerCommand) open(flag, at string, who control.Credentials) (*net.TCP
 		return nil, "", errors.Join(err, l.Close())
 	}
 	switch {
-	case w.advertise != "":
-		host = w.advertise
+	case w.Advertise != "":
+		host = w.Advertise
 	case tcp.Addr().(*net.TCPAddr).IP.IsUnspecified():
-		if host, err = control.LocalHost(control.Addresses(w.client.master)[0]); err != nil {
+		if host, err = control.LocalHost(control.Addresses(w.Master)[0]); err != nil {
 			return nil, "", errors.Join(usagef("--advertise is needed: %w", err), l.Close())
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // TestPrioritiesOfJobs: the column is there where a job has another priority than normal, and says which ones have risen.
 func TestPrioritiesOfJobs(t *testing.T) {
 	queued := func(id string, asked, now Priority) *Job {
-		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, SpecJson: job.Text(&job.Spec{Program: "bfs", Graph: "g", Priority: asked.Word()}), Priority: now, Submitted: timestamppb.Now()}
+		return &Job{Id: id, State: JobState_JOB_STATE_QUEUED, SpecJson: job.Text(&job.Spec{Program: "bfs", Graph: "g", Queueing: job.Queueing{Priority: asked.Word()}}), Priority: now, Submitted: timestamppb.Now()}
 	}
 	const low, normal, high, none = Priority_PRIORITY_LOW, Priority_PRIORITY_NORMAL, Priority_PRIORITY_HIGH, Priority_PRIORITY_UNSPECIFIED
 	usual := []*Job{queued("j1", none, normal), queued("j2", normal, normal), queued("j3", normal, none)}

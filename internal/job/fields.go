@@ -50,48 +50,43 @@ func (f Field) Words() []string {
 const auto = "auto"
 
 // Set sets the field by a text.
-func (f Field) Set(text string) error {
+func (f Field) Set(text string) (err error) {
 	v, words := f.Value, f.Words()
 	if words != nil && !slices.Contains(words, text) {
 		return fmt.Errorf("expected one of %s", strings.Join(words, ", "))
 	}
 	switch to := v.Addr().Interface().(type) {
 	case encoding.TextUnmarshaler:
-		if to.UnmarshalText([]byte(text)) != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
+		err = to.UnmarshalText([]byte(text))
+	case *bool:
+		yes, wrong := strconv.ParseBool(text)
+		if err = wrong; err == nil {
+			*to = yes
 		}
-		return nil
 	case **bool:
 		if *to = nil; text != auto {
 			yes := text == "yes"
 			*to = &yes
 		}
-		return nil
-	}
-	switch v.Kind() {
-	case reflect.String:
-		if text == auto && words != nil {
-			text = ""
+	case *string:
+		if *to = text; text == auto && words != nil {
+			*to = ""
 		}
-		v.SetString(text)
-	case reflect.Bool:
-		yes, err := strconv.ParseBool(text)
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
-		}
-		v.SetBool(yes)
-	case reflect.Int, reflect.Int64:
-		n, err := strconv.ParseInt(text, 0, v.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
-		}
-		v.SetInt(n)
 	default:
-		n, err := strconv.ParseUint(text, 0, v.Type().Bits())
-		if err != nil {
-			return fmt.Errorf("expected %s", Expected(v.Type()))
+		if v.CanInt() {
+			var n int64
+			if n, err = strconv.ParseInt(text, 0, v.Type().Bits()); err == nil {
+				v.SetInt(n)
+			}
+		} else {
+			var n uint64
+			if n, err = strconv.ParseUint(text, 0, v.Type().Bits()); err == nil {
+				v.SetUint(n)
+			}
 		}
-		v.SetUint(n)
+	}
+	if err != nil {
+		return fmt.Errorf("expected %s", Expected(v.Type()))
 	}
 	return nil
 }

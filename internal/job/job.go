@@ -4,8 +4,8 @@
 //
 // Tags of a field: json is its key; flag is the name of the flag, if it is not the key with hyphens; help is about it,
 // with the name of the value in braces, and of a key without help users say nothing; group is where the help of a
-// command has it, and "more" that only --help-all shows it; words are those that it may have; default is what a flag has
-// that is not given.
+// command has it, "more" that only --help-all shows it, and "hidden" that none does; words are those that it may have;
+// range is LEAST..MOST of a number on the command line, or LEAST..; default is what a flag has that is not given.
 package job
 
 import (
@@ -34,7 +34,7 @@ type Spec struct {
 	KeepWhen   *checkpoint.Policy `json:"keep_when,omitempty"`
 	KeepResult bool               `json:"keep_result,omitempty" help:"keep the result, for those who ask for it"`
 	Unsorted   bool               `json:"unsorted,omitempty"` // the result need not be by rising id
-	Priority   string             `json:"priority,omitempty" flag:"priority" group:"cluster,more" words:"normal,low,high" help:"on a cluster: the priority of the job in the queue; only operators may use high"`
+	Queueing
 
 	Graph500 *Graph500 `json:"graph500,omitempty" help:"the benchmark, which makes its own graph"`
 	Netbench *Netbench `json:"netbench,omitempty"` // measurements between the workers, without a graph
@@ -52,13 +52,18 @@ type Spec struct {
 	GoOn        string `json:"go_on,omitempty"`
 }
 
+// Queueing says when a cluster runs a job.
+type Queueing struct {
+	Priority string `json:"priority,omitempty" group:"cluster,more" words:"normal,low,high" help:"on a cluster: the priority of the job in the queue; only operators may use high"`
+}
+
 // Source is a graph as it is asked for: from where, how it is read and how it is stored.
 type Source struct {
 	Input       string `json:"graph,omitempty" flag:"-" help:"catalog:NAME, a generator such as kronecker:scale=18, or the whole path of a file that the workers see"`
 	Format      string `json:"format,omitempty" group:"input" help:"the file's {FORMAT} (default: detected from name and content)"`
 	Directed    *bool  `json:"directed,omitempty" flag:"-" help:"read edges as directed, or undirected, whatever the input says"`
 	MaxExpand   Size   `json:"max_expand,omitzero" group:"input,more" help:"refuse a compressed file that expands to more than {BYTES}, such as 50GB (default: 100 times its size, at least 1GB)"`
-	SkipBad     uint32 `json:"skip_bad,omitempty" group:"input,more" help:"skip up to {N} malformed lines of a text file; one more is an error"`
+	SkipBad     uint32 `json:"skip_bad,omitempty" group:"input,more" range:"0..1000000" help:"skip up to {N} malformed lines of a text file; one more is an error"`
 	Duplicates  string `json:"duplicates,omitempty" group:"input,more" words:"keep,first,min,sum,error" help:"parallel edges: keep all; keep the first of the input; keep the one of min weight; replace them by one whose weight is their sum; or refuse them as an error"`
 	SelfLoops   string `json:"self_loops,omitempty" group:"input,more" words:"keep,drop" help:"edges from a vertex to itself: keep or drop them"`
 	UnitWeights bool   `json:"unit_weights,omitempty" group:"input,more" help:"give every edge the weight 1"`
@@ -97,7 +102,7 @@ type Options struct {
 type Graph500 struct {
 	Scale      uint32 `json:"scale" group:"input" help:"make a graph of 2^{SCALE} vertices"`
 	EdgeFactor uint32 `json:"edge_factor,omitempty" flag:"edgefactor" group:"input" default:"16" help:"make {N} times as many edges as vertices"`
-	Roots      uint32 `json:"roots,omitempty" group:"run" default:"64" help:"search from {N} roots"`
+	Roots      uint32 `json:"roots,omitempty" group:"run" default:"64" range:"1.." help:"search from {N} roots"`
 	Seed1      uint64 `json:"seed1,omitempty" group:"input" default:"2" help:"the generator's first {SEED}"`
 	Seed2      uint64 `json:"seed2,omitempty" group:"input" default:"3" help:"the generator's second {SEED}"`
 	SSSP       bool   `json:"sssp" group:"run" help:"also run kernel 3, single-source shortest paths"`

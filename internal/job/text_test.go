@@ -18,7 +18,7 @@ import (
 func full() *Spec {
 	no := false
 	return &Spec{
-		Program: "bfs", Parameters: map[string]string{"source": "1"}, Rows: 2, Columns: 3, KeepResult: true, Priority: "low",
+		Program: "bfs", Parameters: map[string]string{"source": "1"}, Rows: 2, Columns: 3, KeepResult: true, Queueing: Queueing{"low"},
 		Source: &Source{Input: "/a.csv", Directed: &no, MaxExpand: 5e9, SkipBad: 3, SelfLoops: "drop", Header: &no, IDs: "name"},
 		Options: Options{
 			Delivery: "pull", MaxSupersteps: 7, SuperstepTimeout: Duration(90 * time.Second), Seed: 1<<64 - 1, Fork: true,

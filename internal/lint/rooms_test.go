@@ -57,7 +57,7 @@ var rooms = []room{
 	}},
 	{"daemons", 13115, []string{"master", "worker"}},
 	{"users", 13071, []string{
-		"internal/cli", "", "cluster", "command", "cmd", "internal/reference", "pregel/pregeltest",
+		"internal/cli", "internal/keeping", "", "cluster", "command", "cmd", "internal/reference", "pregel/pregeltest",
 		"internal/testcluster", "internal/programtest",
 	}},
 	{"examples and tests", 0, []string{"examples", "test"}},

@@ -112,7 +112,7 @@ func TestSubmission(t *testing.T) {
 		want *job.Spec
 	}{
 		{`{"program": "bfs", "graph": "catalog:web", "parameters": {"source": "1"}, "delivery": "pull", "keep_result": true, "priority": "low"}`, &job.Spec{
-			Priority: "low",
+			Queueing: job.Queueing{Priority: "low"},
 			Program:  "bfs", Graph: "web", Parameters: map[string]string{"source": "1"}, KeepResult: true, Options: job.Options{Delivery: "pull", Trace: true},
 		}},
 		{`{"program": "bfs", "graph": "/data/a.el", "directed": true, "self_loops": "drop", "duplicates": "min", "grid": "2x3", "max_supersteps": 7, "seed": 9, "superstep_timeout": "1m30s"}`, &job.Spec{

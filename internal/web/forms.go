@@ -8,10 +8,8 @@ import (
 
 	"connectrpc.com/connect"
 
-	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/engine"
 	"github.com/superstep-go/superstep/internal/generate"
-	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/graphio"
 	"github.com/superstep-go/superstep/internal/job"
 )
@@ -59,9 +57,13 @@ type Generator struct {
 
 // Forms says what jobs and graphs the cluster can be asked for.
 func (c *Cluster) Forms() Forms {
+	words := map[string][]string{}
+	for _, field := range job.Fields(new(job.Spec)) {
+		words[field.Key] = field.Words()
+	}
 	f := Forms{
-		Programs: []Program{}, Formats: graphio.Formats, Duplicates: graph.DuplicateWords, SelfLoops: []string{"keep", "drop"}, Weights: []string{"none", "float32", "float64"},
-		IDs: graphio.IDKinds, Deliveries: delivery.ChoiceWords, Priorities: []string{"low", "normal", "high"},
+		Programs: []Program{}, Formats: graphio.Formats, Duplicates: words["duplicates"], SelfLoops: words["self_loops"],
+		Weights: words["weights"], IDs: words["ids"][1:], Deliveries: words["delivery"], Priorities: words["priority"],
 	}
 	job.Complete(&f.Graph500)
 	for _, p := range c.programs {
@@ -112,10 +114,7 @@ func fieldOf(err error) string {
 	if !errors.As(err, &call) || call.Code() != connect.CodeInvalidArgument {
 		return ""
 	}
-	key, _, found := strings.Cut(call.Message(), ": ")
-	if !found {
-		return ""
-	}
+	key, _, _ := strings.Cut(call.Message(), ": ")
 	return keys[key]
 }
 
