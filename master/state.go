@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -22,6 +23,8 @@ import (
 const (
 	lockFile = "lock" // held locked for as long as the master lives
 	runsFile = "runs" // how many masters there have been
+
+	newestFile = "newest" // in the directory of the state: the number of its newest record
 )
 
 // runs counts the masters of this process that keep no state.
@@ -41,7 +44,10 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, Now: time.Now})
+	l := standby.Open(standby.Options{
+		Store: at, Alone: true, Lease: time.Minute, Now: time.Now, Newest: filepath.Join(dir, newestFile),
+		Trouble: func(err error) { o.Log.Warn("the master's state", "trouble", err) },
+	})
 	if err = l.Lead(context.Background(), nil); err == nil {
 		err = into.take(l.State())
 	}
@@ -57,7 +63,7 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 func number(o *Config) (run uint64, lock *os.File, err error) {
 	switch {
 	case o.Data != "":
-		if err = os.MkdirAll(o.Data, 0o700); err != nil {
+		if _, err = store.MakeDir(o.Data, 0o700); err != nil {
 			return 0, nil, fmt.Errorf("data: %w", err)
 		}
 		if err = whole(o.Data); err != nil {
@@ -72,12 +78,14 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		case o.shared != nil:
 			run, err = o.shared.Term(), notAlone(o.Data)
 		default:
-			run, err = statefile.Next(filepath.Join(o.Data, runsFile))
+			if err = haveRuns(o.Data); err == nil {
+				run, err = nextRun(o.Data)
+			}
 		}
 	case o.shared != nil:
 		run = o.shared.Term()
 	case o.State != "":
-		run, err = statefile.Next(filepath.Join(o.State, runsFile))
+		run, err = nextRun(o.State)
 	default:
 		run = runs.Add(1)
 	}
@@ -91,6 +99,31 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		return 0, nil, fmt.Errorf("the number of this run of the master: %w", err)
 	}
 	return run, lock, nil
+}
+
+// nextRun counts one more run in a directory.
+func nextRun(dir string) (uint64, error) {
+	run, err := statefile.Next(filepath.Join(dir, runsFile))
+	if errors.Is(err, statefile.ErrDamaged) {
+		err = fmt.Errorf("%w: "+writeRuns, err)
+	}
+	return run, err
+}
+
+// writeRuns is how a lost number of runs is replaced.
+const writeRuns = "write a line into it with a number larger than that of all runs before, such as 1000000"
+
+// haveRuns refuses a state without the number of runs, which is written before it. Data that have
+// neither are new.
+func haveRuns(data string) error {
+	runs := filepath.Join(data, runsFile)
+	if _, err := os.Stat(runs); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(data, stateName)); err != nil {
+		return nil // new
+	}
+	return fmt.Errorf("%s is missing beside %s: "+writeRuns, runs, stateName)
 }
 
 // firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run has 2^32 of its own, all larger

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -111,6 +113,30 @@ func (l *Log) poll(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// complete refuses a log whose newest records are missing.
+func (l *Log) complete() error {
+	if l.Newest == "" {
+		return nil
+	}
+	newest, err := statefile.ReadNumber(l.Newest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // of an earlier version, or a new one
+	case err != nil:
+		l.trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store, err))
+		return os.Remove(l.Newest)
+	case newest > l.number:
+		return fmt.Errorf("%s: the newest record is %d, expected %d: without the file %s it is used as it is",
+			l.Store, l.number, newest, l.Newest)
+	}
+	return nil
+}
+
+func (l *Log) trouble(err error) {
+	if l.Trouble != nil {
+		l.Trouble(err)
+	}
 }
 
 // take goes on by an entry.

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -18,6 +19,9 @@ import (
 
 // ErrLocked is that another process has a lock.
 var ErrLocked = errors.New("another process has it locked")
+
+// ErrDamaged is that a file does not have what was written to it.
+var ErrDamaged = errors.New("it is damaged")
 
 // UserDir returns the user's own directory for such files: superstep in $XDG_STATE_HOME, or in
 // ~/.local/state, or where there is no home in the temporary directory. It makes it, and refuses
@@ -130,22 +134,44 @@ func ReadSmall(path string) ([]byte, error) {
 // whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
-	err := locked(path, func() error {
-		data, err := ReadSmall(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
+	err := locked(path, func() (err error) {
+		if n, err = ReadNumber(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
-		default:
-			if n, err = strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err != nil {
-				return fmt.Errorf("%s: found %.40q, expected a number", path, data)
-			}
 		}
 		n++
-		return write(path, strconv.FormatUint(n, 10))
+		return WriteNumber(path, n)
 	})
 	return n, err
 }
+
+// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber: a line with the number
+// and the CRC-32C of its digits. A number alone in a line is that of an earlier version, or of a user
+// who has repaired the file.
+func ReadNumber(path string) (uint64, error) {
+	data, err := ReadSmall(path)
+	if err != nil {
+		return 0, err
+	}
+	line, ended := strings.CutSuffix(string(data), "\n")
+	digits, _, sealed := strings.Cut(line, " ")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || !ended || sealed && line != numberLine(n) {
+		return 0, fmt.Errorf("%s: %w: found %.40q, expected a number and its checksum", path, ErrDamaged, data)
+	}
+	return n, nil
+}
+
+func numberLine(n uint64) string {
+	digits := strconv.AppendUint(nil, n, 10)
+	return fmt.Sprintf("%s crc32c=%08x", digits, crc32.Checksum(digits, crc32.MakeTable(crc32.Castagnoli)))
+}
+
+// WriteNumber writes a number to a file, and returns when it would outlive a crash of the machine.
+func WriteNumber(path string, n uint64) error { return write(path, numberLine(n)) }
+
+// NoteNumber writes a number, which never gets smaller, to a file without waiting for the disk: it
+// outlives the process. After a crash of the machine the file may be empty, or have an earlier number.
+func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine(n), os.O_CREATE) }
 
 // Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is
 // not there. A file that others own or can read is refused, and so is a link.
@@ -204,15 +230,20 @@ func write(path, line string) error {
 	if !full(err) {
 		return err
 	}
-	f, failed := os.OpenFile(path, os.O_WRONLY, 0)
-	if failed != nil {
-		return err
-	}
-	_, failed = f.WriteString(line + "\n")
-	if errors.Join(failed, f.Sync(), f.Close()) != nil {
+	if overwrite(path, line, os.O_SYNC) != nil {
 		return err
 	}
 	return nil
+}
+
+// overwrite writes a line, which is no shorter than the one before, within the block that a file has.
+func overwrite(path, line string, flags int) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
 }
 
 func replace(path, line string) (err error) {
