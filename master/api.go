@@ -229,7 +229,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	s.mu.Lock()
 	j := s.journals[r.Msg.Id]
 	if known := s.cluster.jobs[r.Msg.Id]; known != nil {
-		owner, ended = known.owner, known.about != nil
+		owner, ended = known.owner, known.about.GetState().Ended()
 	}
 	s.mu.Unlock()
 	switch {

@@ -145,8 +145,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	if !goesOn {
 		switch old, err := checkpoint.Find(ctx, s, "", func(string) {}); {
 		case err == nil:
-			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: superstep resume %[1]s goes on from that; or name another place",
-				f.Place, old.Name(), old.Superstep)
+			return nil, fmt.Errorf("--checkpoint %s: it has checkpoints of %s, the newest before superstep %d: %s goes on from that; or name another place",
+				f.Place, old.Name(), old.Superstep, resumption(f.Place))
 		case !errors.Is(err, checkpoint.ErrNone):
 			return nil, fmt.Errorf("--checkpoint: %w", err)
 		case owner != "":
@@ -200,8 +200,17 @@ func (k *kept) end(done bool) {
 		_ = os.Remove(k.made) // unless it has checkpoints
 	}
 	if last := k.last(); !done && last > 0 {
-		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.flags.Place), last))
+		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: %s goes on from the checkpoint before superstep %d", resumption(k.flags.Place), last))
 	}
+}
+
+// resumption is the command that goes on from a place in this process, whatever the environment says.
+func resumption(place string) string {
+	command := "superstep resume " + quoted(place)
+	if os.Getenv(masterVariable) != "" {
+		command += " --master " + inProcess
+	}
+	return command
 }
 
 // last is before which superstep the last checkpoint was taken, 0 if there is none.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -33,12 +34,14 @@ one.`,
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON bool) error) *cobra.Command {
+	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON, verify bool) error) *cobra.Command {
 		asJSON := false
 		cmd := &cobra.Command{
 			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
 			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
-			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], asJSON) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return run(cmd.Context(), args[0], asJSON, use == "verify")
+			},
 		}
 		cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 		return cmd
@@ -46,7 +49,7 @@ one.`,
 	cmd.AddCommand(
 		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
 		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
-		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.verifyCheckpoints),
+		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.listCheckpoints),
 		a.removeCheckpoints(),
 	)
 	return cmd
@@ -79,8 +82,9 @@ func (l *checkpointsListed) add(c checkpoint.Listed) {
 	l.Checkpoints = append(l.Checkpoints, r)
 }
 
-func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, _, err := openPlace(place)
+// listCheckpoints lists checkpoints, and with verify reads them. When all are listed, one that is broken is an error.
+func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify bool) error {
+	s, name, err := openPlace(place)
 	if err != nil {
 		return err
 	}
@@ -89,30 +93,55 @@ func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) er
 	if err != nil {
 		return err
 	}
-	if len(all) == 0 {
+	if name != "" {
+		all = slices.DeleteFunc(all, func(l checkpoint.Listed) bool { return l.Name != name })
+	}
+	switch {
+	case len(all) == 0 && name != "":
+		return fmt.Errorf("%s: it has no %s", s, name)
+	case len(all) == 0:
 		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
 	}
+	text, broken, report := a.out, 0, checkpointsListed{Place: s.String()}
 	if asJSON {
-		r := checkpointsListed{Place: s.String()}
-		for _, l := range all {
-			r.add(l)
-		}
-		return printValue(a.out, r)
+		text = io.Discard
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	if !verify {
+		fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	}
 	for _, l := range all {
-		if l.Err != nil {
-			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
-			continue
+		if l.Err == nil && verify {
+			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
-		m := l.Manifest
-		escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if report.add(l); l.Err != nil {
+			broken++
+		}
+		switch m := l.Manifest; {
+		case l.Err != nil && verify:
+			escape.Printf(text, "%s: broken: %s\n", l.Name, l.Err.Error())
+		case l.Err != nil:
+			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
+		case verify:
+			escape.Printf(text, "%s: before %s: %s, as written\n", l.Name, m.Where(), things(len(m.Parts), "part", "parts"))
+		default:
+			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		}
 	}
-	return t.Flush()
+	err = t.Flush()
+	if asJSON {
+		err = printValue(a.out, report)
+	}
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return err
 }
 
-func (a *app) showCheckpoint(ctx context.Context, place string, asJSON bool) error {
+func (a *app) showCheckpoint(ctx context.Context, place string, asJSON, _ bool) error {
 	s, name, err := openPlace(place)
 	if err != nil {
 		return err
@@ -141,56 +170,6 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	for _, p := range m.Parts {
 		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw), p.CRC32C)
 	}
-}
-
-func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, name, err := openPlace(place)
-	if err != nil {
-		return err
-	}
-	defer store.Close(s)
-	all, err := checkpoint.List(ctx, s)
-	if err != nil {
-		return err
-	}
-	looked, broken, report := 0, 0, checkpointsListed{Place: s.String()}
-	for _, l := range all {
-		if name != "" && l.Name != name {
-			continue
-		}
-		looked++
-		if l.Err == nil {
-			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		report.add(l)
-		if l.Err != nil {
-			broken++
-		}
-		switch {
-		case asJSON:
-		case l.Err != nil:
-			escape.Printf(a.out, "%s: broken: %s\n", l.Name, l.Err.Error())
-		default:
-			escape.Printf(a.out, "%s: before %s: %s, as written\n", l.Name, l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
-		}
-	}
-	if asJSON && looked > 0 {
-		if err := printValue(a.out, report); err != nil {
-			return err
-		}
-	}
-	switch {
-	case looked == 0 && name != "":
-		return fmt.Errorf("%s: it has no %s", s, name)
-	case looked == 0:
-		return fmt.Errorf("%s: %w", s, checkpoint.ErrNone)
-	case broken > 0:
-		return fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
-	}
-	return nil
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {

@@ -167,7 +167,7 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 		for _, value := range values {
 			text, ok := textOf(kind, value)
 			if !ok {
-				return nil, fmt.Errorf("%s: %s: found %.40q, expected %s", s.at, key, fmt.Sprint(value), wanted(kind))
+				return nil, fmt.Errorf("%s: %s: found %.40q, expected %s", s.at, key, text, wanted(kind))
 			}
 			s.values = append(s.values, text)
 		}
@@ -185,6 +185,8 @@ func Configurable(f *pflag.Flag) bool {
 func textOf(kind string, value any) (string, bool) {
 	ok := false
 	switch value.(type) {
+	case nil:
+		return "", false
 	case string:
 		ok = kind != "bool" && !whole(kind)
 	case bool:

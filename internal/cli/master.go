@@ -163,9 +163,12 @@ func (m *masterCommand) execute(ctx context.Context) error {
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			page := web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token)
-			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, shown(page, m.app.shared[0]))
+			fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, m.app.shownOf(address, page))
 		},
 	}, Token: who.Token, TLS: files, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l}
+	if m.withInput.wanted {
+		o.Listen = address // the next master has this one's token, of which superstep up takes care
+	}
 	self := membership.Member{Name: address, Role: membership.Master, Control: address}
 	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
 		self.Control = "" // it is no address that others could go to

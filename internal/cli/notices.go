@@ -18,6 +18,13 @@ type notices struct {
 
 func (a *app) notices() *notices { return (&notices{json: a.jsonLogger(a.err)}).to(a.err) }
 
+// remark says what belongs to a report, unless --quiet is given.
+func (a *app) remark(line string) {
+	if !a.quiet {
+		a.notices().say(slog.LevelInfo, line)
+	}
+}
+
 // jsonLogger is nil unless logs are JSON.
 func (a *app) jsonLogger(w io.Writer) *slog.Logger {
 	if a.logFormat == nil || a.logFormat.value != "json" {

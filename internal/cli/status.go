@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,12 +9,14 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/web"
 )
 
 // status is `superstep status`.
 func (a *app) status() *cobra.Command {
 	var f clientFlags
 	var workers int
+	page := false
 	cmd := &cobra.Command{
 		Use:   "status --master ADDR",
 		Short: "Show the state of a cluster: workers, graphs, jobs",
@@ -25,13 +28,35 @@ func (a *app) status() *cobra.Command {
 			if err := f.awaited(cmd.Flags(), workers); err != nil {
 				return err
 			}
+			if page {
+				return f.page(cmd.Context(), a)
+			}
 			return tell(cmd.Context(), a, &f, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
 		},
 	}
 	f.defineAsk(cmd)
 	cmd.Flags().IntVar(&workers, "workers", 0, "wait until `N` workers are registered")
 	nothing(cmd, "workers")
+	cmd.Flags().BoolVar(&page, "page", false, "print the link to the page of the cluster, and nothing else")
 	return cmd
+}
+
+// page prints the link to the page of the cluster, with the token if that is this user's own.
+func (f *clientFlags) page(ctx context.Context, a *app) error {
+	c, err := f.connect(ctx, a.warn)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	scheme := "http"
+	if c.TLS != nil {
+		scheme = "https"
+	}
+	if err := c.Complete(c.Master()); err != nil { // the master has made it
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token), a.shared[0], ""))
+	return err
 }
 
 // jobs is `superstep jobs`.

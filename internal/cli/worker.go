@@ -188,6 +188,9 @@ func (w *workerCommand) check() error {
 	if w.advertise != "" && !isHost(w.advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.advertise)
 	}
+	if w.client.master == inProcess {
+		return usagef("%w", errNoCluster)
+	}
 	if w.stop <= 0 {
 		return usagef("--stop-timeout: found %v, expected more than 0", w.stop)
 	}

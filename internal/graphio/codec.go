@@ -1,6 +1,7 @@
 package graphio
 
 import (
+	"bufio"
 	"bytes"
 	"compress/bzip2"
 	"errors"
@@ -85,12 +86,14 @@ func expand(f *file) *expander {
 	}
 	switch f.codec {
 	case gzipped:
-		z, err := gzip.NewReader(f.raw)
+		from := bufio.NewReader(f.raw)
+		z, err := gzip.NewReader(from)
 		if err != nil {
 			x.err = x.corrupt(err)
 			return x
 		}
-		x.from, x.close = z, func() { _ = z.Close() } // nothing but memory is held
+		z.Multistream(false)
+		x.from, x.close = &gzipMembers{z, from}, func() { _ = z.Close() } // nothing but memory is held
 	case zstandard:
 		z, err := zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
@@ -107,9 +110,66 @@ func expand(f *file) *expander {
 			x.err = x.corrupt(err)
 			return x
 		}
-		x.from = z
+		z.Multistream(false)
+		x.from = xzStreams{z}
 	}
 	return x
+}
+
+// strayError is that something follows the data that is none: so many bytes, or 0 if their number is not known.
+type strayError int64
+
+func (e strayError) Error() string { return "something else follows" }
+
+// gzipMembers decodes members of a file one after the other.
+type gzipMembers struct {
+	*gzip.Reader
+	from *bufio.Reader
+}
+
+func (g *gzipMembers) Read(p []byte) (int, error) {
+	n, err := g.Reader.Read(p)
+	if err != io.EOF || n > 0 {
+		return n, notEnd(err)
+	}
+	head, err := g.from.Peek(2)
+	switch {
+	case len(head) == 0:
+		return 0, err
+	case string(head) == "\x1f\x8b":
+		err = g.Reset(g.from)
+		g.Multistream(false)
+		return 0, err
+	}
+	stray, err := io.Copy(io.Discard, g.from)
+	if err == nil {
+		err = strayError(stray)
+	}
+	return 0, err
+}
+
+// notEnd leaves it to the next read to tell the end.
+func notEnd(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return err
+}
+
+// xzStreams decodes streams of a file one after the other.
+type xzStreams struct{ *xz.Reader }
+
+func (z xzStreams) Read(p []byte) (int, error) {
+	n, err := z.Reader.Read(p)
+	if err != io.EOF || n > 0 {
+		return n, notEnd(err)
+	}
+	err = z.Reset(nil)
+	z.Multistream(false)
+	if err == xz.ErrFormat || err == xz.ErrBuf {
+		err = strayError(0)
+	}
+	return 0, err
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -139,19 +199,23 @@ func (x *expander) bomb() error {
 }
 
 // afterData reports whether an error is that something follows the data that is none: a file of another kind is not taken for any of these.
-func (x *expander) afterData(err error) bool {
-	return x.n > 0 && (err == gzip.ErrHeader || err == xz.ErrFormat) || errors.Is(err, zstd.ErrMagicMismatch) ||
+func afterData(err error) bool {
+	return err == strayError(0) || errors.Is(err, zstd.ErrMagicMismatch) ||
 		err == error(bzip2.StructuralError("bad magic value in continuation file"))
 }
 
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
+	var stray strayError
+	end := fmt.Sprintf("the end of the file, or more %s data", x.codec)
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case x.afterData(err):
-		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), fmt.Sprintf("the end of the file, or more %s data", x.codec))
+	case afterData(err):
+		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), end)
+	case errors.As(err, &stray):
+		return fileFault(x.path, fmt.Sprintf("%s after the end of the %s data", counted(int64(stray), "byte", "bytes"), x.codec), end)
 	case err == xz.ErrMemlimit:
 		return fileFault(x.path, "an xz dictionary of more than 128 MiB", "one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):

@@ -55,6 +55,9 @@ func (s *Submission) complete() (err error) {
 	if err := job.Check(&s.Spec); err != nil {
 		return invalid("%v", err)
 	}
+	if s.Graph500 != nil && s.Source != nil && *s.Source == (job.Source{}) { // its keys are there, and empty
+		s.Source = nil
+	}
 	switch name, catalog := strings.CutPrefix(s.Source.Origin(), control.CatalogPrefix); {
 	case s.Graph500 != nil:
 		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
