@@ -206,7 +206,7 @@ func TestRunsThatAreGone(t *testing.T) {
 			}
 		}
 		_, err := begins()
-		if err == nil || !strings.Contains(err.Error(), runs) || !strings.Contains(err.Error(), what) || !strings.HasSuffix(err.Error(), writeRuns) {
+		if err == nil || !strings.Contains(err.Error(), runs) || !strings.Contains(err.Error(), what) || !strings.HasSuffix(err.Error(), statefile.Renew) {
 			t.Errorf("%s: %v", what, err)
 		}
 		if err := os.WriteFile(runs, []byte("1000000\n"), 0o600); err != nil {

@@ -79,13 +79,13 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 			run, err = o.shared.Term(), notAlone(o.Data)
 		default:
 			if err = haveRuns(o.Data); err == nil {
-				run, err = nextRun(o.Data)
+				run, err = statefile.Next(filepath.Join(o.Data, runsFile))
 			}
 		}
 	case o.shared != nil:
 		run = o.shared.Term()
 	case o.State != "":
-		run, err = nextRun(o.State)
+		run, err = statefile.Next(filepath.Join(o.State, runsFile))
 	default:
 		run = runs.Add(1)
 	}
@@ -101,29 +101,15 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 	return run, lock, nil
 }
 
-// nextRun counts one more run in a directory.
-func nextRun(dir string) (uint64, error) {
-	run, err := statefile.Next(filepath.Join(dir, runsFile))
-	if errors.Is(err, statefile.ErrDamaged) {
-		err = fmt.Errorf("%w: "+writeRuns, err)
-	}
-	return run, err
-}
-
-// writeRuns is how a lost number of runs is replaced.
-const writeRuns = "write a line into it with a number larger than that of all runs before, such as 1000000"
-
 // haveRuns refuses a state without the number of runs, which is written before it. Data that have
 // neither are new.
 func haveRuns(data string) error {
 	runs := filepath.Join(data, runsFile)
-	if _, err := os.Stat(runs); !errors.Is(err, fs.ErrNotExist) {
-		return nil
+	_, err := os.Stat(runs)
+	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%s is missing beside %s: "+statefile.Renew, runs, stateName)
 	}
-	if _, err := os.Stat(filepath.Join(data, stateName)); err != nil {
-		return nil // new
-	}
-	return fmt.Errorf("%s is missing beside %s: "+writeRuns, runs, stateName)
+	return nil
 }
 
 // firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run has 2^32 of its own, all larger

@@ -3,6 +3,7 @@ package graphio
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"compress/bzip2"
 	"errors"
 	"fmt"
@@ -84,92 +85,80 @@ func expand(f *file) *expander {
 	if x.limit <= 0 {
 		x.limit = max(100*x.size, 1<<30)
 	}
+	var err error
 	switch f.codec {
 	case gzipped:
-		from := bufio.NewReader(f.raw)
-		z, err := gzip.NewReader(from)
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
-		}
+		from, z := bufio.NewReader(f.raw), new(gzip.Reader)
+		err = z.Reset(from)
 		z.Multistream(false)
-		x.from, x.close = &gzipMembers{z, from}, func() { _ = z.Close() } // nothing but memory is held
+		x.from = &members{z, func() error { return nextGzip(z, from) }}
 	case zstandard:
-		z, err := zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
+		if err == nil {
+			x.from, x.close = z, z.Close
 		}
-		x.from, x.close = z, z.Close
 	case bzipped:
 		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
 	case xzipped:
-		z, err := xz.NewReader(f.raw, maxWindow)
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
+		var z *xz.Reader
+		if z, err = xz.NewReader(f.raw, maxWindow); err == nil {
+			z.Multistream(false)
+			x.from = &members{z, func() error { return nextXZ(z) }}
 		}
-		z.Multistream(false)
-		x.from = xzStreams{z}
+	}
+	if err != nil {
+		x.err = x.corrupt(err)
 	}
 	return x
 }
 
-// strayError is that something follows the data that is none: so many bytes, or 0 if their number is not known.
-type strayError int64
+// strayError is what follows the data that is none of it: so many bytes, if that is known.
+type strayError string
 
-func (e strayError) Error() string { return "something else follows" }
+func (e strayError) Error() string { return string(e) + " after the data" }
 
-// gzipMembers decodes members of a file one after the other.
-type gzipMembers struct {
-	*gzip.Reader
-	from *bufio.Reader
+// members decodes the members of a file one after the other.
+type members struct {
+	io.Reader
+	next func() error // goes on to the next; the error is io.EOF after the last
 }
 
-func (g *gzipMembers) Read(p []byte) (int, error) {
-	n, err := g.Reader.Read(p)
-	if err != io.EOF || n > 0 {
-		return n, notEnd(err)
+func (m *members) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	switch {
+	case err != io.EOF:
+		return n, err
+	case n > 0:
+		return n, nil
 	}
-	head, err := g.from.Peek(2)
+	return 0, m.next()
+}
+
+// nextGzip goes on to the next member of a file of gzip.
+func nextGzip(z *gzip.Reader, from *bufio.Reader) error {
+	head, err := from.Peek(2)
 	switch {
 	case len(head) == 0:
-		return 0, err
+		return err
 	case string(head) == "\x1f\x8b":
-		err = g.Reset(g.from)
-		g.Multistream(false)
-		return 0, err
+		err = z.Reset(from)
+		z.Multistream(false)
+		return err
 	}
-	stray, err := io.Copy(io.Discard, g.from)
-	if err == nil {
-		err = strayError(stray)
-	}
-	return 0, err
+	stray, err := io.Copy(io.Discard, from)
+	return cmp.Or[error](err, strayError(counted(stray, "byte", "bytes")))
 }
 
-// notEnd leaves it to the next read to tell the end.
-func notEnd(err error) error {
-	if err == io.EOF {
-		return nil
-	}
-	return err
-}
-
-// xzStreams decodes streams of a file one after the other.
-type xzStreams struct{ *xz.Reader }
-
-func (z xzStreams) Read(p []byte) (int, error) {
-	n, err := z.Reader.Read(p)
-	if err != io.EOF || n > 0 {
-		return n, notEnd(err)
-	}
-	err = z.Reset(nil)
+// nextXZ goes on to the next stream of a file of xz.
+func nextXZ(z *xz.Reader) error {
+	err := z.Reset(nil)
 	z.Multistream(false)
 	if err == xz.ErrFormat || err == xz.ErrBuf {
-		err = strayError(0)
+		return strayError("something else")
 	}
-	return 0, err
+	return err
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -198,30 +187,25 @@ func (x *expander) bomb() error {
 	return fileFault(x.path, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected)
 }
 
-// afterData reports whether an error is that something follows the data that is none: a file of another kind is not taken for any of these.
-func afterData(err error) bool {
-	return err == strayError(0) || errors.Is(err, zstd.ErrMagicMismatch) ||
-		err == error(bzip2.StructuralError("bad magic value in continuation file"))
-}
-
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
 	var stray strayError
-	end := fmt.Sprintf("the end of the file, or more %s data", x.codec)
+	data := x.codec.String() + " data"
+	if errors.Is(err, zstd.ErrMagicMismatch) || err == error(bzip2.StructuralError("bad magic value in continuation file")) {
+		err = strayError("something else") // a file of another kind is not taken for any of these
+	}
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case afterData(err):
-		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), end)
 	case errors.As(err, &stray):
-		return fileFault(x.path, fmt.Sprintf("%s after the end of the %s data", counted(int64(stray), "byte", "bytes"), x.codec), end)
+		return fileFault(x.path, string(stray)+" after the "+data, "the end of the file, or more "+data)
 	case err == xz.ErrMemlimit:
 		return fileFault(x.path, "an xz dictionary of more than 128 MiB", "one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
-		return fileFault(x.path, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it")
+		return fileFault(x.path, "the end of the file within "+data, "the rest of it")
 	default:
-		return fileFault(x.path, fmt.Sprintf("corrupt %s data (%v)", x.codec, err), "a whole file")
+		return fileFault(x.path, fmt.Sprintf("corrupt %s (%v)", data, err), "a whole file")
 	}
 }
 

@@ -77,11 +77,11 @@ func TestMembers(t *testing.T) {
 	}
 	path := put(t, "a.el", gz(one)+"trailing rubbish")
 	_, err := read(path, pieceSize, ReadOptions{})
-	wantError(t, err, path, "a.el: found 16 bytes after the end of the gzip data, expected the end of the file, or more gzip data")
+	wantError(t, err, path, "a.el: found 16 bytes after the gzip data, expected the end of the file, or more gzip data")
 	for _, extra := range []string{"x", "\x1f\x00", "\x00\x00\x00", "12345678901234567890"} {
 		path := put(t, "a.el", gz(one)+gz(two)+extra)
 		_, err := read(path, 5, ReadOptions{})
-		wantError(t, err, path, "a.el: found "+counted(int64(len(extra)), "byte", "bytes")+" after the end of the gzip data, expected the end of the file, or more gzip data")
+		wantError(t, err, path, "a.el: found "+counted(int64(len(extra)), "byte", "bytes")+" after the gzip data, expected the end of the file, or more gzip data")
 	}
 	path = put(t, "a.el", gz(one)+gz(two)[:5])
 	_, err = read(path, pieceSize, ReadOptions{})

@@ -31,7 +31,7 @@ type job struct {
 	state  control.JobState
 	stage  string // of Graph500, that is under way
 	since  time.Time
-	unread bool // a record could not be decoded
+	unread sync.Once // a record could not be decoded
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
@@ -184,10 +184,9 @@ func end(now *control.Job) *trace.End {
 func (j *job) superstep(id string, data []byte) {
 	s, err := control.DecodeRecord(data)
 	if err != nil { // of a master of another version
-		if !j.unread {
+		j.unread.Do(func() {
 			_ = j.to.Record(&trace.Log{Time: time.Now(), Level: "warn", Job: id, Text: "supersteps are missing here: " + err.Error()})
-		}
-		j.unread = true
+		})
 		return
 	}
 	s.Job = cmp.Or(s.Job, id)

@@ -80,6 +80,9 @@ func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 256
 	}
+	if o.Trouble == nil {
+		o.Trouble = func(error) {}
+	}
 	l := &Log{Options: o, state: map[string][]byte{}, seen: o.Now()}
 	l.ctx, l.cancel = context.WithCancel(context.Background())
 	return l
@@ -224,9 +227,7 @@ func (l *Log) record(ctx context.Context, e entry) error {
 	l.mu.Lock()
 	l.take(&e)
 	l.mu.Unlock()
-	if l.Newest != "" {
-		_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is right, too
-	}
+	_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is right, too
 	l.shorten()
 	return nil
 }

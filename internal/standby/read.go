@@ -117,26 +117,17 @@ func (l *Log) poll(ctx context.Context) error {
 
 // complete refuses a log whose newest records are missing.
 func (l *Log) complete() error {
-	if l.Newest == "" {
-		return nil
-	}
 	newest, err := statefile.ReadNumber(l.Newest)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // of an earlier version, or a new one
+	case errors.Is(err, fs.ErrNotExist): // no file is named, or it is a log of an earlier version, or a new one
 	case err != nil:
-		l.trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store, err))
+		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store, err))
 		return os.Remove(l.Newest)
 	case newest > l.number:
 		return fmt.Errorf("%s: the newest record is %d, expected %d: without the file %s it is used as it is",
 			l.Store, l.number, newest, l.Newest)
 	}
 	return nil
-}
-
-func (l *Log) trouble(err error) {
-	if l.Trouble != nil {
-		l.Trouble(err)
-	}
 }
 
 // take goes on by an entry.
