@@ -240,10 +240,16 @@ func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, 
 	return names, nil
 }
 
-// whole refuses a directory that was not restored to the end.
+// whole refuses a directory that was not restored to the end, and a state without the number of runs, which is written before it. Data
+// that have neither are new.
 func whole(data string) error {
 	if _, err := os.Stat(filepath.Join(data, restoringFile)); err == nil {
 		return fmt.Errorf("data: %s was not restored to the end: remove it and restore again", data)
+	}
+	runs := filepath.Join(data, runsFile)
+	_, err := os.Stat(runs)
+	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data: %s is missing beside %s: "+statefile.Renew, runs, stateName)
 	}
 	return nil
 }

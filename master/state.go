@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -78,9 +77,7 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 		case o.shared != nil:
 			run, err = o.shared.Term(), notAlone(o.Data)
 		default:
-			if err = haveRuns(o.Data); err == nil {
-				run, err = statefile.Next(filepath.Join(o.Data, runsFile))
-			}
+			run, err = statefile.Next(filepath.Join(o.Data, runsFile))
 		}
 	case o.shared != nil:
 		run = o.shared.Term()
@@ -101,17 +98,6 @@ func number(o *Config) (run uint64, lock *os.File, err error) {
 	return run, lock, nil
 }
 
-// haveRuns refuses a state without the number of runs, which is written before it. Data that have
-// neither are new.
-func haveRuns(data string) error {
-	runs := filepath.Join(data, runsFile)
-	_, err := os.Stat(runs)
-	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil && errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s is missing beside %s: "+statefile.Renew, runs, stateName)
-	}
-	return nil
-}
-
 // firstNumber is what a run's incarnations, and numbers of loads and meetings, come after: each run has 2^32 of its own, all larger
 // than those of the runs before, so that a worker that starts anew is newer than what it was, under whichever master.
 func firstNumber(run uint64) uint64 { return run << 32 }
@@ -121,9 +107,9 @@ func (s *Server) unlock() {
 	s.logs.close()
 	if s.state != nil {
 		s.state.Close()
-	}
-	if s.state != nil && s.shared == nil {
-		store.Close(s.state.Store)
+		if s.shared == nil {
+			store.Close(s.state.Store)
+		}
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()

@@ -154,7 +154,7 @@ func ReadNumber(path string) (uint64, error) {
 	digits, _, sealed := strings.Cut(line, " ")
 	n, err := strconv.ParseUint(digits, 10, 64)
 	if err != nil || !ended || sealed && line != numberLine(n) {
-		return 0, fmt.Errorf("%s is damaged: found %.40q, expected a number and its checksum", path, data)
+		return 0, fmt.Errorf("%s is damaged: found %.40q, expected a sealed number", path, data)
 	}
 	return n, nil
 }

@@ -65,7 +65,7 @@ func TestNumbersAreSealed(t *testing.T) {
 		for _, data := range [][]byte{bad, good[:i]} {
 			put(data)
 			_, err := Next(path)
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s is damaged: found %.40q, expected a number", path, data)) {
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s is damaged: found %.40q, expected a sealed number", path, data)) {
 				t.Errorf("of %q: %v", data, err)
 			}
 			if found, _ := os.ReadFile(path); !bytes.Equal(found, data) {
