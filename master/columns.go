@@ -126,8 +126,8 @@ func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) e
 	if _, err = f.WriteAt(data, int64(offset)); err == nil && last {
 		err = errors.Join(f.Sync(), store.SyncDir(c.root, columnsName))
 	}
-	if err = errors.Join(err, f.Close()); err != nil && s.bytes == 0 {
-		_ = root.Remove(s.name) // on a disk that is full it would be empty
+	if err = errors.Join(err, f.Close()); err != nil && to.bytes == 0 {
+		_ = c.root.Remove(columnsPrefix + to.id) // on a disk that is full it would be empty
 	}
 	return err
 }
