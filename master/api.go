@@ -152,15 +152,16 @@ func (s *Server) job(do func() (*job, error)) (about *control.Job, err error) {
 
 // ListJobs lists jobs, oldest first, and with those that have ended the ones of which only the result is kept.
 func (s *Server) ListJobs(ctx context.Context, r *connect.Request[control.ListJobsRequest]) (*connect.Response[control.ListJobsResponse], error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	var all []*control.Job
 	if r.Msg.Ended {
-		all = slices.DeleteFunc(s.results.retention.jobs(), func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
+		all = s.results.retention.jobs()
 	}
 	for i, j := range all {
-		all[i] = briefJob(j)
+		all[i] = briefJob(j, j.Spec) // before the lock: it is parsed
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all = slices.DeleteFunc(all, func(j *control.Job) bool { return s.cluster.jobs[j.Id] != nil })
 	all = append(all, s.jobs(r.Msg.Ended)...)
 	if before := r.Msg.Before; before != "" {
 		end := slices.IndexFunc(all, func(j *control.Job) bool { return j.Id == before })
@@ -180,7 +181,7 @@ func (s *Server) jobs(ended bool) []*control.Job {
 	var all []*control.Job
 	for _, id := range s.cluster.order {
 		if j := s.cluster.jobs[id]; ended || !j.state.Ended() {
-			all = append(all, briefJob(s.describe(j)))
+			all = append(all, briefJob(s.describe(j), func() *jobspec.Spec { return j.spec }))
 		}
 	}
 	return all
@@ -224,11 +225,11 @@ func (s *Server) CancelJob(ctx context.Context, r *connect.Request[control.Cance
 
 // WatchJob tells of a job as it happens.
 func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJobRequest], stream *connect.ServerStream[control.JobEvent]) error {
-	owner := ""
+	owner, ended := "", false
 	s.mu.Lock()
 	j := s.journals[r.Msg.Id]
 	if known := s.cluster.jobs[r.Msg.Id]; known != nil {
-		owner = known.owner
+		owner, ended = known.owner, known.about.GetState().Ended()
 	}
 	s.mu.Unlock()
 	switch {
@@ -241,7 +242,7 @@ func (s *Server) WatchJob(ctx context.Context, r *connect.Request[control.WatchJ
 	defer j.watch()()
 	at, version := r.Msg.After, uint64(0)
 	if r.Msg.Logs && at < s.firstEvent {
-		for _, e := range s.logs.before(r.Msg.Id, s.firstEvent, s.stamp(0)) {
+		for _, e := range s.logs.before(r.Msg.Id, ended, s.firstEvent, s.stamp(0)) {
 			if e.Sequence <= at {
 				continue
 			}

@@ -12,8 +12,6 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
-	"strconv"
-	"strings"
 	"time"
 
 	"connectrpc.com/connect"
@@ -195,13 +193,9 @@ func (o Config) Backup(w io.Writer) (*backup.Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, err := statefile.ReadSmall(filepath.Join(o.Data, runsFile))
-	if err != nil {
-		return nil, fmt.Errorf("data: %w", err)
-	}
 	h := &backup.Header{Created: time.Now().UTC(), Version: o.Version}
-	if h.Run, err = strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err != nil {
-		return nil, fmt.Errorf("data: %s: found %.40q, expected a number", runsFile, text)
+	if h.Run, err = statefile.ReadNumber(filepath.Join(o.Data, runsFile)); err != nil {
+		return nil, fmt.Errorf("data: %w", err)
 	}
 	r, err := newResults(o.Data, nil)
 	if err != nil {
@@ -246,10 +240,16 @@ func namesIn(root *os.Root, dir string, wanted *regexp.Regexp) (names []string, 
 	return names, nil
 }
 
-// whole refuses a directory that was not restored to the end.
+// whole refuses a directory that was not restored to the end, and a state without the number of runs, which is written before it. Data
+// that have neither are new.
 func whole(data string) error {
 	if _, err := os.Stat(filepath.Join(data, restoringFile)); err == nil {
 		return fmt.Errorf("data: %s was not restored to the end: remove it and restore again", data)
+	}
+	runs := filepath.Join(data, runsFile)
+	_, err := os.Stat(runs)
+	if _, state := os.Stat(filepath.Join(data, stateName)); state == nil && errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("data: %s is missing beside %s: "+statefile.Renew, runs, stateName)
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(o.Data, 0o700); err != nil {
+	if _, err := store.MakeDir(o.Data, 0o700); err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
 	lock, err := statefile.Lock(filepath.Join(o.Data, lockFile))
@@ -298,7 +298,7 @@ func (o Config) Restore(open func() (io.ReadCloser, error)) (*backup.Header, err
 	if err == nil {
 		// Workers may have met later runs of the master that was backed up: one more in each second at most.
 		run := h.Run + uint64(max(time.Since(h.Created)/time.Second, 0))
-		err = errors.Join(root.WriteFile(runsFile, []byte(strconv.FormatUint(run, 10)+"\n"), 0o600), root.Remove(restoringFile))
+		err = errors.Join(statefile.WriteNumber(filepath.Join(o.Data, runsFile), run), root.Remove(restoringFile))
 	}
 	if err != nil {
 		// the directory was empty

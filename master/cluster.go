@@ -70,7 +70,7 @@ type cluster struct {
 
 	last    uint64 // incarnation given
 	floor   uint64 // incarnations up to here have been forgotten
-	jobsEnd int    // that have ended since the start
+	jobsEnd int    // that have ended since the start, or were found to have
 	number  int    // of the last job of this run
 	numbers uint64 // of the last job of all runs
 	loads   uint64 // number of the last load of a graph

@@ -126,7 +126,10 @@ func (c *sentColumns) write(to *stored, offset uint64, data []byte, last bool) e
 	if _, err = f.WriteAt(data, int64(offset)); err == nil && last {
 		err = errors.Join(f.Sync(), store.SyncDir(c.root, columnsName))
 	}
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil && to.bytes == 0 {
+		_ = c.root.Remove(columnsPrefix + to.id) // on a disk that is full it would be empty
+	}
+	return err
 }
 
 // find returns what was sent under a name, or makes it; there must be room for so many bytes more.

@@ -2,6 +2,7 @@ package master
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"connectrpc.com/connect"
@@ -184,21 +185,11 @@ func (s *Server) refuse(b *batch, err error) {
 		return
 	}
 	b.err = connect.NewError(connect.CodeInternal, fmt.Errorf("the job cannot be taken, for the master's state cannot be written: %s", control.Text(err.Error(), control.MaxText)))
-	var left []effect
-	for _, e := range b.effects {
-		switch e := e.(type) {
-		case startJob:
-			if e.job == j {
-				continue
-			}
-		case jobTurned:
-			if e.job == j {
-				continue
-			}
-		}
-		left = append(left, e)
-	}
-	b.effects = left
+	b.effects = slices.DeleteFunc(b.effects, func(e effect) bool {
+		start, starts := e.(startJob)
+		turned, turns := e.(jobTurned)
+		return starts && start.job == j || turns && turned.job == j
+	})
 	s.cluster.withdraw(s.now(), j)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/superstep-go/superstep/internal/bsp"
 	"github.com/superstep-go/superstep/internal/control"
@@ -32,7 +33,7 @@ func (r *run) ride(ctx context.Context, command func() *control.Command) (*contr
 			if i != 0 || report.GetDrive() == nil {
 				return errors.New("it tells of a run that another worker drives, or something else")
 			}
-			return r.heard(report.GetDrive())
+			return r.heard(ctx, report.GetDrive())
 		},
 		fits: func(i int, report *control.Report) bool {
 			return report.GetDrive() != nil && (i != 0 || report.GetDrive().GetEnd() != nil)
@@ -41,7 +42,7 @@ func (r *run) ride(ctx context.Context, command func() *control.Command) (*contr
 	if err != nil {
 		return nil, err
 	}
-	return answers[0].GetDrive().End, r.heard(answers[0].GetDrive())
+	return answers[0].GetDrive().End, r.heard(ctx, answers[0].GetDrive())
 }
 
 func rejoin() *control.Command {
@@ -121,12 +122,16 @@ func (s *Server) back(ctx context.Context, p *control.Placement, before *session
 	return w
 }
 
-// heard tells those who watch the job what the worker that drives it has told, once they know that it runs.
-func (r *run) heard(d *control.DriveReport) error {
+// heard tells those who watch the job what the worker that drives it has told, once they know that it runs. A slow disk holds that up for a
+// moment only: a worker whose reports nobody takes would lose its session.
+func (r *run) heard(ctx context.Context, d *control.DriveReport) error {
 	if r.announced != nil {
 		select {
 		case <-r.announced.done:
-		case <-r.server.ctx.Done():
+		case <-time.After(roomWait):
+			r.announced = nil
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		}
 	}
 	if o := d.Outcome; o != nil {

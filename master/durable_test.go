@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	jobspec "github.com/superstep-go/superstep/internal/job"
 	"github.com/superstep-go/superstep/internal/standby"
+	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -40,7 +43,10 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots, Now: func() time.Time { return noon }})
+	l := standby.Open(standby.Options{
+		Store: at, Alone: true, Lease: time.Minute, SnapshotEvery: snapshots, Now: func() time.Time { return noon },
+		Newest: filepath.Join(dir, stateName, newestFile),
+	})
 	if err := l.Lead(t.Context(), nil); err != nil {
 		t.Fatal(err)
 	}
@@ -58,6 +64,9 @@ func writeState(t *testing.T, dir string, snapshots uint64) []string {
 	}
 	l.Close()
 	store.Close(at)
+	if err := statefile.WriteNumber(filepath.Join(dir, runsFile), 1); err != nil {
+		t.Fatal(err)
+	}
 	files, err := filepath.Glob(filepath.Join(dir, stateName, "*", "*"))
 	if err != nil {
 		t.Fatal(err)
@@ -124,6 +133,89 @@ func damageState(t *testing.T, snapshots uint64) (found int) {
 		}
 	}
 	return found
+}
+
+// TestNewestRecordsThatAreGone: records that are missing at the end are found, also all of them and a snapshot. A note
+// that cannot be read is said, and does not keep the master from its state; without one the records are all there is.
+func TestNewestRecordsThatAreGone(t *testing.T) {
+	for _, snapshots := range []uint64{100, 4} {
+		dir := t.TempDir()
+		files := writeState(t, dir, snapshots)
+		note := filepath.Join(dir, stateName, newestFile)
+		slices.Reverse(files)
+		slices.SortStableFunc(files, func(a, b string) int { return strings.Compare(filepath.Base(b), filepath.Base(a)) })
+		for i, file := range files {
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+			if i+1 < len(files) && filepath.Base(files[i+1]) == filepath.Base(files[0]) {
+				continue // what it says is there twice
+			}
+			if _, err := readState(dir); err == nil || !strings.Contains(err.Error(), "expected 8: without the file "+note) && !strings.Contains(err.Error(), "there is no record") {
+				t.Errorf("without %s: found %v", file, err)
+			}
+		}
+		if err := os.WriteFile(note, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var said strings.Builder
+		o := &Config{Options: Options{Data: dir, Log: slog.New(slog.NewTextHandler(&said, nil))}}
+		l, err := openState(o, &saved{})
+		if err != nil || strings.Count(said.String(), "it is not known if the newest records of") != 1 {
+			t.Fatalf("with an empty note: %v, said %q", err, said.String())
+		}
+		if err := l.Append(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := statefile.ReadNumber(note); n != 1 || err != nil {
+			t.Errorf("noted %d, %v", n, err)
+		}
+		store.Close(l.Store)
+	}
+}
+
+// TestRunsThatAreGone: without the number of runs, or with a damaged one, a master with a state does not begin, and says what to do.
+func TestRunsThatAreGone(t *testing.T) {
+	dir := t.TempDir()
+	begins := func() (uint64, error) {
+		s, err := New(Config{Options: Options{Data: dir}})
+		if err != nil {
+			return 0, err
+		}
+		s.results.close()
+		s.unlock()
+		return s.run, nil
+	}
+	for want := range uint64(2) {
+		if run, err := begins(); run != want+1 || err != nil {
+			t.Fatalf("found run %d, %v", run, err)
+		}
+	}
+	runs := filepath.Join(dir, runsFile)
+	good, err := os.ReadFile(runs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, data := range map[string][]byte{"missing": nil, "damaged": bytes.Replace(good, []byte("2"), []byte("1"), 1)} {
+		if err := os.Remove(runs); err != nil {
+			t.Fatal(err)
+		}
+		if data != nil {
+			if err := os.WriteFile(runs, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		_, err := begins()
+		if err == nil || !strings.Contains(err.Error(), runs) || !strings.Contains(err.Error(), what) || !strings.HasSuffix(err.Error(), statefile.Renew) {
+			t.Errorf("%s: %v", what, err)
+		}
+		if err := os.WriteFile(runs, []byte("1000000\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if run, err := begins(); run != 1000001 || err != nil {
+			t.Errorf("%s, then mended: run %d, %v", what, run, err)
+		}
+	}
 }
 
 // TestStateThatIsNone: a master does not take files that are empty, or something else, for a new state, and says where they are and what can be

@@ -29,7 +29,7 @@ import (
 //
 // A log that is too long is written again without its older half. One goroutine writes; who logs waits for no disk. Nothing is synced: a
 // master that is killed loses what waits to be written, and a machine that crashes also the end of logs, where a record is then cut off or
-// has another checksum.
+// has another checksum. Of a job that had not ended, a log that somebody cuts after a record reads as that of a master that was killed.
 type jobLogs struct {
 	root  *os.Root
 	log   *slog.Logger
@@ -294,7 +294,7 @@ func (l *jobLogs) rewrite(id string, f *jobLog) error {
 }
 
 func damagedLog(id string) string {
-	return fmt.Sprintf("lines are missing here: %s is damaged or cut off", path.Join(logsName, id))
+	return fmt.Sprintf("lines are missing here: %s is damaged, cut off or gone", path.Join(logsName, id))
 }
 
 func (l *jobLogs) removeFiles(id string) {
@@ -331,9 +331,10 @@ func (l *jobLogs) forget(known func(id string) bool) {
 	}
 }
 
-// before returns what earlier masters have kept of the log of a job, with a line where something is missing; of a job that had not ended the last
-// line says that another master goes on. Lines of the master's own have number and time of a neighbour, the last one those that are given.
-func (l *jobLogs) before(id string, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
+// before returns what earlier masters have kept of the log of a job, with a line where something is missing, such as the end of a job that they
+// have ended; of another the last line says that a new master goes on. Lines of the master's own have number and time of a neighbour, the last
+// one those that are given.
+func (l *jobLogs) before(id string, ended bool, border uint64, at *timestamppb.Timestamp) (events []*control.JobEvent) {
 	if l == nil {
 		return nil
 	}
@@ -341,16 +342,22 @@ func (l *jobLogs) before(id string, border uint64, at *timestamppb.Timestamp) (e
 	earlier := l.earlier[id]
 	data, _ := l.read(id) // it may be removed just now: then there is none
 	l.disk.Unlock()
-	if earlier == 0 {
+	if earlier == 0 && !ended {
 		return nil
 	}
 	events, whole := decodeLog(data[:min(earlier, len(data))])
-	if !whole {
+	last := -1
+	for i, e := range events {
+		if e.GetJob().GetState().Ended() {
+			last = i
+		}
+	}
+	if !whole || ended && last < 0 {
 		events = append(events, said(damagedLog(id)))
 	}
-	if n := len(events); n > 0 && events[n-1].GetJob().GetState().Ended() {
-		events = events[:n-1] // the journal has it
-	} else if n > 0 {
+	if last >= 0 {
+		events = slices.Delete(events, last, last+1) // the journal has it
+	} else if len(events) > 0 && !ended {
 		events = append(events, said("the master was started anew: lines of just before, and of the time without a master, may be missing here"))
 	}
 	for _, e := range slices.Backward(events) {

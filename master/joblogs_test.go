@@ -39,7 +39,7 @@ func openLogs(t *testing.T, dir string) *jobLogs {
 // linesOf are the texts of what is read of a job.
 func linesOf(l *jobLogs, id string) (lines []string) {
 	last := uint64(0)
-	for _, e := range l.before(id, 1<<32, timestamppb.New(noon)) {
+	for _, e := range l.before(id, false, 1<<32, timestamppb.New(noon)) {
 		if e.Sequence < last || e.Time == nil {
 			lines = append(lines, fmt.Sprint("out of order: ", e))
 		}
@@ -153,7 +153,7 @@ func TestJobLogsThatAreCut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	missing := "|lines are missing here: logs/00aa-1 is damaged or cut off|" + startedAnew
+	missing := "|lines are missing here: logs/00aa-1 is damaged, cut off or gone|" + startedAnew
 	damaged := append([]byte(nil), whole...)
 	damaged[len(damaged)-1] ^= 1
 	for want, data := range map[string][]byte{
@@ -165,6 +165,22 @@ func TestJobLogsThatAreCut(t *testing.T) {
 			t.Fatal(err)
 		}
 		if found := strings.Join(linesOf(openLogs(t, dir), "00aa-1"), "|"); found != want {
+			t.Errorf("found %s, expected %s", found, want)
+		}
+	}
+	// Of a job that has ended, that the end is missing is damage, too: also between two records, and without the file.
+	endless := "lines are missing here: logs/00aa-1 is damaged, cut off or gone"
+	for want, data := range map[string][]byte{"line 0|line 1|line 2|" + endless: whole, endless: []byte(logHeader), endless + "|": {}, endless + "||": nil} {
+		if err := errors.Join(os.WriteFile(name, data, 0o600), os.Remove(name)); err != nil {
+			t.Fatal(err)
+		} else if data != nil {
+			_ = os.WriteFile(name, data, 0o600)
+		}
+		found := ""
+		for _, e := range openLogs(t, dir).before("00aa-1", true, 1<<32, timestamppb.New(noon)) {
+			found += "|" + e.GetLog().GetText()
+		}
+		if found != "|"+strings.TrimRight(want, "|") {
 			t.Errorf("found %s, expected %s", found, want)
 		}
 	}
@@ -225,7 +241,7 @@ func TestLogsOutliveMasters(t *testing.T) {
 	if err = errors.Join(err, os.Truncate(name, info.Size()-1)); err != nil {
 		t.Fatal(err)
 	}
-	if found := write("of run 2"); !slices.Contains(found, "lines are missing here: logs/00aa-1 is damaged or cut off") {
+	if found := write("of run 2"); !slices.Contains(found, "lines are missing here: logs/00aa-1 is damaged, cut off or gone") {
 		t.Errorf("the last of %d lines are %q", len(found), found[max(0, len(found)-2):])
 	}
 }
@@ -259,7 +275,7 @@ func TestDamageStaysKnown(t *testing.T) {
 	if data, err := os.ReadFile(name); err != nil || !strings.Contains(string(data), "one of run 3") {
 		t.Errorf("the new line is missing: %v", err)
 	}
-	want := "one of run 0|two of run 0|one of run 1|lines are missing here: logs/00aa-1 is damaged or cut off|one of run 2|two of run 2|" + startedAnew
+	want := "one of run 0|two of run 0|one of run 1|lines are missing here: logs/00aa-1 is damaged, cut off or gone|one of run 2|two of run 2|" + startedAnew
 	if found := strings.Join(first, "|"); found != want {
 		t.Errorf("found %s, expected %s", found, want)
 	}

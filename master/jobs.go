@@ -19,6 +19,7 @@ type job struct {
 	key        string // of the call that made it
 	owner      string
 	spec       *jobspec.Spec
+	text       string // of spec, once it was asked for
 	state      control.JobState
 	reason     string // why it waits, failed or was cancelled
 	epoch      uint32 // the attempt, from 1
@@ -71,6 +72,14 @@ func (j *job) graph() string {
 	return resolve.OwnGraph(j.id) // loaded for it alone
 }
 
+// specText is the job's description as JSON. The lock is held.
+func (j *job) specText() string {
+	if j.text == "" {
+		j.text = jobspec.Text(j.spec)
+	}
+	return j.text
+}
+
 func (j *job) workers() []string { return workersOf(j.placements) }
 
 // maxKey bounds the keys of submissions.
@@ -116,7 +125,7 @@ func (c *cluster) enqueue(now time.Duration, owner string, spec *jobspec.Spec, k
 	size := len(jobspec.Text(spec))
 	for _, id := range c.queued {
 		if j := c.jobs[id]; j.owner == owner {
-			size += len(jobspec.Text(j.spec))
+			size += len(j.specText())
 		}
 	}
 	if size > maxWaiting {

@@ -11,7 +11,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/superstep-go/superstep/internal/control"
-	jobspec "github.com/superstep-go/superstep/internal/job"
 )
 
 // Bounds of what is kept of a job's events, while it runs and after, and of the events of all jobs that have ended: so many log
@@ -221,7 +220,7 @@ func (s *Server) describe(j *job) *control.Job {
 	} else if !j.state.Ended() {
 		d.Graph500 = proto.CloneOf(j.searched)
 	}
-	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, jobspec.Text(j.spec), j.state, j.reason, j.epoch, j.workers()
+	d.Id, d.SpecJson, d.State, d.Reason, d.Epoch, d.Workers = j.id, j.specText(), j.state, j.reason, j.epoch, j.workers()
 	d.Rows, d.Columns, d.Threads, d.Owner = j.rows, j.columns, j.threads, j.owner
 	d.Submitted = s.stamp(j.submitted)
 	d.Priority = control.Priority_PRIORITY_UNSPECIFIED

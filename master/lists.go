@@ -68,14 +68,14 @@ func fittingWorkers(all []*control.Worker) (listed []*control.Worker, more int) 
 	return fitting(all)
 }
 
-// briefJob returns a job as lists have it, which GetJob describes whole.
-func briefJob(j *control.Job) *control.Job {
+// briefJob returns a job as lists have it; GetJob describes it whole. described reads its description.
+func briefJob(j *control.Job, described func() *jobspec.Spec) *control.Job {
 	if len(j.Aggregators) == 0 && len(j.Reason) <= mostOfReason && proto.Size(j) <= mostOfEntry {
 		return j
 	}
 	text := j.SpecJson
 	if len(text) > mostOfEntry/2 {
-		spec := j.Spec()
+		spec := described()
 		text = jobspec.Text(&jobspec.Spec{
 			Program: escape.Text(spec.Program, mostOfReason), Graph: escape.Text(spec.Graph, mostOfReason), Queueing: spec.Queueing, KeepResult: spec.KeepResult,
 			Graph500: spec.Graph500, Source: &jobspec.Source{Input: escape.Text(spec.Source.Origin(), mostOfReason)},

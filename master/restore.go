@@ -62,6 +62,7 @@ func (c *cluster) restoreJob(j *job) {
 		c.keys[j.key] = j.id
 	}
 	if j.state.Ended() {
+		c.jobsEnd++
 		return
 	}
 	if j.confirm > 0 {

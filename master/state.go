@@ -22,6 +22,8 @@ import (
 const (
 	lockFile = "lock" // held locked for as long as the master lives
 	runsFile = "runs" // how many masters there have been
+
+	newestFile = "newest" // in the directory of the state: the number of its newest record
 )
 
 // runs counts the masters of this process that keep no state.
@@ -41,7 +43,10 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 	if err != nil {
 		return nil, fmt.Errorf("data: %w", err)
 	}
-	l := standby.Open(standby.Options{Store: at, Alone: true, Lease: time.Minute, Now: time.Now})
+	l := standby.Open(standby.Options{
+		Store: at, Alone: true, Lease: time.Minute, Now: time.Now, Newest: filepath.Join(dir, newestFile),
+		Trouble: func(err error) { o.Log.Warn("the master's state", "trouble", err) },
+	})
 	if err = l.Lead(context.Background(), nil); err == nil {
 		err = into.take(l.State())
 	}
@@ -57,7 +62,7 @@ func openState(o *Config, into *saved) (*standby.Log, error) {
 func number(o *Config) (run uint64, lock *os.File, err error) {
 	switch {
 	case o.Data != "":
-		if err = os.MkdirAll(o.Data, 0o700); err != nil {
+		if _, err = store.MakeDir(o.Data, 0o700); err != nil {
 			return 0, nil, fmt.Errorf("data: %w", err)
 		}
 		if err = whole(o.Data); err != nil {
@@ -102,9 +107,9 @@ func (s *Server) unlock() {
 	s.logs.close()
 	if s.state != nil {
 		s.state.Close()
-	}
-	if s.state != nil && s.shared == nil {
-		store.Close(s.state.Store)
+		if s.shared == nil {
+			store.Close(s.state.Store)
+		}
 	}
 	if s.lock != nil {
 		_ = s.lock.Close()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"strconv"
 	"sync"
 	"time"
@@ -127,7 +128,8 @@ func (f *checkpointFlags) keep(ctx context.Context, a *app, o *engine.Options, s
 	taken := new(keeping.TakenError)
 	switch err := k.Begin(ctx, o, from, when, about, warn, k.add); {
 	case errors.As(err, &taken) && taken.Newest != nil:
-		return nil, fmt.Errorf("--checkpoint %s: %w: superstep resume %[1]s goes on from that; or name another place", f.Place, err)
+		return nil, fmt.Errorf("--checkpoint %s: %w: %s goes on from that; or name another place",
+			f.Place, err, resumption(f.Place))
 	case errors.As(err, &taken):
 		return nil, fmt.Errorf("--checkpoint %s: %w, or remove what there is by superstep checkpoints remove %[1]s", f.Place, err)
 	case err != nil:
@@ -171,8 +173,18 @@ func (k *kept) end(done bool) {
 		k.app.notices().say(slog.LevelWarn, err.Error())
 	}
 	if k.sum.Last > 0 && !done {
-		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: superstep resume %s goes on from the checkpoint before superstep %d", quoted(k.sum.Place), k.sum.Last))
+		k.app.notices().say(slog.LevelInfo, fmt.Sprintf("superstep: %s goes on from the checkpoint before superstep %d",
+			resumption(k.sum.Place), k.sum.Last))
 	}
+}
+
+// resumption is the command that goes on from a place in this process, whatever the environment says.
+func resumption(place string) string {
+	command := "superstep resume " + quoted(place)
+	if os.Getenv(masterVariable) != "" {
+		command += " --master " + inProcess
+	}
+	return command
 }
 
 // checkpointReport sums up the checkpoints of a run.

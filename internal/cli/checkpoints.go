@@ -34,14 +34,16 @@ one.`,
 		Args:                       noCommand,
 		RunE:                       func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON bool) error) *cobra.Command {
+	about := func(use, short, example string, run func(ctx context.Context, place string, asJSON, verify bool) error) *cobra.Command {
 		var f struct {
 			JSON bool `flag:"json" help:"print JSON"`
 		}
 		cmd := &cobra.Command{
 			Use: use + " PLACE", Short: short, Args: exactly(1, aPlace),
 			Example: fmt.Sprintf("  superstep checkpoints %s\n  superstep checkpoints %[1]s --json", example),
-			RunE:    func(cmd *cobra.Command, args []string) error { return run(cmd.Context(), args[0], f.JSON) },
+			RunE: func(cmd *cobra.Command, args []string) error {
+				return run(cmd.Context(), args[0], f.JSON, use == "verify")
+			},
 		}
 		flagsOf(cmd, &f)
 		return cmd
@@ -49,7 +51,7 @@ one.`,
 	cmd.AddCommand(
 		about("list", "List the checkpoints of a place, the newest first", "list ckpt", a.listCheckpoints),
 		about("show", "Show a checkpoint, or the newest of a place", "show ckpt", a.showCheckpoint),
-		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.verifyCheckpoints),
+		about("verify", "Read the checkpoints of a place, or one, and compare all checksums", "verify ckpt", a.listCheckpoints),
 		a.removeCheckpoints(),
 	)
 	return cmd
@@ -109,29 +111,54 @@ func checkpointsAt(ctx context.Context, place string) (store.Store, []checkpoint
 	return nil, nil, err
 }
 
-func (a *app) listCheckpoints(ctx context.Context, place string, asJSON bool) error {
+// listCheckpoints lists checkpoints, and with verify reads them. When all are listed, one that is broken is an error.
+func (a *app) listCheckpoints(ctx context.Context, place string, asJSON, verify bool) error {
 	s, all, err := checkpointsAt(ctx, place)
 	if err != nil {
 		return err
 	}
 	defer store.Close(s)
+	text, broken := a.out, 0
 	if asJSON {
-		return printValue(a.out, listed(s.String(), all))
+		text = io.Discard
 	}
-	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
-	for _, l := range all {
-		if l.Err != nil {
-			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
-			continue
+	t := tabwriter.NewWriter(text, 0, 0, 2, ' ', 0)
+	if !verify {
+		fmt.Fprintln(t, "CHECKPOINT\tPROGRAM\tBEFORE SUPERSTEP\tPARTS\tSIZE\tTAKEN")
+	}
+	for i := range all {
+		l := &all[i]
+		if l.Err == nil && verify {
+			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
 		}
-		m := l.Manifest
-		escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if l.Err != nil {
+			broken++
+		}
+		switch m := l.Manifest; {
+		case l.Err != nil && verify:
+			escape.Printf(text, "%s: broken: %s\n", l.Name, l.Err.Error())
+		case l.Err != nil:
+			escape.Printf(t, "%s\tbroken: %s\n", l.Name, l.Err.Error())
+		case verify:
+			escape.Printf(text, "%s: before %s: %s, as written\n", l.Name, m.Where(), things(len(m.Parts), "part", "parts"))
+		default:
+			escape.Printf(t, "%s\t%s\t%d\t%d\t%s\t%s\n", l.Name, m.Name(), m.Superstep, len(m.Parts), mem.Text(m.Bytes()), m.Created.Format(time.DateTime))
+		}
 	}
-	return t.Flush()
+	err = t.Flush()
+	if asJSON {
+		err = printValue(a.out, listed(s.String(), all))
+	}
+	if err == nil && broken > 0 {
+		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
+	}
+	return err
 }
 
-func (a *app) showCheckpoint(ctx context.Context, place string, asJSON bool) error {
+func (a *app) showCheckpoint(ctx context.Context, place string, asJSON, _ bool) error {
 	s, name, err := openPlace(place)
 	if err != nil {
 		return err
@@ -160,41 +187,6 @@ func showManifest(w io.Writer, s store.Store, m *checkpoint.Manifest) {
 	for _, p := range m.Parts {
 		fmt.Fprintf(w, "  %s: %s, of %s, crc32c %08x\n", p.Name, mem.Text(p.Bytes), mem.Text(p.Raw), p.CRC32C)
 	}
-}
-
-func (a *app) verifyCheckpoints(ctx context.Context, place string, asJSON bool) error {
-	s, all, err := checkpointsAt(ctx, place)
-	if err != nil {
-		return err
-	}
-	defer store.Close(s)
-	broken := 0
-	for i := range all {
-		l := &all[i]
-		if l.Err == nil {
-			l.Err = (&checkpoint.Reader{Store: s, Manifest: l.Manifest}).Verify(ctx)
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		text := ""
-		if l.Err != nil {
-			broken++
-			text = fmt.Sprintf("broken: %v", l.Err)
-		} else {
-			text = fmt.Sprintf("before %s: %s, as written", l.Manifest.Where(), things(len(l.Manifest.Parts), "part", "parts"))
-		}
-		if !asJSON {
-			escape.Printf(a.out, "%s: %s\n", l.Name, text)
-		}
-	}
-	if asJSON {
-		err = printValue(a.out, listed(s.String(), all))
-	}
-	if err == nil && broken > 0 {
-		err = fmt.Errorf("%s: %s broken", s, things(broken, "checkpoint is", "checkpoints are"))
-	}
-	return err
 }
 
 func (a *app) removeCheckpoints() *cobra.Command {

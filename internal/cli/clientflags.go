@@ -118,6 +118,9 @@ func (f *jobFlags) define(cmd *cobra.Command) {
 // inProcess is what --master says in place of an address to have a command run in this process, whatever the environment says.
 const inProcess = "off"
 
+// errNoCluster refuses that for what a cluster alone can do.
+var errNoCluster = errors.New("--master off has a job run in this process: here a cluster is needed, at HOST:PORT")
+
 // wanted reports whether flags, or the environment, mean a cluster.
 func (f *jobFlags) wanted(flags *pflag.FlagSet) bool {
 	return f.Master != inProcess && (flags.Changed("master") || os.Getenv(masterVariable) != "") || f.Detach
@@ -161,6 +164,9 @@ func (f *clientFlags) connect(ctx context.Context, warn func(line string)) (*cli
 
 // open prepares to talk to the master.
 func (f *clientFlags) open(warn func(line string)) (*client.Client, error) {
+	if f.Master == inProcess {
+		return nil, usagef("%w", errNoCluster)
+	}
 	who, err := f.credentials(warn, nil)
 	if err != nil {
 		return nil, err

@@ -161,7 +161,8 @@ func readConfig(flags *pflag.FlagSet, file string, data []byte) (all []setting, 
 			values = []any{pair.Value}
 		}
 		for _, value := range values {
-			if _, text := value.(string); !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
+			_, text := value.(string)
+			if !text && !slices.ContainsFunc([]string{"int", "uint", "bool", "duration"}, func(k string) bool { return strings.HasPrefix(kind, k) }) {
 				return nil, fmt.Errorf("%s: %s: found %.40q, expected a text; one that looks like something else wants quotes", s.at, key, fmt.Sprint(value))
 			}
 			s.values = append(s.values, fmt.Sprint(value))

@@ -67,7 +67,7 @@ func TestConfigFile(t *testing.T) {
 		"listen: a:1\nlease: 3s\nlisten: b:2\n": `f.yaml:3:1: mapping key "listen" already defined at [1:1]`,
 		"listen: 7700\n":                        `f.yaml:1: listen: found "7700", expected a text; one that looks like something else wants quotes`,
 		"listen: true\n":                        `f.yaml:1: listen: found "true", expected a text`,
-		"listen:\n":                             `f.yaml:1: listen: found "<nil>", expected a text`,
+		"listen:\n":                             `f.yaml:1: listen: found "", expected a text`,
 		"listen: [a, b]\n":                      `f.yaml:1: listen: found "[a b]", expected a text`,
 		"listen: {a: b}\n":                      `f.yaml:1: listen: found "map[a:b]", expected a text`,
 		"lease: 5\n":                            `f.yaml:1: lease: found "5", expected a time, such as 30s`,

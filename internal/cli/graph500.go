@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"log/slog"
 
 	"github.com/spf13/cobra"
 
@@ -106,7 +105,7 @@ func (a *app) benchmarkReported(ctx context.Context, report *graph500.Report, js
 		escape.Printf(w, "# over all searches, %s\n", line)
 	}
 	for _, issue := range graph500.SubmissionIssues(*report) {
-		a.notices().say(slog.LevelInfo, "superstep: not a submission: "+issue)
+		a.remark("superstep: not a submission: " + issue)
 	}
 	return a.writeJSON(ctx, json, report)
 }

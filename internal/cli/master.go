@@ -118,7 +118,10 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	}
 	options.Ready = func(address string) {
 		page := web.Link(web.URL(m.Listen, l.Addr(), who.TLS != nil), who.Token)
-		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, shown(page, m.app.shared[0]))
+		fmt.Fprintf(m.app.out, "master at %s; the page is at %s\n", address, m.app.shownOf(address, page))
+	}
+	if m.EndWithInput {
+		options.Listen = address // the next master has this one's token: superstep up takes care of it
 	}
 	o := master.Config{
 		Options: options, Token: who.Token, TLS: who.TLS, MetricsToken: metricsToken, Registry: m.app.programs, Listener: l,

@@ -18,6 +18,13 @@ type notices struct {
 
 func (a *app) notices() *notices { return &notices{a.err, a.all.LogFormat == "json"} }
 
+// remark says what belongs to a report, unless --quiet is given.
+func (a *app) remark(line string) {
+	if !a.all.Quiet {
+		a.notices().say(slog.LevelInfo, line)
+	}
+}
+
 // jsonHandler writes logs as JSON, in which the same is escaped as in plain ones.
 func jsonHandler(w io.Writer, level slog.Leveler) slog.Handler {
 	return slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {

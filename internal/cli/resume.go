@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"log/slog"
 	"path"
 	"strings"
 
@@ -123,7 +122,7 @@ func (r *runCommand) goOn(ctx context.Context, place string) error {
 	if err := apart(string(r.asked.Graph), "--output", r.result.Output, "--json", r.run.JSON, "--trace", r.run.seeFlags.Trace); err != nil {
 		return err
 	}
-	r.app.notices().say(slog.LevelInfo, "superstep: goes on before "+m.Where())
+	r.app.remark("superstep: goes on before " + m.Where())
 	return r.perform(ctx, spec)
 }
 

@@ -112,7 +112,7 @@ func (w *observer) serve(metrics http.Handler) error {
 	if w.server, err = web.Start(w.flags.HTTP, token, w.local, metrics); err != nil {
 		return fmt.Errorf("--http: %w", err)
 	}
-	link := shown(w.server.Link, w.app.shared[1])
+	link := shown(w.server.Link, w.app.shared[1], "")
 	w.app.notices().say(slog.LevelInfo, "superstep: the page is at "+link, "url", link)
 	return nil
 }
@@ -150,7 +150,7 @@ func (w *observer) interrupted(err error) {
 		return
 	}
 	for _, line := range w.meter.Lines() {
-		w.app.notices().say(slog.LevelInfo, "superstep: until the interrupt, "+line)
+		w.app.remark("superstep: until the interrupt, " + line)
 	}
 }
 

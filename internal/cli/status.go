@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -8,13 +9,15 @@ import (
 
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/escape"
+	"github.com/superstep-go/superstep/internal/web"
 )
 
 // status is `superstep status`.
 func (a *app) status() *cobra.Command {
 	var f struct {
 		clientFlags
-		Workers int `flag:"workers" range:"1.." help:"wait until {N} workers are registered"`
+		Workers int  `flag:"workers" range:"1.." help:"wait until {N} workers are registered"`
+		Page    bool `flag:"page" help:"print the link to the page of the cluster, and nothing else"`
 	}
 	cmd := &cobra.Command{
 		Use:   "status --master ADDR",
@@ -25,11 +28,32 @@ func (a *app) status() *cobra.Command {
 		Args: exactly(0, "no arguments"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			f.await = f.Workers
+			if f.Page {
+				return f.page(cmd.Context(), a)
+			}
 			return tell(cmd.Context(), a, &f.clientFlags, control.ClusterClient.Status, &control.StatusRequest{}, control.StatusText)
 		},
 	}
 	clientFlagsOf(cmd, &f)
 	return cmd
+}
+
+// page prints the link to the page of the cluster, with the token if that is this user's own.
+func (f *clientFlags) page(ctx context.Context, a *app) error {
+	c, err := f.connect(ctx, a.warn)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	scheme := "http"
+	if c.TLS != nil {
+		scheme = "https"
+	}
+	if err := c.Complete(c.Master()); err != nil { // the master has made it
+		return err
+	}
+	_, err = fmt.Fprintln(a.out, shown(web.Link(scheme+"://"+c.Master()+"/", c.Token), a.shared[0], ""))
+	return err
 }
 
 // jobs is `superstep jobs`.

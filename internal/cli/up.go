@@ -142,14 +142,19 @@ func (u *upCommand) execute(ctx context.Context) (err error) {
 	if u.children, err = newChildren(u.app); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, u.children.end(endingTime)) }()
+	defer func() {
+		err = errors.Join(err, u.children.end(endingTime))
+		if strings.HasSuffix(u.masterFlags.Listen, ":0") {
+			control.ForgetOwn(u.address)
+		}
+	}()
 	if err := u.start(ctx); err != nil {
 		if ctx.Err() != nil {
 			return nil // an interrupt: what was begun is ended
 		}
 		return err
 	}
-	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", shown(u.said, u.app.shared[0]),
+	fmt.Fprintf(u.app.out, "%s; %s with %s each; Ctrl-C ends all\n", u.app.shownOf(u.address, u.said),
 		things(u.Workers, "worker", "workers"), things(u.Threads, "thread", "threads"))
 	fmt.Fprintf(u.app.out, "  %s run pagerank --graph kronecker:scale=16 --master %s", u.app.name, u.address)
 	for _, word := range flagsGiven(u.flags, func(f *pflag.Flag) bool { return slices.Contains(ofClients, f.Name) }) {

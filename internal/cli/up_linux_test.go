@@ -2,9 +2,11 @@ package cli_test
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"syscall"
@@ -36,6 +38,39 @@ func TestUpRestartsTheMaster(t *testing.T) {
 	now := scripts.ProcessesOf(t, p.Process.Pid)
 	if now[""] == 0 || now[""] == all[""] || now["w1"] != all["w1"] || now["w2"] != all["w2"] {
 		t.Errorf("found the children %v, before %v", now, all)
+	}
+}
+
+// TestUpRestartsAMasterThatStops: a master that ends by itself leaves its token to the next, so that the workers are its own still, and the
+// next says how many jobs have ended. The token goes with the cluster.
+func TestUpRestartsAMasterThatStops(t *testing.T) {
+	p, address, all := scripts.StartUp(t, "superstep", "--data", t.TempDir())
+	out, err := exec.Command("superstep", "run", "wcc", "-g", "path:vertices=9", "--master", address).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	must(t, syscall.Kill(all[""], syscall.SIGTERM))
+	if !scripts.Soon(func() bool { pid := scripts.ProcessesOf(t, p.Process.Pid)[""]; return pid != 0 && pid != all[""] }) {
+		t.Fatalf("there is no other master; it said %q", p.Said)
+	}
+	out, err = exec.Command("superstep", "status", "--master", address, "--workers", "2", "--retry-for", "30s").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "; 1 job ended, 0 refused\n") {
+		t.Errorf("found %v, %s", err, out)
+	}
+	if now := scripts.ProcessesOf(t, p.Process.Pid); now["w1"] != all["w1"] || now["w2"] != all["w2"] {
+		t.Errorf("found the children %v, before %v", now, all)
+	}
+	link, err := exec.Command("superstep", "status", "--page", "--master", address).Output()
+	if want := "http://" + address + "/?token="; err != nil || !strings.HasPrefix(string(link), want) {
+		t.Errorf("the page: found %v, %s", err, link)
+	} else if r, err := http.Get(strings.TrimSpace(string(link))); err != nil || r.StatusCode != http.StatusOK {
+		t.Errorf("the page: found %v, %v", err, r)
+	}
+	must(t, p.Process.Signal(os.Interrupt))
+	<-p.Ended
+	_, port, _ := strings.Cut(address, ":")
+	if left, _ := filepath.Glob(filepath.Join(os.Getenv("XDG_STATE_HOME"), "superstep/tokens/*-"+port+"*")); len(left) > 0 {
+		t.Errorf("found %q left", left)
 	}
 }
 
@@ -89,6 +124,7 @@ func TestUpEnds(t *testing.T) {
 		"interrupt":    {syscall.SIGINT, false, 0, ""},
 		"terminate":    {syscall.SIGTERM, false, 0, ""},
 		"hang up":      {syscall.SIGHUP, false, 0, ""},
+		"quit":         {syscall.SIGQUIT, false, 2, "SIGQUIT: quit"},
 		"kill":         {syscall.SIGKILL, false, -1, ""},
 		"master dies":  {syscall.SIGKILL, true, 1, " ended: signal: killed\n"},
 		"master stops": {syscall.SIGTERM, true, 1, " ended: exit status 0\n"},

@@ -154,6 +154,9 @@ func (w *workerCommand) check() error {
 	if w.Advertise != "" && !isHost(w.Advertise) {
 		return usagef("--advertise: found %.150q, expected a host's name or address, without a port", w.Advertise)
 	}
+	if w.Master == inProcess {
+		return usagef("%w", errNoCluster)
+	}
 	return nil
 }
 

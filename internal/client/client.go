@@ -73,8 +73,8 @@ func New(o Options) (*Client, error) {
 // conn is the connection to the master that leads, as far as is known.
 func (c *Client) conn() *control.Connection { return c.conns[int(c.at.Load())%len(c.conns)] }
 
-// address is where that is.
-func (c *Client) address() string { return c.conn().Address() }
+// Master is where that is.
+func (c *Client) Master() string { return c.conn().Address() }
 
 // next tries another master.
 func (c *Client) next() { c.at.Add(1) }
@@ -97,7 +97,7 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return control.Explain(c.address(), err)
+		return control.Explain(c.Master(), err)
 	}
 	if foreign := c.foreign(ctx, err); foreign != nil {
 		return foreign
@@ -107,7 +107,7 @@ func (c *Client) Explain(ctx context.Context, err error) error {
 
 // loss words why a connection was lost.
 func (c *Client) loss(err error) error {
-	return control.Explain(c.address(), control.Closed(c.address(), err))
+	return control.Explain(c.Master(), control.Closed(c.Master(), err))
 }
 
 // foreign words an error of a call that something else than a master answered; nil if it may have been one.
@@ -118,7 +118,7 @@ func (c *Client) foreign(ctx context.Context, err error) error {
 	case c.met.Load() || !errors.As(err, &e) || errors.As(err, &text) || connect.IsWireError(err) || unreached(err):
 		return nil
 	case control.Foreign(err):
-		return control.Explain(c.address(), err)
+		return control.Explain(c.Master(), err)
 	}
 	return c.conn().Probe(ctx)
 }
@@ -204,7 +204,7 @@ func (c *Client) persist(ctx context.Context, do func(context.Context) (bool, er
 			c.Log(fmt.Sprintf("lost the connection: %v; trying again for %v", c.loss(err), c.Patience))
 		}
 		if now.Sub(lost) >= c.Patience {
-			return &LostError{c.address(), c.Patience, c.loss(err)}
+			return &LostError{c.Master(), c.Patience, c.loss(err)}
 		}
 		c.next()
 		if err := pause(ctx, min(wait, c.Patience-now.Sub(lost))); err != nil {

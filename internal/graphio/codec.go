@@ -1,7 +1,9 @@
 package graphio
 
 import (
+	"bufio"
 	"bytes"
+	"cmp"
 	"compress/bzip2"
 	"errors"
 	"fmt"
@@ -83,33 +85,80 @@ func expand(f *file) *expander {
 	if x.limit <= 0 {
 		x.limit = max(100*x.size, 1<<30)
 	}
+	var err error
 	switch f.codec {
 	case gzipped:
-		z, err := gzip.NewReader(f.raw)
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
-		}
-		x.from, x.close = z, func() { _ = z.Close() } // nothing but memory is held
+		from, z := bufio.NewReader(f.raw), new(gzip.Reader)
+		err = z.Reset(from)
+		z.Multistream(false)
+		x.from = &members{z, func() error { return nextGzip(z, from) }}
 	case zstandard:
-		z, err := zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
+		var z *zstd.Decoder
+		z, err = zstd.NewReader(f.raw, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderMaxMemory(uint64(max(x.limit, maxWindow))))
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
+		if err == nil {
+			x.from, x.close = z, z.Close
 		}
-		x.from, x.close = z, z.Close
 	case bzipped:
 		x.from = bzip2.NewReader(f.raw) // at most 4 MB, whatever the file says
 	case xzipped:
-		z, err := xz.NewReader(f.raw, maxWindow)
-		if err != nil {
-			x.err = x.corrupt(err)
-			return x
+		var z *xz.Reader
+		if z, err = xz.NewReader(f.raw, maxWindow); err == nil {
+			z.Multistream(false)
+			x.from = &members{z, func() error { return nextXZ(z) }}
 		}
-		x.from = z
+	}
+	if err != nil {
+		x.err = x.corrupt(err)
 	}
 	return x
+}
+
+// strayError is what follows the data that is none of it: so many bytes, if that is known.
+type strayError string
+
+func (e strayError) Error() string { return string(e) + " after the data" }
+
+// members decodes the members of a file one after the other.
+type members struct {
+	io.Reader
+	next func() error // goes on to the next; the error is io.EOF after the last
+}
+
+func (m *members) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	switch {
+	case err != io.EOF:
+		return n, err
+	case n > 0:
+		return n, nil
+	}
+	return 0, m.next()
+}
+
+// nextGzip goes on to the next member of a file of gzip.
+func nextGzip(z *gzip.Reader, from *bufio.Reader) error {
+	head, err := from.Peek(2)
+	switch {
+	case len(head) == 0:
+		return err
+	case string(head) == "\x1f\x8b":
+		err = z.Reset(from)
+		z.Multistream(false)
+		return err
+	}
+	stray, err := io.Copy(io.Discard, from)
+	return cmp.Or[error](err, strayError(counted(stray, "byte", "bytes")))
+}
+
+// nextXZ goes on to the next stream of a file of xz.
+func nextXZ(z *xz.Reader) error {
+	err := z.Reset(nil)
+	z.Multistream(false)
+	if err == xz.ErrFormat || err == xz.ErrBuf {
+		return strayError("something else")
+	}
+	return err
 }
 
 func (x *expander) Read(p []byte) (int, error) {
@@ -138,26 +187,25 @@ func (x *expander) bomb() error {
 	return fileFault(x.path, fmt.Sprintf("more than %s when expanded", counted(x.limit, "byte", "bytes")), expected)
 }
 
-// afterData reports whether an error is that something follows the data that is none: a file of another kind is not taken for any of these.
-func (x *expander) afterData(err error) bool {
-	return x.n > 0 && (err == gzip.ErrHeader || err == xz.ErrFormat) || errors.Is(err, zstd.ErrMagicMismatch) ||
-		err == error(bzip2.StructuralError("bad magic value in continuation file"))
-}
-
 // corrupt says what a decoder's error means. Errors that are not about the data pass as they are.
 func (x *expander) corrupt(err error) error {
 	var failed *readError
+	var stray strayError
+	data := x.codec.String() + " data"
+	if errors.Is(err, zstd.ErrMagicMismatch) || err == error(bzip2.StructuralError("bad magic value in continuation file")) {
+		err = strayError("something else") // a file of another kind is not taken for any of these
+	}
 	switch {
 	case errors.As(err, &failed):
 		return failed
-	case x.afterData(err):
-		return fileFault(x.path, fmt.Sprintf("something else after the %s data", x.codec), fmt.Sprintf("the end of the file, or more %s data", x.codec))
+	case errors.As(err, &stray):
+		return fileFault(x.path, string(stray)+" after the "+data, "the end of the file, or more "+data)
 	case err == xz.ErrMemlimit:
 		return fileFault(x.path, "an xz dictionary of more than 128 MiB", "one of at most 128 MiB (xz -9 makes one of 64)")
 	case err == io.EOF || err == xz.ErrBuf || errors.Is(err, io.ErrUnexpectedEOF):
-		return fileFault(x.path, fmt.Sprintf("the end of the file within %s data", x.codec), "the rest of it")
+		return fileFault(x.path, "the end of the file within "+data, "the rest of it")
 	default:
-		return fileFault(x.path, fmt.Sprintf("corrupt %s data (%v)", x.codec, err), "a whole file")
+		return fileFault(x.path, fmt.Sprintf("corrupt %s (%v)", data, err), "a whole file")
 	}
 }
 

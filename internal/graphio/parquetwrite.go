@@ -15,7 +15,7 @@ func (w *writer) parquet() error {
 	if err := w.warnTable(Parquet); err != nil {
 		return err
 	}
-	out, err := w.create(w.path, plain)
+	out, err := w.create(w.path, plain, "")
 	if err != nil {
 		return err
 	}

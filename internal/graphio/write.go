@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math"
 	"os"
@@ -112,11 +113,12 @@ func (w *writer) warn(format string, args ...any) {
 	w.warnings = append(w.warnings, fmt.Sprintf(format, args...))
 }
 
-// create begins one of the files.
-func (w *writer) create(path string, c codec) (*output, error) {
+// create begins one of the files, by its header.
+func (w *writer) create(path string, c codec, header string) (*output, error) {
 	out, err := create(w.ctx, path, c, w.Team.Size())
 	if err == nil {
 		w.outputs = append(w.outputs, out)
+		_, err = io.WriteString(out, header)
 	}
 	return out, err
 }

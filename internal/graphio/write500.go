@@ -30,7 +30,7 @@ func (w *writer) graph500() error {
 	} else if err := w.singles(); err != nil {
 		return err
 	}
-	out, err := w.create(w.path, w.codec)
+	out, err := w.create(w.path, w.codec, "")
 	if err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (w *writer) graph500() error {
 
 // singles writes the weights in single precision.
 func (w *writer) singles() error {
-	out, err := w.create(w.base+".weights"+w.codec.suffix(), w.codec)
+	out, err := w.create(w.base+".weights"+w.codec.suffix(), w.codec, "")
 	if err != nil {
 		return err
 	}

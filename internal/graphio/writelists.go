@@ -98,11 +98,8 @@ func (w *writer) metis() error {
 	if w.in.Directed {
 		return fmt.Errorf("format metis holds undirected graphs, the graph is directed")
 	}
-	vertices, _, err := w.extent()
+	vertices, err := w.fromOne(METIS)
 	if err != nil {
-		return err
-	}
-	if err := w.fromOne(METIS, vertices); err != nil {
 		return err
 	}
 	l, err := w.lists(vertices, false, false)
@@ -121,11 +118,8 @@ func (w *writer) metis() error {
 			w.warn("some weights are no whole numbers from 1 on: the program METIS takes no others")
 		}
 	}
-	out, err := w.create(w.path, w.codec)
+	out, err := w.create(w.path, w.codec, header)
 	if err != nil {
-		return err
-	}
-	if _, err := out.Write([]byte(header)); err != nil {
 		return err
 	}
 	return writeEach(w.ctx, out, vertices, w.Team, func(dst []byte, v int) ([]byte, error) {
@@ -162,7 +156,7 @@ func (w *writer) serialized(weighted bool) error {
 	if !weighted && w.in.Edges.Weighted() {
 		w.warn("the weights are not written: format sg has none, wsg has")
 	}
-	out, err := w.create(w.path, plain)
+	out, err := w.create(w.path, plain, "")
 	if err != nil {
 		return err
 	}

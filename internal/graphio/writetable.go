@@ -34,11 +34,7 @@ func (w *writer) table(format Format) error {
 	if err := w.warnTable(format); err != nil {
 		return err
 	}
-	out, err := w.create(w.path, w.codec)
-	if err != nil {
-		return err
-	}
-	l := lineLayout{before: [3]string{"", ",", ","}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels}
+	l, header := lineLayout{before: [3]string{"", ",", ","}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels}, ""
 	switch format {
 	case TSV:
 		l.before = [3]string{"", "\t", "\t"}
@@ -46,13 +42,11 @@ func (w *writer) table(format Format) error {
 		l.before, l.end = [3]string{`{"source":`, `,"target":`, `,"weight":`}, "}\n"
 	}
 	if format != JSONLines {
-		header := "source" + l.before[1] + "target"
+		header = "source" + l.before[1] + "target"
 		if l.weighted {
 			header += l.before[2] + "weight"
 		}
-		if _, err := out.Write([]byte(header + l.end)); err != nil {
-			return err
-		}
+		header += l.end
 	}
 	if w.in.Names != nil {
 		l.name = func(dst []byte, v uint64) ([]byte, error) {
@@ -67,7 +61,7 @@ func (w *writer) table(format Format) error {
 			return AppendCSV(dst, name, l.before[1]), nil
 		}
 	}
-	return w.lines(out, l)
+	return w.lines(w.path, header, l)
 }
 
 // AppendCSV appends a field, in quotes if it must be: also for blanks at its ends, which readers cut.
@@ -92,11 +86,8 @@ func appendJSON(dst, text []byte) []byte {
 
 // dimacs writes a graph of DIMACS: for shortest paths, or, of undirected graphs without weights and files called .col, for coloring.
 func (w *writer) dimacs() error {
-	vertices, _, err := w.extent()
+	vertices, err := w.fromOne(DIMACS)
 	if err != nil {
-		return err
-	}
-	if err := w.fromOne(DIMACS, vertices); err != nil {
 		return err
 	}
 	directed, weighted := w.in.Directed, w.in.Edges.Weighted()
@@ -111,33 +102,29 @@ func (w *writer) dimacs() error {
 	case !coloring && !directed:
 		w.warn("each edge is written as two arcs, one each way: graphs of DIMACS for shortest paths are directed")
 	}
-	out, err := w.create(w.path, w.codec)
-	if err != nil {
-		return err
-	}
 	n, header, letter := w.in.Edges.Len(), "p sp", "a "
 	if coloring {
 		header, letter = "p edge", "e "
 	} else if !directed {
 		n *= 2
 	}
-	if _, err := out.Write([]byte(header + " " + strconv.Itoa(vertices) + " " + strconv.Itoa(n) + "\n")); err != nil {
-		return err
-	}
-	return w.lines(out, lineLayout{
+	return w.lines(w.path, header+" "+strconv.Itoa(vertices)+" "+strconv.Itoa(n)+"\n", lineLayout{
 		before: [3]string{letter, " ", " "}, end: "\n", weighted: !coloring, labels: edges.Consecutive(1),
 		both: !coloring && !directed,
 	})
 }
 
-// fromOne refuses vertices that are not 1 to n, or 0 to n-1, which are written one higher.
-func (w *writer) fromOne(format Format, vertices int) error {
+// fromOne counts vertices, and refuses those that are not 1 to n, or 0 to n-1, which are written one higher.
+func (w *writer) fromOne(format Format) (vertices int, err error) {
+	if vertices, _, err = w.extent(); err != nil {
+		return 0, err
+	}
 	first, ok := consecutiveLabels(w.in.Labels, vertices)
 	if !ok || first > 1 {
-		return fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", format)
+		return 0, fmt.Errorf("format %s needs vertices 1 to n, or 0 to n-1 to be written one higher", format)
 	}
 	if first == 0 && vertices > 0 {
 		w.warn("ids are written one higher: format %s counts from 1", format)
 	}
-	return nil
+	return vertices, nil
 }

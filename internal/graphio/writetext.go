@@ -21,11 +21,7 @@ func (w *writer) edgeList(format Format) error {
 	if err := w.warnTable(format); err != nil {
 		return err
 	}
-	out, err := w.create(w.path, w.codec)
-	if err != nil {
-		return err
-	}
-	return w.lines(out, lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
+	return w.lines(w.path, "", lineLayout{before: [3]string{"", "\t", "\t"}, end: "\n", weighted: weighted, labels: w.in.Labels})
 }
 
 // lineLayout is what a line of a tuple looks like: source, target and perhaps weight, each with what stands before it.
@@ -39,8 +35,12 @@ type lineLayout struct {
 	both     bool                                       // there is a line for each of the two ways
 }
 
-// lines writes a line for each tuple.
-func (w *writer) lines(out *output, l lineLayout) error {
+// lines writes a file: its header, and a line for each tuple.
+func (w *writer) lines(path, header string, l lineLayout) error {
+	out, err := w.create(path, w.codec, header)
+	if err != nil {
+		return err
+	}
 	return w.blocks(out, func(dst []byte, _ int, b *edges.Block) ([]byte, error) {
 		var err error
 		for j := range b.N {
@@ -78,14 +78,7 @@ func (l *lineLayout) append(dst []byte, u, v uint64, weight float64) (_ []byte, 
 // matrixMarket writes entries of a pattern or real matrix, symmetric when the graph is undirected. Its vertices are
 // numbered from 1.
 func (w *writer) matrixMarket() error {
-	vertices, _, err := w.extent()
-	if err != nil {
-		return err
-	}
-	if err := w.fromOne(MatrixMarket, vertices); err != nil {
-		return err
-	}
-	out, err := w.create(w.path, w.codec)
+	vertices, err := w.fromOne(MatrixMarket)
 	if err != nil {
 		return err
 	}
@@ -97,10 +90,7 @@ func (w *writer) matrixMarket() error {
 		symmetry = "symmetric"
 	}
 	header := fmt.Sprintf("%s matrix coordinate %s %s\n%d %d %d\n", mtxBanner, field, symmetry, vertices, vertices, w.in.Edges.Len())
-	if _, err := out.Write([]byte(header)); err != nil {
-		return err
-	}
-	return w.lines(out, lineLayout{
+	return w.lines(w.path, header, lineLayout{
 		before: [3]string{"", " ", " "}, end: "\n", weighted: field == "real", labels: edges.Consecutive(1),
 		lower: !w.in.Directed, // a symmetric matrix is given by its lower triangle
 	})
@@ -128,7 +118,7 @@ func (w *writer) ldbc() error {
 	if err != nil {
 		return err
 	}
-	v, err := w.create(base+".v"+w.codec.suffix(), w.codec)
+	v, err := w.create(base+".v"+w.codec.suffix(), w.codec, "")
 	if err != nil {
 		return err
 	}
@@ -138,24 +128,16 @@ func (w *writer) ldbc() error {
 	if err != nil {
 		return err
 	}
-	p, err := w.create(base+".properties", plain)
-	if err != nil {
-		return err
-	}
 	name := filepath.Base(base)
 	text := fmt.Sprintf("graph.%s.meta.vertices = %d\ngraph.%s.meta.edges = %d\ngraph.%s.directed = %t\n",
 		escape(name), vertices, escape(name), w.in.Edges.Len(), escape(name), w.in.Directed)
 	if w.in.Edges.Weighted() {
 		text += fmt.Sprintf("graph.%s.edge-properties.names = weight\ngraph.%s.edge-properties.types = real\n", escape(name), escape(name))
 	}
-	if _, err := p.Write([]byte(text)); err != nil {
+	if _, err := w.create(base+".properties", plain, text); err != nil {
 		return err
 	}
-	e, err := w.create(base+".e"+w.codec.suffix(), w.codec)
-	if err != nil {
-		return err
-	}
-	return w.lines(e, lineLayout{
+	return w.lines(base+".e"+w.codec.suffix(), "", lineLayout{
 		before: [3]string{"", " ", " "}, end: "\n", weighted: w.in.Edges.Weighted(), labels: w.in.Labels,
 	})
 }

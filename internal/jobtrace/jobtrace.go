@@ -27,10 +27,11 @@ type Observer struct {
 
 // job is one that has not ended.
 type job struct {
-	to    trace.Journal
-	state control.JobState
-	stage string // of Graph500, that is under way
-	since time.Time
+	to     trace.Journal
+	state  control.JobState
+	stage  string // of Graph500, that is under way
+	since  time.Time
+	unread sync.Once // a record could not be decoded
 }
 
 // Event takes an event of a job. It does not wait, and may be called by several goroutines.
@@ -182,8 +183,11 @@ func end(now *control.Job) *trace.End {
 // superstep passes a superstep on.
 func (j *job) superstep(id string, data []byte) {
 	s, err := control.DecodeRecord(data)
-	if err != nil {
-		return // of a master with other ideas
+	if err != nil { // of a master of another version
+		j.unread.Do(func() {
+			_ = j.to.Record(&trace.Log{Time: time.Now(), Level: "warn", Job: id, Text: "supersteps are missing here: " + err.Error()})
+		})
+		return
 	}
 	s.Job = cmp.Or(s.Job, id)
 	_ = j.to.Record(s)

@@ -218,3 +218,17 @@ func TestBegin(t *testing.T) {
 		}
 	}
 }
+
+// TestRecordsOfAnotherVersion: that supersteps cannot be read is said once.
+func TestRecordsOfAnotherVersion(t *testing.T) {
+	var lines []string
+	o := &Observer{New: func() trace.Journal { return transcript{&lines} }}
+	o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Job{Job: &control.Job{Id: "j1", State: control.JobState_JOB_STATE_RUNNING, SpecJson: jobspec.Text(spec)}}})
+	before := len(lines)
+	for range 3 {
+		o.Event("j1", &control.JobEvent{Body: &control.JobEvent_Record{Record: []byte{250, 1, 2}}})
+	}
+	if said := lines[before:]; len(said) != 1 || !strings.HasPrefix(said[0], "log supersteps are missing here: a superstep's record: found version fa, expected ") {
+		t.Errorf("found %q", said)
+	}
+}

@@ -103,7 +103,7 @@ func (b *Budget) Room() int64 {
 	}
 	live := int64(0)
 	if b.process {
-		live = liveBytes()
+		live = measured(liveBytes)
 	}
 	return b.withFiles(max(b.hard-b.held.Load()-live, 0))
 }
@@ -138,7 +138,7 @@ func (b *Budget) heap() int64 {
 	if !b.process {
 		return 0
 	}
-	return heapBytes()
+	return measured(heapBytes)
 }
 
 // Reserve counts memory that is not of an arena, as it is on Go's heap, or refuses it. Call release once when it is gone.

@@ -18,6 +18,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -43,6 +44,11 @@ type Options struct {
 	Now           func() time.Time
 	// Warn, if not nil, is told when the store fails, once, and with nil when it works again.
 	Warn func(err error)
+	// Newest is a file that notes, for the one who writes alone, which record is the newest. Records that are missing at the end
+	// are found by it. It is not synced: only when the machine crashes it may have the number of an earlier record, or none.
+	Newest string
+	// Trouble, if not nil, is told what does not keep the log from going on.
+	Trouble func(err error)
 }
 
 // Log is a process's part in it: first it follows, then it writes, and then it is over. One goroutine calls it, but for Held.
@@ -57,6 +63,9 @@ type Log struct {
 	last    uint64 // snapshot
 	pruning sync.WaitGroup
 	busy    sync.Mutex // of who writes a snapshot
+	long    bool       // the last snapshot failed
+	ctx     context.Context
+	cancel  context.CancelFunc // what is under way
 
 	mu     sync.Mutex
 	writes bool
@@ -71,7 +80,12 @@ func Open(o Options) *Log {
 	if o.SnapshotEvery == 0 {
 		o.SnapshotEvery = 256
 	}
-	return &Log{Options: o, state: map[string][]byte{}, seen: o.Now()}
+	if o.Trouble == nil {
+		o.Trouble = func(error) {}
+	}
+	l := &Log{Options: o, state: map[string][]byte{}, seen: o.Now()}
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
 }
 
 // State is what the records come to, by key. It is the log's own.
@@ -123,6 +137,9 @@ func (l *Log) Found() bool { return l.found || l.head.term > 1 }
 func (l *Log) Lead(ctx context.Context, told func(leader string)) error {
 	if l.Alone {
 		err := l.Poll(ctx)
+		if err == nil {
+			err = l.complete()
+		}
 		l.found, l.writes = l.number > 0, err == nil
 		return err
 	}
@@ -165,11 +182,15 @@ func (l *Log) Release(ctx context.Context) error {
 	return l.write(ctx, entry{kind: released})
 }
 
-// Close waits for what is under way.
+// Close waits for what is under way, for closing at most: a disk may hang.
 func (l *Log) Close() {
 	l.over()
+	defer time.AfterFunc(closing, l.cancel).Stop()
 	l.pruning.Wait()
 }
+
+// closing is how long a snapshot may take when the process is about to end. The next process tries again.
+const closing = 5 * time.Second
 
 func (l *Log) over() {
 	l.mu.Lock()
@@ -200,11 +221,13 @@ func (l *Log) record(ctx context.Context, e entry) error {
 		return fmt.Errorf("a record has %d bytes, expected at most %d", len(data), maxEntry)
 	}
 	if err := l.Store.Put(ctx, name(logPrefix, e.number), bytes.NewReader(data), int64(len(data))); err != nil {
-		return err
+		// It may be there, and would count for the next process.
+		return errors.Join(err, l.Store.Delete(ctx, name(logPrefix, e.number)))
 	}
 	l.mu.Lock()
 	l.take(&e)
 	l.mu.Unlock()
+	_ = statefile.NoteNumber(l.Newest, e.number) // an earlier number is right, too
 	l.shorten()
 	return nil
 }

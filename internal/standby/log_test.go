@@ -215,12 +215,17 @@ func TestLongLog(t *testing.T) {
 		return nil
 	}}
 	a := opened(v, "a")
+	var said []error
+	a.Trouble = func(err error) { said = append(said, err) }
 	must(t, a.Lead(t.Context(), nobody))
 	for i := range records {
 		must(t, a.put(t.Context(), fmt.Sprint("x", i), fmt.Sprint(i)))
 		a.pruning.Wait()
 	}
 	a.Close()
+	if len(said) != 1 || !errors.Is(said[0], os.ErrPermission) || !strings.Contains(said[0].Error(), "the log in memory gets longer") {
+		t.Errorf("said %q", said)
+	}
 	b := opened(v, "b")
 	must(t, b.Poll(t.Context()))
 	if len(memory.Names()) < records || refused.Load() == 0 || len(b.State()) != records {
@@ -250,6 +255,57 @@ func TestStoreThatHangs(t *testing.T) {
 		a.Close()
 		synctest.Wait()
 	})
+}
+
+// TestDiskThatHangsAtTheEnd: a snapshot that is being written holds up a process that ends for a few seconds at most.
+func TestDiskThatHangsAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		free := make(chan struct{})
+		v := &storetest.View{Memory: &storetest.Memory{}}
+		a := Open(Options{Store: v, Alone: true, Lease: time.Minute, SnapshotEvery: 2, Now: time.Now})
+		must(t, a.Lead(t.Context(), nil))
+		v.Trouble = func(_ context.Context, _, name string, done bool) error {
+			if strings.HasPrefix(name, snapshotPrefix) && !done {
+				<-free
+			}
+			return nil
+		}
+		must(t, a.put(t.Context(), "x", "1"))
+		must(t, a.put(t.Context(), "x", "2"))
+		began := time.Now()
+		a.Close()
+		if took := time.Since(began); took != closing {
+			t.Errorf("it took %v, expected %v", took, closing)
+		}
+		close(free)
+		synctest.Wait()
+	})
+}
+
+// TestRecordThatFailed: what its writer was told is not written does not count for the next process.
+func TestRecordThatFailed(t *testing.T) {
+	memory, broken := &storetest.Memory{}, errors.New("the directory cannot be synced")
+	v := &storetest.View{Memory: memory}
+	alone := func() *Log {
+		a := Open(Options{Store: v, Alone: true, Lease: time.Minute, Now: time.Now})
+		must(t, a.Lead(t.Context(), nil))
+		return a
+	}
+	a := alone()
+	must(t, a.put(t.Context(), "x", "1"))
+	v.Trouble = func(_ context.Context, call, _ string, done bool) error {
+		if call == "put" && done {
+			return broken
+		}
+		return nil
+	}
+	if err := a.put(t.Context(), "x", "2"); !errors.Is(err, broken) {
+		t.Errorf("found %v", err)
+	}
+	v.Trouble = nil
+	if b := alone(); string(b.State()["x"]) != "1" {
+		t.Errorf("found %q, expected what was written", b.State()["x"])
+	}
 }
 
 // TestDamage: what is damaged is told, and nothing is built on it; of snapshots the one before will do.

@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/superstep-go/superstep/internal/statefile"
 	"github.com/superstep-go/superstep/internal/store"
 )
 
@@ -109,6 +111,21 @@ func (l *Log) poll(ctx context.Context) error {
 		if l.last = taken[len(taken)-1]; l.last > l.number {
 			return errors.Join(damaged...)
 		}
+	}
+	return nil
+}
+
+// complete refuses a log whose newest records are missing.
+func (l *Log) complete() error {
+	newest, err := statefile.ReadNumber(l.Newest)
+	switch {
+	case errors.Is(err, fs.ErrNotExist): // no file is named, or it is a log of an earlier version, or a new one
+	case err != nil:
+		l.Trouble(fmt.Errorf("it is not known if the newest records of %s are missing: %w", l.Store, err))
+		return os.Remove(l.Newest)
+	case newest > l.number:
+		return fmt.Errorf("%s: the newest record is %d, expected %d: without the file %s it is used as it is",
+			l.Store, l.number, newest, l.Newest)
 	}
 	return nil
 }

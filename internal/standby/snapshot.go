@@ -32,8 +32,12 @@ func (l *Log) shorten() {
 	l.last = l.number
 	l.pruning.Go(func() {
 		defer l.busy.Unlock()
-		// If it fails the log is longer than it need be, and this is tried again after as many records.
-		_ = l.within(context.Background(), 10*l.Lease, func(ctx context.Context) error { return l.prune(ctx, &e) })
+		err := l.within(l.ctx, 10*l.Lease, func(ctx context.Context) error { return l.prune(ctx, &e) })
+		if err != nil && !l.long {
+			l.Trouble(fmt.Errorf("the log in %s gets longer, for it cannot be shortened; after %d more records it is tried again: %w",
+				l.Store, l.SnapshotEvery, err))
+		}
+		l.long = err != nil
 	})
 }
 

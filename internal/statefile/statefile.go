@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -66,11 +67,11 @@ func PrivateDir(name string) (string, error) {
 // checkDir refuses what is no directory of the user, or gives others one of the permissions.
 func checkDir(dir string, others fs.FileMode) error {
 	info, err := os.Lstat(dir)
-	switch {
-	case err != nil:
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: expected a directory", dir)
+	}
+	if err != nil {
 		return fmt.Errorf("a directory of the user's own: %w", err)
-	case !info.IsDir():
-		return fmt.Errorf("%s: expected a directory", dir)
 	}
 	return private(dir, info, others)
 }
@@ -94,8 +95,7 @@ const patience = 10 * time.Second
 
 // locked does something while nobody else does anything with the file at path.
 func locked(path string, do func() error) error {
-	end := time.Now().Add(patience)
-	for {
+	for end := time.Now().Add(patience); ; <-time.After(5 * time.Millisecond) {
 		f, err := Lock(path + ".lock")
 		if err == nil {
 			return errors.Join(do(), f.Close())
@@ -103,7 +103,6 @@ func locked(path string, do func() error) error {
 		if !errors.Is(err, ErrLocked) || time.Now().After(end) {
 			return err
 		}
-		<-time.After(5 * time.Millisecond)
 	}
 }
 
@@ -130,22 +129,47 @@ func ReadSmall(path string) ([]byte, error) {
 // whenever a process or the machine ends.
 func Next(path string) (uint64, error) {
 	var n uint64
-	err := locked(path, func() error {
-		data, err := ReadSmall(path)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-		case err != nil:
-			return err
-		default:
-			if n, err = strconv.ParseUint(strings.TrimSpace(string(data)), 10, 64); err != nil {
-				return fmt.Errorf("%s: found %.40q, expected a number", path, data)
-			}
+	err := locked(path, func() (err error) {
+		if n, err = ReadNumber(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%w: "+Renew, err)
 		}
 		n++
-		return write(path, strconv.FormatUint(n, 10))
+		return WriteNumber(path, n)
 	})
 	return n, err
 }
+
+// Renew is how a number of Next that is lost is replaced.
+const Renew = "write a line into it with a number larger than all before, such as 1000000"
+
+// ReadNumber returns the number in a file of Next, WriteNumber or NoteNumber: a line with the number
+// and the CRC-32 of its digits. A number alone in a line is that of an earlier version, or of a user
+// who has repaired the file.
+func ReadNumber(path string) (uint64, error) {
+	data, err := ReadSmall(path)
+	if err != nil {
+		return 0, err
+	}
+	line, ended := strings.CutSuffix(string(data), "\n")
+	digits, _, sealed := strings.Cut(line, " ")
+	n, err := strconv.ParseUint(digits, 10, 64)
+	if err != nil || !ended || sealed && line != numberLine(n) {
+		return 0, fmt.Errorf("%s is damaged: found %.40q, expected a sealed number", path, data)
+	}
+	return n, nil
+}
+
+func numberLine(n uint64) string {
+	digits := strconv.AppendUint(nil, n, 10)
+	return fmt.Sprintf("%s crc32=%08x", digits, crc32.ChecksumIEEE(digits))
+}
+
+// WriteNumber writes a number to a file, and returns when it would outlive a crash of the machine.
+func WriteNumber(path string, n uint64) error { return write(path, numberLine(n)) }
+
+// NoteNumber writes a number, which never gets smaller, to a file without waiting for the disk: it
+// outlives the process. After a crash of the machine the file may be empty, or have an earlier number.
+func NoteNumber(path string, n uint64) error { return overwrite(path, numberLine(n), os.O_CREATE) }
 
 // Key returns the secret in a file, so many bytes in hexadecimal digits, which it makes if it is
 // not there. A file that others own or can read is refused, and so is a link.
@@ -159,20 +183,17 @@ func Key(path string, size int) ([]byte, error) {
 		}
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return key, nil
+	return key, err
 }
 
 // ReadKey is Key for a file that is there.
 func ReadKey(path string, size int) ([]byte, error) {
 	info, err := os.Lstat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s: expected a regular file", path)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s: expected a regular file", path)
 	}
 	f, err := Open(path)
 	if err != nil {
@@ -201,35 +222,33 @@ func ReadKey(path string, size int) ([]byte, error) {
 // that is full it is written in place, within the block that the file has, if there is one.
 func write(path, line string) error {
 	err := replace(path, line)
-	if !full(err) {
-		return err
+	if full(err) && overwrite(path, line, os.O_SYNC) == nil {
+		return nil
 	}
-	f, failed := os.OpenFile(path, os.O_WRONLY, 0)
-	if failed != nil {
-		return err
-	}
-	_, failed = f.WriteString(line + "\n")
-	if errors.Join(failed, f.Sync(), f.Close()) != nil {
-		return err
-	}
-	return nil
+	return err
 }
 
-func replace(path, line string) (err error) {
+// overwrite writes a line, which is no shorter than the one before, within the block that a file has.
+func overwrite(path, line string, flags int) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|flags, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(line + "\n")
+	return errors.Join(err, f.Close())
+}
+
+func replace(path, line string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-new-") // of mode 0600
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(f.Name())
-		}
-	}()
+	defer os.Remove(f.Name()) // unless it has its own name then
 	_, err = f.WriteString(line + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
 	}
-	if err := os.Rename(f.Name(), path); err != nil {
+	if err != nil {
 		return err
 	}
 	return syncDir(filepath.Dir(path))

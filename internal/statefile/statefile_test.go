@@ -3,6 +3,7 @@ package statefile
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -38,11 +39,50 @@ func TestNextNeverRepeats(t *testing.T) {
 	if n, err := Next(path); err != nil || n != callers*each+1 || len(seen) != callers*each {
 		t.Errorf("at the end: %d, %v, after %d numbers", n, err, len(seen))
 	}
-	if err := os.WriteFile(path, []byte("x\n"), 0o600); err != nil {
+}
+
+// TestNumbersAreSealed: no changed byte and no cut leaves another number. A number alone in a line, of an earlier version or of
+// a user, counts.
+func TestNumbersAreSealed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "runs")
+	put := func(data []byte) {
+		t.Helper()
+		if err := os.WriteFile(path, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put([]byte("1233\n"))
+	if n, err := Next(path); n != 1234 || err != nil {
+		t.Fatalf("after the file of an earlier version: %d, %v", n, err)
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Next(path); err == nil || !strings.Contains(err.Error(), path+`: found "x\n", expected a number`) {
-		t.Errorf("of another file: %v", err)
+	for i := range good {
+		bad := bytes.Clone(good)
+		bad[i] ^= 3
+		for _, data := range [][]byte{bad, good[:i]} {
+			put(data)
+			_, err := Next(path)
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("%s is damaged: found %.40q, expected a sealed number", path, data)) {
+				t.Errorf("of %q: %v", data, err)
+			}
+			if found, _ := os.ReadFile(path); !bytes.Equal(found, data) {
+				t.Errorf("%q became %q", data, found)
+			}
+		}
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []uint64{7, 99, 100, 1 << 40} {
+		if err := NoteNumber(path, n); err != nil {
+			t.Fatal(err)
+		}
+		if found, err := ReadNumber(path); found != n || err != nil {
+			t.Errorf("noted %d, found %d, %v", n, found, err)
+		}
 	}
 }
 

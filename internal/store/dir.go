@@ -59,14 +59,8 @@ func openDir(d *Dir, dir string) (*Dir, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := ""
-	for at := full; ; at = filepath.Dir(at) {
-		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) || at == filepath.Dir(at) {
-			break
-		}
-		made = at
-	}
-	if err := os.MkdirAll(full, d.mode(dirMode)); err != nil {
+	made, err := MakeDir(full, d.mode(dirMode))
+	if err != nil {
 		return nil, err
 	}
 	root, err := os.OpenRoot(full)
@@ -75,6 +69,23 @@ func openDir(d *Dir, dir string) (*Dir, error) {
 	}
 	d.path, d.root, d.made = full, root, made
 	return d, nil
+}
+
+// MakeDir makes a directory, and those above it that are missing, which outlive the machine when it
+// returns. It returns the uppermost that it has made, or "".
+func MakeDir(dir string, mode fs.FileMode) (made string, err error) {
+	for at := dir; at != filepath.Dir(at); at = filepath.Dir(at) {
+		if _, err := os.Lstat(at); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+		made = at
+	}
+	err = os.MkdirAll(dir, mode)
+	for at := dir; err == nil && made != "" && at != filepath.Dir(made); {
+		at = filepath.Dir(at)
+		err = syncOpened(os.Open(at))
+	}
+	return made, err
 }
 
 // String returns the directory's path.
@@ -135,11 +146,14 @@ func (d *Dir) write(ctx context.Context, name string, data io.Reader, size int64
 		err = faults.At(faults.Renaming, "")
 	}
 	if err == nil {
-		if err = place(temp, name); err == nil {
-			return Failed("write", d, name, SyncDir(d.root, dir))
+		err = place(temp, name)
+		if err == nil || errors.Is(err, fs.ErrExist) { // a name counts, whoever gave it, when it outlives the machine
+			err = cmp.Or(SyncDir(d.root, dir), err)
 		}
 	}
-	_ = d.root.Remove(temp)
+	if err != nil {
+		_ = d.root.Remove(temp)
+	}
 	return Failed("write", d, name, err)
 }
 
@@ -176,14 +190,20 @@ func (u *until) Read(p []byte) (int, error) {
 // SyncDir makes the names in a directory of a root, and in those above it, outlive the machine.
 func SyncDir(root *os.Root, dir string) error {
 	for ; ; dir = path.Dir(dir) {
-		f, err := root.Open(dir)
-		if err != nil {
-			return err
-		}
-		if err := errors.Join(f.Sync(), f.Close()); err != nil || dir == "." {
+		if err := syncOpened(root.Open(dir)); err != nil || dir == "." {
 			return err
 		}
 	}
+}
+
+// syncFile is replaced in tests.
+var syncFile = (*os.File).Sync
+
+func syncOpened(f *os.File, err error) error {
+	if err != nil {
+		return err
+	}
+	return errors.Join(syncFile(f), f.Close())
 }
 
 // GetRange is Store.GetRange.

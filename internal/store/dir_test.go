@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -125,6 +126,39 @@ func TestFailedWritesLeaveNoFile(t *testing.T) {
 	})
 	if err != nil {
 		t.Error(err)
+	}
+}
+
+// TestNamesOutliveTheMachine: directories that are made, and objects, are synced in the directory that
+// has their names, or there is an error. That an object is there is said when it has been synced.
+func TestNamesOutliveTheMachine(t *testing.T) {
+	base := t.TempDir()
+	var synced []string
+	broken := errors.New("the disk is broken")
+	var fails error
+	defer store.SetSync(func(f *os.File) error {
+		name, _ := filepath.Rel(base, f.Name())
+		synced = append(synced, name)
+		return fails
+	})()
+	fails = broken
+	if _, err := store.OpenDir(filepath.Join(base, "x", "y")); !errors.Is(err, broken) {
+		t.Errorf("a directory whose name may be lost: %v", err)
+	}
+	fails, synced = nil, nil
+	d := openDir(t, filepath.Join(base, "a", "b"))
+	if want := []string{"a", "."}; !slices.Equal(synced, want) {
+		t.Errorf("synced %q, expected %q", synced, want)
+	}
+	fails = broken
+	for range 2 {
+		if err := d.PutIfAbsent(t.Context(), "once", []byte("mine")); !errors.Is(err, broken) {
+			t.Errorf("an object whose name may be lost: %v", err)
+		}
+	}
+	fails = nil
+	if err := d.PutIfAbsent(t.Context(), "once", []byte("mine")); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("an object that is there: %v", err)
 	}
 }
 

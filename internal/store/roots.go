@@ -25,7 +25,7 @@ type Roots struct {
 }
 
 // ErrOutside is that a name leads out of all roots.
-var ErrOutside = errors.New("outside of what may be read here")
+var ErrOutside = errors.New("outside of what jobs may read and write here")
 
 // NewRoots returns roots, each of which must be a directory, s3://BUCKET or s3://BUCKET/PREFIX.
 func NewRoots(places []string) (*Roots, error) {

@@ -64,13 +64,13 @@ func TestJobsNameFilesBelowTheRoots(t *testing.T) {
 		"second": filepath.Join(base, "graphs/a.el") + "," + filepath.Join(base, "secret.el"), "object": "s3://bucket/secret.el",
 		"system": "/etc/passwd", "snapshot": filepath.Join(base, "snap"), "url": "file:///etc/passwd", "proc": "/proc/self/environ",
 	} {
-		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what may be read here: below "+filepath.Join(base, "graphs")+" alone (--data-root)") {
+		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what jobs may read and write here: below "+filepath.Join(base, "graphs")+" alone (--data-root)") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}
 	source := &job.Source{Input: filepath.Join(base, "graphs/t.csv"), Vertices: filepath.Join(base, "secret.el")}
 	_, err := c.Client.LoadGraph(t.Context(), connect.NewRequest(&control.LoadGraphRequest{Name: "vertices", SourceJson: job.Text(source)}))
-	if err == nil || !strings.Contains(err.Error(), "outside of what may be read here") {
+	if err == nil || !strings.Contains(err.Error(), "outside of what jobs may read and write here") {
 		t.Errorf("a file of vertices: %v", err)
 	}
 }
@@ -128,7 +128,7 @@ func TestOwnFilesAreNoGraphs(t *testing.T) {
 		"result": "data/results/x-1/part-00000", "directory": "data/results/x-1", "state": "data/state/log/00000000000000000001",
 		"checkpoint": filepath.Join(checkpoints, "wcc-x/owner"), "pattern": "data/results/*/part-*", "second": "a.el,checkpoints/wcc-x/owner",
 	} {
-		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what may be read here") {
+		if why := c.loads(t, name, input); !strings.Contains(why, "outside of what jobs may read and write here") {
 			t.Errorf("%s: %q", input, why)
 		}
 	}

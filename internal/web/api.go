@@ -85,8 +85,7 @@ func number(r *http.Request, name string, usual, least, most int) (int, error) {
 // reply sends JSON.
 func reply(w http.ResponseWriter, r *http.Request, status int, body any) {
 	data, err := json.Marshal(body)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	send(w, r, status, data)
@@ -126,6 +125,14 @@ func takesGzip(r *http.Request) bool {
 type problem struct {
 	Error string `json:"error"`
 	Field string `json:"field,omitempty"`
+}
+
+// failed answers with an error, if there is one.
+func failed(w http.ResponseWriter, err error) bool {
+	if err != nil {
+		fail(w, err)
+	}
+	return err != nil
 }
 
 func fail(w http.ResponseWriter, err error) {

@@ -51,8 +51,7 @@ func (s *Site) loadGraph(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.options.Control.LoadGraph(r.Context(), &asked)
 	}
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	all := s.source.Graphs()
@@ -70,8 +69,7 @@ func (s *Site) dropGraph(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.options.Control.DropGraph(r.Context(), r.PathValue("graph"))
 	}
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	w.WriteHeader(http.StatusNoContent)

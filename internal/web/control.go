@@ -58,13 +58,11 @@ func unlike(err error, like string) error {
 
 func (s *Site) submit(w http.ResponseWriter, r *http.Request) {
 	var asked Submission
-	if err := body(w, r, control.MaxSpec, &asked, `a job, such as {"program": "bfs", "graph": "kronecker:scale=14", "parameters": {"source": "1"}}`); err != nil {
-		fail(w, err)
+	if err := body(w, r, control.MaxSpec, &asked, `a job, such as {"program": "bfs", "graph": "kronecker:scale=14", "parameters": {"source": "1"}}`); failed(w, err) {
 		return
 	}
 	id, found, err := s.options.Control.Submit(r.Context(), &asked)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	w.Header().Set("Location", "/api/v1/jobs/"+url.PathEscape(id))
@@ -84,8 +82,7 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 	if err == nil {
 		err = s.options.Control.Cancel(r.Context(), id, asked.Reason)
 	}
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	s.tell(w, r, http.StatusOK, id)
@@ -94,8 +91,7 @@ func (s *Site) cancel(w http.ResponseWriter, r *http.Request) {
 // tell answers with a job.
 func (s *Site) tell(w http.ResponseWriter, r *http.Request, status int, id string) {
 	j, err := s.store.Job(id)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	reply(w, r, status, j)

@@ -27,8 +27,7 @@ const (
 // that was away for too long is told to read everything anew (reset).
 func (s *Site) events(w http.ResponseWriter, r *http.Request) {
 	done, err := s.streams.begin(r)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	defer done()

@@ -146,8 +146,7 @@ func (s *Site) enter(w http.ResponseWriter, r *http.Request) {
 	var given struct {
 		Token string `json:"token"`
 	}
-	if err := body(w, r, maxBody, &given, `{"token": "..."}`); err != nil {
-		fail(w, err)
+	if err := body(w, r, maxBody, &given, `{"token": "..."}`); failed(w, err) {
 		return
 	}
 	if !s.knows(given.Token) {

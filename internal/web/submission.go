@@ -57,10 +57,10 @@ func (s *Submission) complete() (err error) {
 	}
 	switch name, catalog := strings.CutPrefix(s.Source.Origin(), control.CatalogPrefix); {
 	case s.Graph500 != nil:
-		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
+		if s.Program != "" || len(s.Parameters) > 0 || s.Source != nil && *s.Source != (job.Source{}) || s.KeepResult || s.MaxSupersteps > 0 || s.Seed > 0 {
 			return invalid("graph500: it makes its own graph; leave out all but grid, partitions, delivery, deterministic, superstep_timeout and key")
 		}
-		s.Program = control.Graph500Program
+		s.Program, s.Source = control.Graph500Program, nil // keys of a source may be there, and empty
 		job.Complete(s.Graph500)
 	case catalog:
 		if *s.Source != (job.Source{Input: s.Input}) || s.Cut != (Cut{}) {

@@ -143,13 +143,11 @@ func (s *Site) begun(r *http.Request) (resultlines.Form, resultReader, error) {
 // values answers with the survey of a job's result, or how far it is.
 func (s *Site) values(w http.ResponseWriter, r *http.Request) {
 	form, read, err := s.begun(r)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	v, err := s.surveys.of(r.Context(), r.PathValue("job"), form, read)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	patience := time.NewTimer(surveyWait)

@@ -125,8 +125,7 @@ func (s *Site) routes() {
 	get := func(path string, answer func(r *http.Request) (any, error)) {
 		s.api.HandleFunc("GET /api/v1/"+path, func(w http.ResponseWriter, r *http.Request) {
 			body, err := answer(r)
-			if err != nil {
-				fail(w, err)
+			if failed(w, err) {
 				return
 			}
 			reply(w, r, http.StatusOK, body)
@@ -176,8 +175,7 @@ func (s *Site) elsewhere(w http.ResponseWriter, r *http.Request) {
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	r, err := s.check(r)
-	if err != nil {
-		fail(w, err)
+	if failed(w, err) {
 		return
 	}
 	_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout))

@@ -1,0 +1,65 @@
+package master
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"github.com/superstep-go/superstep/internal/control"
+	"github.com/superstep-go/superstep/internal/engine"
+	jobspec "github.com/superstep-go/superstep/internal/job"
+)
+
+// TestNewsOnASlowDisk: while the disk does not take that a job runs, what its workers tell is taken all the same, sooner than a session
+// would be given up; a job that is cancelled does not wait.
+func TestNewsOnASlowDisk(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := New(Config{Registry: engine.Registry{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.gone()
+		ctx, cancel := context.WithCancelCause(t.Context())
+		waiting := func() *run { return &run{server: s, id: "00aa-1", announced: &batch{done: make(chan struct{})}} }
+		r, began := waiting(), time.Now()
+		for range mostWaits {
+			if err := r.heard(ctx, &control.DriveReport{}); err != nil {
+				t.Error(err)
+			}
+		}
+		if took := time.Since(began); took > 2*roomWait {
+			t.Errorf("%d reports took %v", mostWaits, took)
+		}
+		why := errors.New("it was cancelled")
+		cancel(why)
+		if err := waiting().heard(ctx, &control.DriveReport{}); !errors.Is(err, why) {
+			t.Errorf("found %v", err)
+		}
+	})
+}
+
+// TestListsParseNothing: a list is made of what the master has of its jobs, whose texts are made once.
+func TestListsParseNothing(t *testing.T) {
+	s, err := New(Config{Registry: engine.Registry{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.results.close()
+	j, err := s.cluster.enqueue(0, "me", &jobspec.Spec{Program: "mine", Source: &jobspec.Source{Input: "path:vertices=3"}}, "", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.text = strings.Repeat("no JSON", mostOfEntry)
+	if whole, err := s.GetJob(t.Context(), connect.NewRequest(&control.GetJobRequest{Id: j.id})); err != nil || whole.Msg.SpecJson != j.text {
+		t.Errorf("found %v, another text than the one that was made", err)
+	}
+	list, err := s.ListJobs(t.Context(), connect.NewRequest(&control.ListJobsRequest{}))
+	if err != nil || len(list.Msg.Jobs) != 1 || list.Msg.Jobs[0].Spec().Program != "mine" {
+		t.Errorf("found %v, %v", list, err)
+	}
+}
