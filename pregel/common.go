@@ -21,8 +21,9 @@ func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
 		return v.changedCommon(list)
 	}
 	return func(yield func(int, Edge) bool) {
+		next, more := uint32(0), true
 		for _, l := range lists {
-			if !eachCommon(l, local, list, yield) {
+			if next, more = eachCommon(l, local, next, list, yield); !more {
 				return
 			}
 		}
@@ -57,21 +58,26 @@ func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 
 // rows returns the lists that Edges runs over, for a method that fails the job where there are none.
 func (v *cursor) rows(method string) []*kernel.EdgeLists {
-	if why := v.w.state.NoEdges; why != nil {
+	if why := v.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s: %w", method, why))
 	}
-	return v.w.state.Edges
+	return v.state.Edges
 }
 
-func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(int, Edge) bool) bool {
+// eachCommon is eachEdge for edges whose To is in the list.
+func eachCommon(
+	l *kernel.EdgeLists, local, first uint32, list []VertexID, yield func(int, Edge) bool,
+) (next uint32, more bool) {
 	lo, hi := l.Row(local)
+	shift := first - lo // modulo 2^32
+	next = first + hi - lo
 	searchRow, searchList := unlike(int(hi-lo), len(list))
 	i := 0
 	for lo < hi && i < len(list) {
 		switch to := VertexID(l.ID(l.Adj[lo])); {
 		case to == list[i]:
-			if !yield(i, edgeAt(l, lo)) {
-				return false
+			if !yield(i, edgeAt(l, lo, uint64(lo+shift)<<32|uint64(lo+l.Offset))) {
+				return 0, false
 			}
 			lo++
 		case to < list[i] && searchRow:
@@ -84,7 +90,7 @@ func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(i
 			i++
 		}
 	}
-	return true
+	return next, true
 }
 
 func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {

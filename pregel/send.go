@@ -63,7 +63,7 @@ func (v *Vertex[V, M]) sendOver(edges iter.Seq[Edge], m M) {
 
 // eachEdge returns edges, along which a message is sent by itself for it cannot be combined.
 func (v *cursor) eachEdge(method string, edges func() iter.Seq[Edge]) iter.Seq[Edge] {
-	if why := v.w.state.NoEdges; why != nil {
+	if why := v.state.NoEdges; why != nil {
 		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
 	}
 	return edges()
@@ -72,10 +72,10 @@ func (v *cursor) eachEdge(method string, edges func() iter.Seq[Edge]) iter.Seq[E
 // along returns whether a message in a direction goes the way of SendToAllNeighbors, and whether
 // it goes to in-neighbours apart.
 func (v *cursor) along(d Direction) (forth, back bool) {
-	switch own := Direction(v.w.state.Direction); {
+	switch own := Direction(v.state.Direction); {
 	case d > Both:
 		panic(fmt.Sprintf("SendAlong(%v): want pregel.Out, pregel.In or pregel.Both", d))
-	case v.w.state.Undirected || d == own:
+	case v.state.Undirected || d == own:
 		return true, false
 	case own != Either:
 		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Traits must have "+
