@@ -103,11 +103,19 @@ func ExampleWeights() {
 			g := must(superstep.FromEdges(ctx, list, o))
 			source, _ := g.Vertex(1)
 			res := must(superstep.Run(ctx, g, pregel.List(Weighted{})))
-			fmt.Print(g.NumVertices(), " vertices, ", g.NumEdges(), " arcs, weight ", res.Value(source), "; ")
+			fmt.Println(g.NumVertices(), "vertices,", g.NumEdges(), "arcs, weight", res.Value(source))
 			g.Close()
 		}
 	}
 	// Output:
+	// 3 vertices, 1 arcs, weight 2.5
+	// 3 vertices, 2 arcs, weight 1
+	// 3 vertices, 1 arcs, weight 1
+	// 3 vertices, 2 arcs, weight 1
+	// 3 vertices, 1 arcs, weight 2.5
+	// 3 vertices, 2 arcs, weight 1
+	// 3 vertices, 1 arcs, weight 2.5
+	// 3 vertices, 2 arcs, weight 1
 }
 
 // Every way of delivery gives the same result.
@@ -120,12 +128,19 @@ func ExampleDelivery() {
 		g := must(superstep.Load(ctx, "kronecker:scale=8", superstep.LoadOptions{Grid: grid}))
 		source, _ := g.Vertex(1)
 		for _, way := range ways {
-			res := must(superstep.Run(ctx, g, algorithms.BFS{Source: source}, superstep.Options{Delivery: way, Deterministic: true}))
+			res := must(superstep.Run(ctx, g, algorithms.BFSLevels{Source: source}, superstep.Options{Delivery: way, Deterministic: way == superstep.Pull}))
 			fmt.Println(way, res.Supersteps, res.Messages)
 		}
 		g.Close()
 	}
 	// Unordered output:
+	// auto 4 8107
+	// push 4 8107
+	// naive 4 8107
+	// mirrored 4 8107
+	// pull 4 8107
+	// whole 4 8107
+	// ring 4 8107
 }
 
 // Everything that a run may be told, and what it tells.
@@ -151,6 +166,12 @@ func ExampleOptions() {
 	at, _ := res.At(g.Label(first))
 	fmt.Println(at == res.Value(first), len(maps.Collect(res.All())), res.Graph() == g, slices.Sorted(maps.Keys(res.Aggregates)))
 	// Output:
+	// 0 256 false true true
+	// 1 256 true true true
+	// 2 256 true true true
+	// limit false 3 3 3 5
+	// 256 true true 0 0
+	// true 256 true [change dangling]
 }
 
 // A column begins with an earlier result, with what a function returns, or with the values in a file.
@@ -179,6 +200,8 @@ func ExampleFrom() {
 		fmt.Printf("%d: %.2f %.2f %.2f\n", id, x, again, same)
 	}
 	// Output:
+	// 0: -1.00 -0.86 -1.00
+	// 1: 2.00 0.71 2.00
 }
 
 // Column is one field of values that are structs.
@@ -191,6 +214,9 @@ func ExampleColumn() {
 		fmt.Printf("%d %.1f\n", id, authority)
 	}
 	// Output:
+	// 2 1.0
+	// 1 0.0
+	// 3 0.0
 }
 
 // A graph changes between runs: the graph before stays as it is.

@@ -16,7 +16,8 @@ import (
 
 // otherwise are options that no tag of a job.Spec names, and what a command line has for them.
 var otherwise = map[string]string{
-	"kind":          "--directed and --undirected",
+	"directed":      "--directed: a job says one of three",
+	"undirected":    "--undirected, likewise",
 	"weights":       "--weights of load, which has no tag of a flag",
 	"partitions":    "--partitions, of the command line: a master is told the grid",
 	"grid":          "--grid, likewise",

@@ -25,9 +25,12 @@ func union[T combiners.Bits](sets ...T) {
 	reduce(combiners.AndBits[T](), sets...)
 }
 
+// sum prints the sum of numbers of any type.
+func sum[T pregel.Number](numbers ...T) { reduce(combiners.Sum[T](), numbers...) }
+
 // What combiners make of messages.
 func Example() {
-	reduce(combiners.Sum[int64](), 3, 1, 2)
+	sum(3, 1, 2)
 	reduce(combiners.NarrowSum(), 0.5, 0.25)
 	reduce(combiners.Min[int64](), 3, 1, 2)
 	reduce(combiners.Max[float64](), 3, 1, 2)

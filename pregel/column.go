@@ -76,10 +76,10 @@ func (c EdgeColumn[T]) Private() EdgeColumn[T] {
 }
 
 // Of returns the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.element()] }
+func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[uint32(e.place)] }
 
 // Set replaces the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.element()] = x }
+func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[uint32(e.place)] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
 	if e.lists != nil && !e.lists.Other {

@@ -1,7 +1,6 @@
 package pregel
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -16,7 +15,8 @@ const longer = 8
 // rising order, as the To of edges in one direction are. It takes time in the length of both together, and where one is far longer
 // only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
 func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
-	lists, local := v.rows("Common"), v.local()
+	v.needEdges("Common")
+	lists, local := v.state.Edges, v.local()
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedCommon(list)
 	}
@@ -39,7 +39,8 @@ func (v *cursor) CountCommon(list []VertexID) int {
 		}
 		return n
 	}
-	for _, l := range v.rows("CountCommon") {
+	v.needEdges("CountCommon")
+	for _, l := range v.state.Edges {
 		n += countCommon(l, v.local(), list)
 	}
 	return n
@@ -54,14 +55,6 @@ func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 			}
 		}
 	}
-}
-
-// rows returns the lists that Edges runs over, for a method that fails the job where there are none.
-func (v *cursor) rows(method string) []*kernel.EdgeLists {
-	if why := v.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
-	return v.state.Edges
 }
 
 // eachCommon is eachEdge for edges whose To is in the list.

@@ -42,9 +42,9 @@ func checkCommon(t *testing.T, ids, list []VertexID) {
 	}
 	l := row(ids)
 	next, _ := eachCommon(l, 2, 70, list, func(i int, e Edge) bool {
-		got = append(got, fmt.Sprintf("%d:%d at %d", i, e.To, e.element()))
-		if e.Index() != 70+int(e.element()) {
-			t.Fatalf("the index of edge %d is %d, the first one's is 70", e.element(), e.Index())
+		got = append(got, fmt.Sprintf("%d:%d at %d", i, e.To, uint32(e.place)))
+		if e.Index() != 70+int(uint32(e.place)) {
+			t.Fatalf("the index of edge %d is %d, the first one's is 70", uint32(e.place), e.Index())
 		}
 		return true
 	})

@@ -13,7 +13,7 @@ type Edge struct {
 	// Weight is the edge's weight, 1 in a graph without weights.
 	Weight float64
 
-	// place is the edge's element in columns and, in the high half, its index. They share a field
+	// place is the edge's element in columns, in the low half, and its index. They share a field
 	// because Go copies a struct of five fields through memory: Edges takes twice as long.
 	place uint64
 	lists *kernel.EdgeLists
@@ -22,15 +22,6 @@ type Edge struct {
 // Index returns the place of the edge, from 0, among those that the method yields from which it
 // comes. [Vertex.Edge] and [Vertex.SendAlongEdge] take that of an edge of Edges, Edge or Common.
 func (e Edge) Index() int { return int(e.place >> 32) }
-
-// numbered returns the edge with another index.
-func (e Edge) numbered(index int) Edge {
-	e.place = uint64(index)<<32 | uint64(e.element())
-	return e
-}
-
-// element is the edge's place in columns.
-func (e Edge) element() uint32 { return uint32(e.place) }
 
 // nextPlace is how far an edge's place is from that of the edge before it.
 const nextPlace = 1<<32 | 1
@@ -81,9 +72,7 @@ func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
 		}
 		return l, lo + uint32(at)
 	}
-	if why := v.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
+	v.needEdges(method)
 	panic(noEdge(method, i, int(uint64(i)-at)))
 }
 

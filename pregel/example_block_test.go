@@ -12,19 +12,23 @@ import (
 // Share has each vertex but one give 1 in equal parts to its neighbours, and keep what it is given.
 type Share struct{ Except pregel.VertexID }
 
-var blocks = pregel.SumOf[int]("blocks")
+var given = pregel.SumOf[int]("given")
 
 func (Share) Combiner() pregel.Combiner[float64] { return combiners.Sum[float64]() }
 func (Share) Traits() pregel.Traits {
-	return pregel.Traits{Aggregators: []pregel.Aggregate{blocks}, Columns: []pregel.Column{visits}}
+	return pregel.Traits{Aggregators: []pregel.Aggregate{given}, Columns: []pregel.Column{visits}}
 }
 
 // visits is how many messages a vertex has had.
 var visits = pregel.NewVertexColumn[int]("visits").Private()
 
+// started is called for a vertex and for a block alike.
+func (Share) started(c pregel.Context, n int) { given.Add(c, n) }
+
 func (p Share) Init(v *pregel.Vertex[float64, float64]) {
 	if v.OutDegree() > 0 && v.ID() != p.Except {
 		v.SendToAllNeighbors(1 / float64(v.OutDegree()))
+		p.started(v, 1)
 	}
 	if v.VoteToHalt(); v.InDegree() == 0 {
 		v.Finish()
@@ -50,7 +54,7 @@ func (p Share) InitBlock(b *pregel.Block[float64, float64]) {
 		}
 	}
 	b.Halt = b.Run
-	blocks.Add(b, 1)
+	p.started(b, bits.OnesCount64(b.Sent))
 }
 
 // ComputeBlock is Compute for the vertices of b.Run.

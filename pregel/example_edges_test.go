@@ -128,6 +128,14 @@ type flow struct {
 
 func (Flow) Combiner() pregel.Combiner[bool] { return combiners.Or() }
 
+// Validate refuses graphs in which nothing flows.
+func (Flow) Validate(g *pregel.GraphInfo) error {
+	if g != nil && !(g.Directed && g.Weighted) {
+		return fmt.Errorf("%d edges in %d partitions: expected them directed, with weights", g.NumEdges, g.Partitions)
+	}
+	return nil
+}
+
 func (Flow) Compute(v *pregel.Vertex[flow, bool], _ bool) {
 	x, most := flow{Most: pregel.None}, 0.0
 	for e := range v.InEdges() {

@@ -181,7 +181,8 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 		if out {
 			next = uint32(len(own))
 			for i, e := range own {
-				if !yield(e.numbered(i)) {
+				e.place = uint64(i)<<32 | uint64(uint32(e.place))
+				if !yield(e) {
 					return
 				}
 			}

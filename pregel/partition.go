@@ -1,6 +1,7 @@
 package pregel
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -36,6 +37,13 @@ func (p *partition) NumVertices() uint64 { return p.state.NumVertices }
 // NumEdges returns the number of arcs of the graph as stored; an undirected edge is two, an
 // undirected loop one.
 func (p *partition) NumEdges() uint64 { return p.state.NumEdges }
+
+// needEdges fails the job where the edges of a vertex are in several partitions.
+func (p *partition) needEdges(method string) {
+	if why := p.state.NoEdges; why != nil {
+		panic(fmt.Errorf("%s: %w", method, why))
+	}
+}
 
 func (p *partition) view() *partition { return p }
 func (p *partition) local() uint32    { return noVertex }

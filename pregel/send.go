@@ -63,9 +63,7 @@ func (v *Vertex[V, M]) sendOver(edges iter.Seq[Edge], m M) {
 
 // eachEdge returns edges, along which a message is sent by itself for it cannot be combined.
 func (v *cursor) eachEdge(method string, edges func() iter.Seq[Edge]) iter.Seq[Edge] {
-	if why := v.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
-	}
+	v.needEdges(method + " twice in a superstep, without a combiner for the two")
 	return edges()
 }
 

@@ -113,9 +113,7 @@ func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.state.
 func (v *cursor) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.state.In) }
 
 func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
-	if why := v.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
+	v.needEdges(method)
 	if own, ok := v.ownOutEdges(); ok {
 		return v.changedEdges(own, method, lists)
 	}
