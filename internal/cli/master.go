@@ -81,7 +81,7 @@ Prometheus, and /metrics/targets lists the workers' metrics addresses. All of th
 	cmd.Flags().StringVar(&m.checkpoints.Place, "checkpoints", "", "store checkpoints of jobs at `PLACE`, a directory or s3://BUCKET/PREFIX that the master and all workers reach, and restart jobs from them; off stores none (default: with --data on the master's disk, else off)")
 	flagsOf(cmd, &m.checkpoints.whenFlags)
 	cmd.Flags().BoolVar(&m.standby, "standby", false, "share the queue and the catalog at the PLACE of --checkpoints with other masters: one leads, the others stand by; then --data stores results only")
-	m.stragglers = wordFlag(cmd, "stragglers", "when a worker is slow: move restarts a job with checkpoints on the other workers if that is expected to save time; off leaves it", string(master.MoveStragglers), string(master.LeaveStragglers))
+	m.stragglers = wordFlag(cmd, "stragglers", "when a worker is slow: move restarts a job with checkpoints on the other workers if that is expected to save time; off leaves it", "move", "off")
 	m.keep.define(cmd)
 	m.quotas.define(cmd)
 	m.metrics.define(cmd)
@@ -159,7 +159,7 @@ func (m *masterCommand) execute(ctx context.Context) error {
 	o := master.Config{Options: master.Options{
 		Listen: m.listen, Lease: m.lease, Hold: m.hold, CommandTimeout: m.command, Retries: m.retries, Running: int(m.running), Data: m.data,
 		Checkpoints: m.checkpoints.Place, CheckpointEvery: m.checkpoints.policy.Every, CheckpointInterval: m.checkpoints.policy.Interval,
-		Stragglers: master.Stragglers(m.stragglers.value), Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
+		Stragglers: m.stragglers.value, Standby: m.standby, MTBF: m.checkpoints.policy.MTBF, CheckpointStrict: m.checkpoints.policy.Strict,
 		InsecureToken: m.insecureToken, AuditLog: m.audit, KeepResults: m.keep.age, KeepResultBytes: keepBytes, Quotas: m.quotas.all, Log: m.app.logger(),
 		Ready: func(address string) {
 			page := web.Link(web.URL(m.listen, l.Addr(), files != nil), who.Token)

@@ -13,7 +13,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // metricsFlags say who may ask what a master or a worker has counted.
@@ -38,8 +37,6 @@ type watched struct {
 	health  control.Health
 	monitor *monitor
 }
-
-var _ worker.Observer = (*watched)(nil)
 
 func (w *watched) Session(attached bool) {
 	w.Worker.Session(attached)

@@ -1,10 +1,6 @@
 package cli
 
-import (
-	"github.com/spf13/cobra"
-
-	"github.com/superstep-go/superstep/worker"
-)
+import "github.com/spf13/cobra"
 
 // windowFlag is --window of workers.
 type windowFlag struct{ text string }
@@ -19,7 +15,7 @@ func (w *windowFlag) bytes() (int64, error) {
 		return 0, nil
 	}
 	n, err := parseBytes(w.text)
-	if err != nil || n < worker.LeastWindow || n > worker.MostWindow {
+	if err != nil || n < 64<<10 || n > 1<<30 {
 		return 0, usagef("--window: found %.40q, expected auto, or 64KiB to 1GiB", w.text)
 	}
 	return n, nil
