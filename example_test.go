@@ -58,7 +58,7 @@ func Example() {
 
 func ExampleFromEdges() {
 	ctx := context.Background()
-	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 7, To: 9}, {From: 9, To: 8}}, superstep.LoadOptions{Kind: superstep.Undirected})
+	g, err := superstep.FromEdges(ctx, []superstep.Edge{{From: 7, To: 9}, {From: 9, To: 8}}, superstep.LoadOptions{Undirected: true})
 	if err != nil {
 		fmt.Println(err)
 		return

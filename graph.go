@@ -18,15 +18,6 @@ import (
 	"github.com/superstep-go/superstep/pregel"
 )
 
-// Kind says whether edges point one way.
-type Kind uint8
-
-const (
-	AsInput    Kind = iota // as the file or generator says; edge lists, which do not say, are directed
-	Directed               // edges point from the first vertex to the second
-	Undirected             // edges join both ways
-)
-
 // Weights says what edge weights a graph keeps.
 type Weights uint8
 
@@ -43,9 +34,6 @@ type Grid struct{ Rows, Columns int }
 // String returns the grid as RxC.
 func (g Grid) String() string { return graph.Grid(g).String() }
 
-// Partitions is the number of partitions.
-func (g Grid) Partitions() int { return g.Rows * g.Columns }
-
 // Flat reports whether one side is 1.
 func (g Grid) Flat() bool { return graph.Grid(g).Flat() }
 
@@ -54,15 +42,23 @@ type Duplicates uint8
 
 // What becomes of parallel edges.
 const (
-	KeepDuplicates   = Duplicates(graph.KeepDuplicates)   // all are kept
-	FirstDuplicate   = Duplicates(graph.FirstDuplicate)   // the first of the input is kept
-	LeastDuplicate   = Duplicates(graph.LeastDuplicate)   // one is kept, with the least weight
-	SumDuplicates    = Duplicates(graph.SumDuplicates)    // one is kept, with the sum of the weights
-	RefuseDuplicates = Duplicates(graph.RefuseDuplicates) // the graph is refused
+	KeepDuplicates  = Duplicates(graph.KeepDuplicates)   // all are kept
+	FirstDuplicates = Duplicates(graph.FirstDuplicate)   // the first of the input is kept
+	MinDuplicates   = Duplicates(graph.LeastDuplicate)   // one is kept, with the least weight
+	SumDuplicates   = Duplicates(graph.SumDuplicates)    // one is kept, with the sum of the weights
+	ErrorDuplicates = Duplicates(graph.RefuseDuplicates) // the graph is refused
 )
 
 // String returns what the command line calls it: keep, first, min, sum or error.
 func (d Duplicates) String() string { return graph.Duplicates(d).String() }
+
+// SelfLoops says what becomes of edges from a vertex to itself.
+type SelfLoops uint8
+
+const (
+	KeepSelfLoops SelfLoops = iota // they are edges like others
+	DropSelfLoops                  // they are left out
+)
 
 // Graph is a loaded graph, in this process or, of a cluster.Connection, on a cluster: then the input ids of its vertices are here. It is
 // safe for use by several goroutines.
@@ -278,7 +274,7 @@ func (g *Graph) Close() {
 	}
 }
 
-// Repartition makes a second graph of the same stored edges with other options; their Kind must be AsInput. Weights are
+// Repartition makes a second graph of the same stored edges with other options, which leave the direction as it is. Weights are
 // kept in their type unless the options ask for another. Handles are the same if the edges are.
 func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err error) {
 	defer mem.Recover(&err)
@@ -292,7 +288,7 @@ func (g *Graph) Repartition(ctx context.Context, o LoadOptions) (_ *Graph, err e
 	if g.elsewhere != nil {
 		return nil, errors.New("superstep: a graph on a cluster stays as it was loaded: load it anew with other options")
 	}
-	if o.Kind != AsInput {
+	if o.Directed || o.Undirected {
 		return nil, errors.New("superstep: a graph keeps its direction when it is partitioned anew")
 	}
 	if o.Weights == IfAny && g.g.Weights == edges.Float32 {

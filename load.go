@@ -1,6 +1,7 @@
 package superstep
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,16 +16,17 @@ type LoadOptions struct {
 	// Format is the file's format, by a name in docs/reference/formats.md, such as el or csv; empty
 	// means to find out.
 	Format string
-	Kind   Kind
+	// Directed edges point from the first vertex to the second, Undirected ones join both ways. With
+	// neither they are as the file or generator says; edge lists, which do not say, are directed.
+	Directed, Undirected bool
 	// Partitions is the number of partitions, 1 if 0. With more than one, messages between them travel as columns.
 	Partitions int
 	// Grid is how the partitions are laid out, in a column if it is not set. With both sides above 1 each speaks with those
 	// of its row and column alone, and programs cannot call Edges.
 	Grid       Grid
 	Duplicates Duplicates
-	// DropSelfLoops leaves out edges from a vertex to itself.
-	DropSelfLoops bool
-	Weights       Weights
+	SelfLoops  SelfLoops
+	Weights    Weights
 	// UnitWeights makes every weight 1.
 	UnitWeights bool
 	// SkipBad is how many malformed lines of a text file are left out, which Graph.Skipped then tells; one more is an error.
@@ -41,17 +43,16 @@ type LoadOptions struct {
 func (o LoadOptions) stored(team *parallel.Team) graph.Options {
 	weights, _ := o.weights()
 	return graph.Options{
-		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.DropSelfLoops,
+		Partitions: o.Partitions, Grid: graph.Grid(o.Grid), Duplicates: graph.Duplicates(o.Duplicates), DropLoops: o.SelfLoops == DropSelfLoops,
 		Weights: weights, UnitWeights: o.UnitWeights, Team: team, Progress: o.Progress,
 	}
 }
 
 func (o LoadOptions) directed() *bool {
-	if o.Kind == AsInput {
+	if !o.Directed && !o.Undirected {
 		return nil
 	}
-	directed := o.Kind == Directed
-	return &directed
+	return &o.Directed
 }
 
 func (o LoadOptions) weights() (kind edges.Weights, ifAny bool) {
@@ -75,8 +76,12 @@ func (o LoadOptions) Validate() error {
 	if o.SkipBad < 0 || o.SkipBad > math.MaxInt32 {
 		return fmt.Errorf("superstep: LoadOptions.SkipBad: found %d, expected 0 or more", o.SkipBad)
 	}
-	if o.Kind > Undirected || o.Weights > Float32 || o.Duplicates > RefuseDuplicates {
-		return fmt.Errorf("superstep: LoadOptions: there is no Kind %d with Weights %d and Duplicates %d", o.Kind, o.Weights, uint8(o.Duplicates))
+	if o.Directed && o.Undirected {
+		return errors.New("superstep: LoadOptions: Directed and Undirected contradict each other")
+	}
+	if o.Weights > Float32 || o.Duplicates > ErrorDuplicates || o.SelfLoops > DropSelfLoops {
+		return fmt.Errorf("superstep: LoadOptions: there are no Weights %d with Duplicates %d and SelfLoops %d",
+			o.Weights, uint8(o.Duplicates), o.SelfLoops)
 	}
 	return validThreads("LoadOptions", o.Threads)
 }
@@ -111,7 +116,7 @@ func fromEdges(list []Edge, o LoadOptions) (*edges.Input, error) {
 	}
 	packed := edges.Pack(uint64(len(ids)), tuples, weights)
 	return &edges.Input{
-		Name: "edges", Edges: packed, Vertices: len(ids), Labels: labels, Directed: o.Kind != Undirected,
+		Name: "edges", Edges: packed, Vertices: len(ids), Labels: labels, Directed: !o.Undirected,
 		Account: []string{fmt.Sprintf("%d edges in memory, %d vertices", len(list), len(ids))}, Free: packed.Close,
 	}, nil
 }

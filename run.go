@@ -23,13 +23,13 @@ type Delivery uint8
 
 // How messages to neighbours reach their receivers.
 const (
-	Auto      = Delivery(delivery.ChooseAuto)      // every superstep as the model predicts to be the fastest
-	Push      = Delivery(delivery.ChoosePush)      // the best push there is
-	Naive     = Delivery(delivery.ChooseNaive)     // pushed along the senders' own edges
-	Mirrored  = Delivery(delivery.ChooseMirrored)  // sent once to each partition, pushed there
-	BlockPull = Delivery(delivery.ChooseBlockPull) // pulled; in a grid with both sides above 1 through the whole block at once ("whole")
-	RingPull  = Delivery(delivery.ChooseRingPull)  // pulled; in such a grid by sub-steps along the row, for combiners that want any one message (Nakao20, 3.5; "ring")
-	Pull      = Delivery(delivery.ChoosePull)      // sent once to each partition, pulled by the receivers
+	Auto     = Delivery(delivery.ChooseAuto)      // every superstep as the model predicts to be the fastest
+	Push     = Delivery(delivery.ChoosePush)      // the best push there is
+	Naive    = Delivery(delivery.ChooseNaive)     // pushed along the senders' own edges
+	Mirrored = Delivery(delivery.ChooseMirrored)  // sent once to each partition, pushed there
+	Whole    = Delivery(delivery.ChooseBlockPull) // pulled; in a grid with both sides above 1, through the whole block at once
+	Ring     = Delivery(delivery.ChooseRingPull)  // pulled; in such a grid by sub-steps along the row, for combiners that want any one message (Nakao20, 3.5)
+	Pull     = Delivery(delivery.ChoosePull)      // sent once to each partition, pulled by the receivers
 )
 
 // String returns the delivery's name: auto, push, naive and so on.

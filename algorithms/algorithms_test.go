@@ -57,10 +57,7 @@ func samples(t *testing.T) iter.Seq[sample] {
 	return func(yield func(sample) bool) {
 		for _, w := range all {
 			for _, directed := range []bool{false, true} {
-				o := superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.Float64}
-				if directed {
-					o.Kind = superstep.Directed
-				}
+				o := superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: superstep.Float64}
 				var list []superstep.Edge
 				for i, a := range w.arcs {
 					list = append(list, superstep.Edge{From: uint64(a[0]), To: uint64(a[1]), Weight: w.weights[i]})

@@ -167,7 +167,7 @@ func TestBetweennessOfTooManyPaths(t *testing.T) {
 		list = append(list, superstep.Edge{From: v + 1, To: v + 3}, superstep.Edge{From: v + 2, To: v + 3})
 	}
 	for _, partitions := range []int{1, 2} {
-		g, err := superstep.FromEdges(t.Context(), list, superstep.LoadOptions{Partitions: partitions, Kind: superstep.Directed})
+		g, err := superstep.FromEdges(t.Context(), list, superstep.LoadOptions{Partitions: partitions, Directed: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -59,7 +59,7 @@ func laplacian(vertices int, arcs [][2]int, weights []float64) [][]float64 {
 
 // matrix returns a symmetric matrix as a graph. Entries off the diagonal are halved into parallel edges, which add up.
 func matrix(t *testing.T, a [][]float64) *superstep.Graph {
-	o := superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.Float64}
+	o := superstep.LoadOptions{Undirected: true, Weights: superstep.Float64}
 	var list []superstep.Edge
 	for i, row := range a {
 		o.Vertices = append(o.Vertices, uint64(i))

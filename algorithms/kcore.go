@@ -103,7 +103,7 @@ func (KCore) Resend(v *pregel.Vertex[int64, int64]) { v.SendToAllNeighbors(1) }
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
-	level, least, left := b.Worker.Phase, int64(math.MaxInt64), uint64(0)
+	level, least, left := b.Phase(), int64(math.MaxInt64), uint64(0)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		if b.Received>>i&1 != 0 {
@@ -115,14 +115,14 @@ func (p KCore) ComputeBlock(b *pregel.Block[int64, int64]) {
 			least = min(least, b.Values[i])
 		}
 	}
-	leastLeft.Add(b.Worker, least)
+	leastLeft.Add(b, least)
 	if p.K > 0 {
 		b.Halt |= b.Run &^ left
 	}
 	if left == 0 {
 		return
 	}
-	value := p.leave(b.Worker, level, bits.OnesCount64(left))
+	value := p.leave(b, level, bits.OnesCount64(left))
 	b.Sent |= left
 	b.Finish |= left
 	for ; left != 0; left &= left - 1 {

@@ -85,7 +85,7 @@ func quality(inside, squares, total float64) float64 {
 // Validate refuses limits that are none, and directed graphs, of which modularity is another.
 func (p Louvain) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
-		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+		return errors.New("louvain is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
 	}
 	return checkLimits(p.Iterations, p.Tolerance, "a number above 0")
 }

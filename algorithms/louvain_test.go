@@ -157,7 +157,7 @@ func planted(seed uint64, groups, size int, within, across float64) (list []supe
 // listed loads a list of edges with all vertices below n, undirected, with weights or without.
 func listed(t *testing.T, n int, list []superstep.Edge, weights superstep.LoadOptions) *superstep.Graph {
 	t.Helper()
-	weights.Kind = superstep.Undirected
+	weights.Undirected = true
 	for v := range n {
 		weights.Vertices = append(weights.Vertices, uint64(v))
 	}
@@ -193,7 +193,7 @@ func communities(t *testing.T, n int, list []superstep.Edge, g *superstep.Graph)
 
 func TestLouvainOfTheKarateClub(t *testing.T) {
 	list := karateEdges(t)
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.NoWeights, Vertices: []uint64{0}})
+	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true, Weights: superstep.NoWeights, Vertices: []uint64{0}})
 	for i := range list {
 		list[i].Weight = 1
 	}
@@ -378,7 +378,7 @@ func TestLouvainLeavesAnEdgeForEachTwoCommunities(t *testing.T) {
 
 func TestLouvainOnACluster(t *testing.T) {
 	conn := programtest.Cluster(t, 2)
-	here, there := programtest.Load(t, conn, "kronecker:scale=7", superstep.LoadOptions{Kind: superstep.Undirected})
+	here, there := programtest.Load(t, conn, "kronecker:scale=7", superstep.LoadOptions{Undirected: true})
 	programtest.Same(t, here, there, algorithms.Louvain{}, superstep.Options{})
 	programtest.Same(t, here, there, algorithms.Louvain{Tolerance: 0.1, Iterations: 1}, superstep.Options{})
 }

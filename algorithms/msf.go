@@ -53,7 +53,7 @@ var (
 // Validate refuses directed graphs.
 func (MSF) Validate(g *pregel.GraphInfo) error {
 	if g != nil && g.Directed {
-		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected")
+		return errors.New("msf is of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected")
 	}
 	return nil
 }

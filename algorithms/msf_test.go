@@ -70,7 +70,7 @@ func TestMSFOfALongPath(t *testing.T) {
 	for i := range uint64(20_000) {
 		list = append(list, superstep.Edge{From: i, To: i + 1, Weight: float64(i)}) // which is one chain of hooks
 	}
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.Float64})
+	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true, Weights: superstep.Float64})
 	res, err := superstep.Run(t.Context(), g, algorithms.MSF{})
 	if err != nil || res.Supersteps > 200 || res.Aggregates["trees"].(int64) != 1 {
 		t.Errorf("%v supersteps, %v, %v", res.Supersteps, res.Aggregates, err)

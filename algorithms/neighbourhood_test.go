@@ -71,7 +71,7 @@ func TestLCC(t *testing.T) {
 func TestLCCNextToHubs(t *testing.T) {
 	const hubs, all = 24, 24 + 24*24
 	s := sample{name: "hubs", twin: reference.Graph{N: all, Directed: true}}
-	o := superstep.LoadOptions{Kind: superstep.Directed}
+	o := superstep.LoadOptions{Directed: true}
 	for v := range all {
 		o.Vertices = append(o.Vertices, uint64(v))
 		for u := range min(v, hubs) {
@@ -107,9 +107,9 @@ func TestTriangles(t *testing.T) {
 
 // examples are those of Graphalytics, with the root of their BFS and SSSP.
 var examples = map[string]struct {
-	kind superstep.Kind
-	root uint64
-}{"example-directed": {superstep.Directed, 1}, "example-undirected": {superstep.Undirected, 2}}
+	directed bool
+	root     uint64
+}{"example-directed": {true, 1}, "example-undirected": {false, 2}}
 
 // TestGraphalytics compares with the outputs that LDBC Graphalytics expects of its examples, for numbers of partitions, grids and
 // deliveries, and on a cluster of four workers.
@@ -117,7 +117,7 @@ func TestGraphalytics(t *testing.T) {
 	conn := programtest.Cluster(t, 4)
 	for name, about := range examples {
 		name = filepath.Join("reference", "testdata", name)
-		here, there := programtest.Load(t, conn, name+".e", superstep.LoadOptions{Kind: about.kind, Weights: superstep.Float64, Partitions: 4})
+		here, there := programtest.Load(t, conn, name+".e", superstep.LoadOptions{Directed: about.directed, Undirected: !about.directed, Weights: superstep.Float64, Partitions: 4})
 		root := pregeltest.ID(t, here, about.root)
 		expect(t, here, there, name+"-BFS", algorithms.BFSLevels{Source: root}, 0)
 		expect(t, here, there, name+"-SSSP", algorithms.SSSP[float64]{Source: root}, 1e-15)

@@ -79,7 +79,7 @@ func (p PageRank) targets(v *pregel.Vertex[float64, float64]) float64 {
 
 // sourcesIn returns which vertices of a block are sources.
 func sourcesIn(b *pregel.Block[float64, float64]) (which uint64) {
-	all := sorted.Value(b.Worker)
+	all := sorted.Value(b)
 	first, _ := slices.BinarySearch(all, b.First)
 	for _, id := range all[first:] {
 		if id > b.ID(63) {
@@ -107,7 +107,7 @@ func (p PageRank) Compute(v *pregel.Vertex[float64, float64], sum float64) {
 // ComputeBlock is Compute for the vertices of b.Run.
 func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 	if len(p.Sources) == 0 {
-		computeRun(b, b.Run, float64(b.Worker.NumVertices), p.Damping)
+		computeRun(b, b.Run, float64(b.NumVertices()), p.Damping)
 		return
 	}
 	sources := sourcesIn(b)
@@ -117,7 +117,7 @@ func (p PageRank) ComputeBlock(b *pregel.Block[float64, float64]) {
 
 // computeRun is Compute for vertices of a block that are alike in targets, n.
 func computeRun(b *pregel.Block[float64, float64], run uint64, n, damping float64) {
-	base := (1-damping)/n + damping*dangling.Value(b.Worker)/n
+	base := (1-damping)/n + damping*dangling.Value(b)/n
 	moved, loose := 0.0, 0.0
 	for ; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
@@ -134,8 +134,8 @@ func computeRun(b *pregel.Block[float64, float64], run uint64, n, damping float6
 			loose += rank
 		}
 	}
-	change.Add(b.Worker, moved)
-	dangling.Add(b.Worker, loose)
+	change.Add(b, moved)
+	dangling.Add(b, loose)
 }
 
 func spread(v *pregel.Vertex[float64, float64], rank float64) {

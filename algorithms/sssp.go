@@ -69,7 +69,7 @@ func (SSSP[W]) Compute(v *pregel.Vertex[W, W], dist W) {
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSP[W]) ComputeBlock(b *pregel.Block[W, W]) {
-	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
+	wave, report := wave.Value(b), reports.Cell(b)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i
@@ -160,7 +160,7 @@ func (SSSPTree[W]) Compute(v *pregel.Vertex[Hop[W], Hop[W]], a Hop[W]) {
 
 // ComputeBlock is Compute for the vertices of b.Run.
 func (SSSPTree[W]) ComputeBlock(b *pregel.Block[Hop[W], Hop[W]]) {
-	wave, report := wave.Value(b.Worker), reports.Cell(b.Worker)
+	wave, report := wave.Value(b), reports.Cell(b)
 	for run := b.Run; run != 0; run &= run - 1 {
 		i := bits.TrailingZeros64(run) & 63
 		bit := uint64(1) << i

@@ -61,7 +61,7 @@ func (p Walks) secondOrder() bool { return p.P != 1 || p.Q != 1 }
 func (p Walks) Validate(g *pregel.GraphInfo) error {
 	var errs []error
 	if g != nil && g.Directed && p.secondOrder() {
-		errs = append(errs, errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Kind or --undirected"))
+		errs = append(errs, errors.New("walks with p and q are of undirected graphs: take edges as undirected, by LoadOptions.Undirected or --undirected"))
 	}
 	for _, n := range []struct {
 		name  string

@@ -83,7 +83,7 @@ func TestWalksByProbability(t *testing.T) {
 			between[[2]uint64{e[1], e[0]}]++
 		}
 	}
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Kind: superstep.Undirected, Partitions: 2})
+	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true, Partitions: 2})
 	for _, p := range []algorithms.Walks{{}, {P: 0.2, Q: 3}, {P: 5, Q: 0.3}, {P: 0.5, Q: 0.5}, {P: 1, Q: 4}} {
 		p.Walks, p.Length = 4000, 4
 		share := func(x float64) float64 {

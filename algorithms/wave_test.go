@@ -14,16 +14,16 @@ import (
 // TestPathsOfEqualWeights: where all weights are the same, whole levels lie at the window's bounds.
 func TestPathsOfEqualWeights(t *testing.T) {
 	for _, weight := range []float64{0x1p-30, 1, 3, 16384, 1e9} {
-		for _, kind := range []superstep.Kind{superstep.Directed, superstep.Undirected} {
-			t.Run(fmt.Sprintf("weight %g, %v", weight, kind), func(t *testing.T) {
-				checkEqualWeights[float32](t, weight, kind, superstep.Float32)
-				checkEqualWeights[float64](t, weight, kind, superstep.Float64)
+		for _, directed := range []bool{true, false} {
+			t.Run(fmt.Sprintf("weight %g, directed %v", weight, directed), func(t *testing.T) {
+				checkEqualWeights[float32](t, weight, directed, superstep.Float32)
+				checkEqualWeights[float64](t, weight, directed, superstep.Float64)
 			})
 		}
 	}
 }
 
-func checkEqualWeights[W combiners.Weight](t *testing.T, weight float64, kind superstep.Kind, weights superstep.Weights) {
+func checkEqualWeights[W combiners.Weight](t *testing.T, weight float64, directed bool, weights superstep.Weights) {
 	const n = 2000
 	rng := rand.New(rand.NewPCG(1, 2))
 	var edges []superstep.Edge
@@ -32,11 +32,11 @@ func checkEqualWeights[W combiners.Weight](t *testing.T, weight float64, kind su
 		u, v := uint64(min(rng.IntN(n), rng.IntN(n))), uint64(min(rng.IntN(n), rng.IntN(n), rng.IntN(n)))
 		edges = append(edges, superstep.Edge{From: u, To: v, Weight: weight})
 		next[u] = append(next[u], v)
-		if kind == superstep.Undirected {
+		if !directed {
 			next[v] = append(next[v], u)
 		}
 	}
-	g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Kind: kind, Weights: weights})
+	g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Directed: directed, Undirected: !directed, Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -239,16 +239,15 @@ func requestOf(o superstep.LoadOptions, name string) (*control.LoadGraphRequest,
 		return nil, errors.New("cluster: LoadOptions.Threads are of a graph in this process: each worker has its own")
 	}
 	var directed *bool
-	if o.Kind != superstep.AsInput {
-		directed = new(bool)
-		*directed = o.Kind == superstep.Directed
+	if o.Directed || o.Undirected {
+		directed = &o.Directed
 	}
 	source := &job.Source{
 		Input: name, Format: o.Format, Directed: directed, Duplicates: o.Duplicates.String(), UnitWeights: o.UnitWeights,
 		SkipBad: uint32(o.SkipBad),
 		Weights: [...]string{superstep.IfAny: "", superstep.NoWeights: "none", superstep.Float64: "float64", superstep.Float32: "float32"}[o.Weights],
 	}
-	if o.DropSelfLoops {
+	if o.SelfLoops == superstep.DropSelfLoops {
 		source.SelfLoops = "drop"
 	}
 	if !generate.IsGenerator(name) {

@@ -36,7 +36,7 @@ type sentColumns struct {
 const (
 	columnsName    = "columns"
 	keepColumn     = 10 * time.Minute // when no job names it
-	maxColumnBytes = KeepResultBytes  // of all together
+	maxColumnBytes = keepResultBytes  // of all together
 	maxColumns     = 1000
 )
 

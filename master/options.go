@@ -50,7 +50,7 @@ type Options struct {
 	// directory; by default results are in one that is removed at the end, and the rest is nowhere.
 	Data string
 	// KeepResults and KeepResultBytes say how long results are kept, and how many bytes of them: the oldest go first, those of
-	// earlier masters in Data too. Defaults are the constants.
+	// earlier masters in Data too. Defaults: a week, 10 GB.
 	KeepResults     time.Duration
 	KeepResultBytes int64
 	// Quotas bound what each owner has, by the owner's name; that of "" is for all who have none of their own. Default: no bounds.
@@ -65,7 +65,7 @@ type Options struct {
 	// Running is how many jobs run at a time, default 1: each takes all the cores.
 	Running int
 	// Retries is how often the job of a vertex program that loses a worker begins again, from the start, on the workers that are left;
-	// default Retries. Negative is never: the job fails.
+	// default 2. Negative is never: the job fails.
 	Retries int
 	// Checkpoints is a place that the master and all workers reach, a directory or s3://BUCKET/PREFIX, where jobs of vertex programs keep checkpoints: a
 	// job that begins again goes on from its newest one. Empty: workers send them to the master, which keeps them in Data, and without Data, or by
@@ -77,9 +77,9 @@ type Options struct {
 	CheckpointInterval time.Duration
 	MTBF               time.Duration
 	CheckpointStrict   bool
-	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default MoveStragglers: they go on without it, where that is expected to take less
-	// time. LeaveStragglers: they stay.
-	Stragglers Stragglers
+	// Stragglers says what becomes of jobs that keep checkpoints on a worker that is slow. Default move: they go on without it, where that is expected to take less
+	// time. off: they stay.
+	Stragglers string
 	// Standby has the state, in the place of Data, in Checkpoints, for all masters that are given the same: one leads, and the others stand
 	// by until it ends or loses touch with the place. Then Data has results alone.
 	Standby bool
@@ -90,13 +90,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// Stragglers says what becomes of a job on a worker that is slow.
-type Stragglers string
-
-// The values of Stragglers.
+// The values of Options.Stragglers.
 const (
-	MoveStragglers  Stragglers = "move"
-	LeaveStragglers Stragglers = "off"
+	moveStragglers  = "move"
+	leaveStragglers = "off"
 )
 
 // Retries is how often a job begins again by default: more than two losses are likely its own doing.
@@ -200,12 +197,13 @@ func (o *Config) complete() (err error) {
 		return err
 	}
 	switch o.Stragglers {
-	case "", MoveStragglers:
+	case "", moveStragglers:
 		o.SlowFor = cmp.Or(o.SlowFor, 10*time.Second)
-	case LeaveStragglers:
+	case leaveStragglers:
 		o.SlowFor = 0
 	default:
-		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers, MoveStragglers, LeaveStragglers)
+		return fmt.Errorf("master: found Stragglers %.150q, expected %s or %s", o.Stragglers,
+			moveStragglers, leaveStragglers)
 	}
 	if o.Running == 0 {
 		o.Running = 1
@@ -214,7 +212,7 @@ func (o *Config) complete() (err error) {
 		o.KeepResults = KeepResults
 	}
 	if o.KeepResultBytes == 0 {
-		o.KeepResultBytes = KeepResultBytes
+		o.KeepResultBytes = keepResultBytes
 	}
 	if o.Now == nil {
 		o.Now = time.Now

@@ -21,7 +21,7 @@ import (
 // How long results are kept and how many bytes of them, unless the options say something else.
 const (
 	KeepResults     = 7 * 24 * time.Hour
-	KeepResultBytes = 10e9
+	keepResultBytes = 10e9
 )
 
 // maxResults is how many results are kept.

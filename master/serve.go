@@ -23,8 +23,8 @@ import (
 	"github.com/superstep-go/superstep/internal/web"
 )
 
-// DefaultAddress is where a master answers unless its options say otherwise.
-const DefaultAddress = "127.0.0.1:7700"
+// defaultAddress is where a master answers unless its options say otherwise.
+const defaultAddress = "127.0.0.1:7700"
 
 // Run runs a master, with its page, API and metrics, until ctx ends.
 func Run(ctx context.Context, o Options) error { return Config{Options: o}.Run(ctx) }
@@ -38,7 +38,7 @@ func (o Config) Run(ctx context.Context) (err error) {
 		return err
 	}
 	if o.Listener == nil {
-		at := cmp.Or(o.Listen, DefaultAddress)
+		at := cmp.Or(o.Listen, defaultAddress)
 		if err := control.CheckListen(at, o.who()); err != nil {
 			return err
 		}

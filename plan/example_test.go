@@ -55,7 +55,7 @@ func (p peeling) Compute(v *pregel.Vertex[struct{}, int], left int) {
 func ExampleRepeat() {
 	ctx := context.Background()
 	edges := []superstep.Edge{{From: 1, To: 2}, {From: 2, To: 3}, {From: 3, To: 1}, {From: 3, To: 4}, {From: 4, To: 5}}
-	g, err := superstep.FromEdges(ctx, edges, superstep.LoadOptions{Kind: superstep.Undirected})
+	g, err := superstep.FromEdges(ctx, edges, superstep.LoadOptions{Undirected: true})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -97,7 +97,7 @@ func TestPlanIsCancelled(t *testing.T) {
 }
 
 func TestWrongPlans(t *testing.T) {
-	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}}, superstep.LoadOptions{Kind: superstep.Directed})
+	g, err := superstep.FromEdges(t.Context(), []superstep.Edge{{From: 0, To: 1}}, superstep.LoadOptions{Directed: true})
 	g = open(t, g, err)
 	for want, p := range map[string]pregel.Plan{
 		"plan.Repeat: the condition is nil":        plan.Repeat(nil),

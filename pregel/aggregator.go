@@ -90,18 +90,18 @@ func (a Aggregator[T]) Unreported() Aggregator[T] {
 	return Aggregator[T]{&unreported}
 }
 
-// Add gives x to this superstep's aggregate, of a vertex, a block or its Worker.
+// Add gives x to this superstep's aggregate, of a vertex or a block.
 func (a Aggregator[T]) Add(c Context, x T) {
-	a.cell(c.worker().state.Cells).Add(x)
+	a.cell(c.view().state.Cells).Add(x)
 }
 
 // Cell returns this superstep's aggregate of the goroutine that c belongs to, to be changed in place: for aggregates too
 // large to be passed by value.
-func (a Aggregator[T]) Cell(c Context) *T { return &a.cell(c.worker().state.Cells).Value }
+func (a Aggregator[T]) Cell(c Context) *T { return &a.cell(c.view().state.Cells).Value }
 
 // Value returns the aggregate of the previous superstep, or what Coordinate set since. Of a result it is what Coordinate would read
 // next: of an aggregator that is not persistent that of the last superstep alone.
-func (a Aggregator[T]) Value(c Context) T { return a.cell(c.worker().state.Totals).Value }
+func (a Aggregator[T]) Value(c Context) T { return a.cell(c.view().state.Totals).Value }
 
 // Replace sets what vertices read in the coming superstep; a persistent aggregator goes on from it.
 func (a Aggregator[T]) Replace(c *Coordinator, x T) {

@@ -36,9 +36,7 @@ type Block[V, M any] struct {
 	First, Stride         VertexID
 	OutDegrees, InDegrees *[64]uint32 // by the program's Direction; they may be the graph's own: only to be read
 
-	// Worker is the goroutine's view of the superstep.
-	Worker *Worker
-
+	*partition
 	back    back[M]
 	watch   func(from VertexID, message any) // of tests, gets each message when it is sent; or nil
 	outbox  *kernel.Outbox[M]
@@ -48,9 +46,6 @@ type Block[V, M any] struct {
 
 // ID returns the id of vertex i.
 func (b *Block[V, M]) ID(i int) VertexID { return b.First + VertexID(i)*b.Stride }
-
-func (b *Block[V, M]) worker() *Worker { return b.Worker }
-func (b *Block[V, M]) local() uint32   { return noVertex }
 
 // Take copies the elements of from at the one bits of which to to: for a ComputeBlock whose vertices take their messages as values.
 func Take[T any](to, from *[64]T, which uint64) {

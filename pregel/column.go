@@ -37,19 +37,19 @@ func (c VertexColumn[T]) Private() VertexColumn[T] {
 }
 
 // Of returns the property of a vertex.
-func (c VertexColumn[T]) Of(v Context) T { return c.of(v.worker())[v.local()] }
+func (c VertexColumn[T]) Of(v Context) T { return c.of(v.view())[v.local()] }
 
 // Set replaces the property of a vertex.
-func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.worker())[v.local()] = x }
+func (c VertexColumn[T]) Set(v Context, x T) { c.of(v.view())[v.local()] = x }
 
 // Slice returns the properties of a block's vertices, that of vertex i as element i. At the end of a partition there are fewer than 64.
 func (c VertexColumn[T]) Slice(b Context) []T {
-	w := b.worker()
+	w := b.view()
 	all := c.of(w)
 	return all[w.base:min(int(w.base)+64, len(all))]
 }
 
-func (c VertexColumn[T]) of(w *Worker) []T {
+func (c VertexColumn[T]) of(w *partition) []T {
 	col, ok := lookup[T](w.state.Properties, c.number)
 	if !ok {
 		panic("vertex column " + c.name + " is not listed by the program's Traits")
@@ -76,10 +76,10 @@ func (c EdgeColumn[T]) Private() EdgeColumn[T] {
 }
 
 // Of returns the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[e.at] }
+func (c EdgeColumn[T]) Of(e Edge) T { return c.of(e)[uint32(e.place)] }
 
 // Set replaces the property of e, an edge of the vertex that runs.
-func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[e.at] = x }
+func (c EdgeColumn[T]) Set(e Edge, x T) { c.of(e)[uint32(e.place)] = x }
 
 func (c EdgeColumn[T]) of(e Edge) []T {
 	if e.lists != nil && !e.lists.Other {

@@ -1,7 +1,6 @@
 package pregel
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 
@@ -16,13 +15,15 @@ const longer = 8
 // rising order, as the To of edges in one direction are. It takes time in the length of both together, and where one is far longer
 // only in the length of the other and the logarithm of that. In a grid of partitions with both sides above 1 the job fails.
 func (v *cursor) Common(list []VertexID) iter.Seq2[int, Edge] {
-	lists, local := v.rows("Common"), v.local()
+	v.needEdges("Common")
+	lists, local := v.state.Edges, v.local()
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedCommon(list)
 	}
 	return func(yield func(int, Edge) bool) {
+		next, more := uint32(0), true
 		for _, l := range lists {
-			if !eachCommon(l, local, list, yield) {
+			if next, more = eachCommon(l, local, next, list, yield); !more {
 				return
 			}
 		}
@@ -38,7 +39,8 @@ func (v *cursor) CountCommon(list []VertexID) int {
 		}
 		return n
 	}
-	for _, l := range v.rows("CountCommon") {
+	v.needEdges("CountCommon")
+	for _, l := range v.state.Edges {
 		n += countCommon(l, v.local(), list)
 	}
 	return n
@@ -55,23 +57,20 @@ func (v *cursor) changedCommon(list []VertexID) iter.Seq2[int, Edge] {
 	}
 }
 
-// rows returns the lists that Edges runs over, for a method that fails the job where there are none.
-func (v *cursor) rows(method string) []*kernel.EdgeLists {
-	if why := v.w.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
-	return v.w.state.Edges
-}
-
-func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(int, Edge) bool) bool {
+// eachCommon is eachEdge for edges whose To is in the list.
+func eachCommon(
+	l *kernel.EdgeLists, local, first uint32, list []VertexID, yield func(int, Edge) bool,
+) (next uint32, more bool) {
 	lo, hi := l.Row(local)
+	shift := first - lo // modulo 2^32
+	next = first + hi - lo
 	searchRow, searchList := unlike(int(hi-lo), len(list))
 	i := 0
 	for lo < hi && i < len(list) {
 		switch to := VertexID(l.ID(l.Adj[lo])); {
 		case to == list[i]:
-			if !yield(i, edgeAt(l, lo)) {
-				return false
+			if !yield(i, edgeAt(l, lo, uint64(lo+shift)<<32|uint64(lo+l.Offset))) {
+				return 0, false
 			}
 			lo++
 		case to < list[i] && searchRow:
@@ -84,7 +83,7 @@ func eachCommon(l *kernel.EdgeLists, local uint32, list []VertexID, yield func(i
 			i++
 		}
 	}
-	return true
+	return next, true
 }
 
 func countCommon(l *kernel.EdgeLists, local uint32, list []VertexID) int {

@@ -41,10 +41,16 @@ func checkCommon(t *testing.T, ids, list []VertexID) {
 		}
 	}
 	l := row(ids)
-	eachCommon(l, 2, list, func(i int, e Edge) bool {
-		got = append(got, fmt.Sprintf("%d:%d at %d", i, e.To, e.at))
+	next, _ := eachCommon(l, 2, 70, list, func(i int, e Edge) bool {
+		got = append(got, fmt.Sprintf("%d:%d at %d", i, e.To, uint32(e.place)))
+		if e.Index() != 70+int(uint32(e.place)) {
+			t.Fatalf("the index of edge %d is %d, the first one's is 70", uint32(e.place), e.Index())
+		}
 		return true
 	})
+	if int(next) != 70+len(ids) {
+		t.Fatalf("the next index is %d, after %d edges from 70 on", next, len(ids))
+	}
 	if !slices.Equal(got, want) {
 		t.Fatalf("of %v in %v there are\n%v, expected\n%v", ids, list, got, want)
 	}
@@ -52,7 +58,7 @@ func checkCommon(t *testing.T, ids, list []VertexID) {
 		t.Fatalf("of %v in %v there are %d, expected %d", ids, list, n, len(want))
 	}
 	seen := 0
-	eachCommon(l, 2, list, func(int, Edge) bool { seen++; return seen < 2 })
+	eachCommon(l, 2, 0, list, func(int, Edge) bool { seen++; return seen < 2 })
 	if seen != min(2, len(want)) {
 		t.Fatalf("of %v in %v: %d after an end at 2", ids, list, seen)
 	}
@@ -124,7 +130,7 @@ func BenchmarkCommon(b *testing.B) {
 		for name, run := range map[string]func() int{
 			"count": func() int { return countCommon(l, 0, list) },
 			"each": func() (sum int) {
-				eachCommon(l, 0, list, func(i int, _ Edge) bool { sum += i; return true })
+				eachCommon(l, 0, 0, list, func(i int, _ Edge) bool { sum += i; return true })
 				return sum
 			},
 			"search": func() (sum int) {

@@ -13,19 +13,31 @@ type Edge struct {
 	// Weight is the edge's weight, 1 in a graph without weights.
 	Weight float64
 
-	at    uint32
+	// place is the edge's element in columns, in the low half, and its index. They share a field
+	// because Go copies a struct of five fields through memory: Edges takes twice as long.
+	place uint64
 	lists *kernel.EdgeLists
 }
 
-// eachEdge calls yield for every edge of a list, until it returns false.
-func eachEdge(l *kernel.EdgeLists, local uint32, yield func(Edge) bool) bool {
+// Index returns the place of the edge, from 0, among those that the method yields from which it
+// comes. [Vertex.Edge] and [Vertex.SendAlongEdge] take that of an edge of Edges, Edge or Common.
+func (e Edge) Index() int { return int(e.place >> 32) }
+
+// nextPlace is how far an edge's place is from that of the edge before it.
+const nextPlace = 1<<32 | 1
+
+// eachEdge calls yield for every edge of a list, until it returns false. first is the index of the
+// first; it returns that of the edge after the last.
+func eachEdge(l *kernel.EdgeLists, local, first uint32, yield func(Edge) bool) (next uint32, more bool) {
 	lo, hi := l.Row(local)
+	place := uint64(first)<<32 | uint64(lo+l.Offset)
 	for j := lo; j < hi; j++ {
-		if !yield(edgeAt(l, j)) {
-			return false
+		if !yield(edgeAt(l, j, place)) {
+			return 0, false
 		}
+		place += nextPlace
 	}
-	return true
+	return first + hi - lo, true
 }
 
 // Edge returns edge i of those that [Vertex.Edges] yields, in its order, in constant time. i is at least 0 and less than OutDegree, which counts
@@ -34,7 +46,8 @@ func (v *cursor) Edge(i int) Edge {
 	if _, ok := v.ownOutEdges(); ok {
 		return v.changedEdge("Edge", i)
 	}
-	return edgeAt(v.place("Edge", i))
+	l, at := v.place("Edge", i)
+	return edgeAt(l, at, uint64(i)<<32|uint64(at+l.Offset))
 }
 
 // SendAlongEdge is v.Send(v.Edge(i).To, m), several times as fast in a large graph: receivers are looked up many at a time. A random walk
@@ -51,7 +64,7 @@ func (v *Vertex[V, M]) SendAlongEdge(i int, m M) {
 // place returns the lists that edge i is in, and its place in their Adj. method is the caller's, for errors.
 func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
 	local, at := v.local(), uint64(i) // far too large if i is negative
-	for _, l := range v.w.state.Edges {
+	for _, l := range v.state.Edges {
 		lo, hi := l.Row(local)
 		if n := uint64(hi - lo); at >= n {
 			at -= n
@@ -59,9 +72,7 @@ func (v *cursor) place(method string, i int) (*kernel.EdgeLists, uint32) {
 		}
 		return l, lo + uint32(at)
 	}
-	if why := v.w.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
+	v.needEdges(method)
 	panic(noEdge(method, i, int(uint64(i)-at)))
 }
 
@@ -84,9 +95,9 @@ func noEdge(method string, i, n int) string {
 	return fmt.Sprintf("%s(%d): the vertex has %d edges: i is from 0 to %d", method, i, n, n-1)
 }
 
-// edgeAt returns the edge at a place of the lists' Adj.
-func edgeAt(l *kernel.EdgeLists, j uint32) Edge {
-	e := Edge{To: VertexID(l.ID(l.Adj[j])), Weight: 1, at: j + l.Offset, lists: l}
+// edgeAt returns the edge at element j of the lists' Adj.
+func edgeAt(l *kernel.EdgeLists, j uint32, place uint64) Edge {
+	e := Edge{To: VertexID(l.ID(l.Adj[j])), Weight: 1, place: place, lists: l}
 	switch {
 	case l.Weights64 != nil:
 		e.Weight = l.Weights64[j]

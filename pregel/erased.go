@@ -8,13 +8,13 @@ import (
 
 // Short names of the engine's types.
 type (
-	erasedProgram = kernel.Erased[VertexID, Worker]
-	erasedMethods = kernel.Methods[VertexID, Worker]
-	erasedLane    = kernel.Lane[VertexID, Worker]
+	erasedProgram = kernel.Erased[VertexID]
+	erasedMethods = kernel.Methods[VertexID]
+	erasedLane    = kernel.Lane[VertexID]
 )
 
 // Erase is for the engine, which has no type parameters: it erases the types of a program. It calls no method of it.
-func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID, Worker] {
+func Erase[V, M any](p Program[V, M]) kernel.Erased[VertexID] {
 	e := erasedProgram{Program: p, Value: reflect.TypeFor[V](), Message: reflect.TypeFor[M]()}
 	l, list := p.(listed[V, M])
 	if list {
@@ -87,7 +87,7 @@ func inspect[V, M any](p Program[V, M]) *erasedMethods {
 			}
 		}
 	}
-	all.Instance = func() kernel.Instance[VertexID, Worker] { return &instance[V, M]{methods: m} }
+	all.Instance = func() kernel.Instance[VertexID] { return &instance[V, M]{methods: m} }
 	return all
 }
 
@@ -106,7 +106,7 @@ func init() {
 	kernel.Pregel.Aggregate = func(listed any) kernel.Aggregate { return listed.(Aggregate).aggregate() }
 	kernel.Pregel.Property = func(listed any) kernel.Property { return listed.(Column).column() }
 	kernel.Pregel.Coordinator = func(vertices, edges uint64, totals []kernel.Cell, log func(string)) any {
-		w := &Worker{state: kernel.State{Totals: totals}}
+		w := &partition{state: kernel.State{Totals: totals}}
 		return &Coordinator{NumVertices: vertices, NumEdges: edges, totals: w, log: log}
 	}
 	kernel.Pregel.End = func(coordinator any) *kernel.End { return &coordinator.(*Coordinator).end }

@@ -25,7 +25,7 @@ type lane[V, M any] struct {
 
 // goroutine is the part of a lane that does not depend on V and M.
 type goroutine struct {
-	own     Worker // what Block.Worker points to
+	own     partition // what Block and cursor point to
 	batch   kernel.Batch
 	wrong   int  // see sweepSelf
 	running bool // in the program
@@ -37,7 +37,6 @@ type goroutine struct {
 	gathering, program time.Duration
 }
 
-func (g *goroutine) Worker() *Worker      { return &g.own }
 func (g *goroutine) State() *kernel.State { return &g.own.state }
 func (g *goroutine) Batch() *kernel.Batch { return &g.batch }
 func (g *goroutine) KeepsSenders() bool   { return g.keeps }
@@ -58,19 +57,18 @@ func (g *goroutine) endWord(gathered time.Time) {
 	g.last = now
 }
 
-func (i *instance[V, M]) NewLane(w Worker, label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) erasedLane {
-	w.label, w.state = label, s
-	l := &lane[V, M]{of: i, goroutine: goroutine{own: w}}
+func (i *instance[V, M]) NewLane(label func(VertexID) uint64, s kernel.State, requests *kernel.Requests) erasedLane {
+	l := &lane[V, M]{of: i, goroutine: goroutine{own: partition{label: label, state: s}}}
 	traits := i.ways[0].kernel.Traits()
 	l.keeps = i.single && traits.Ordered
-	l.outbox = kernel.NewOutbox[M](w.Partitions, l.keeps)
+	l.outbox = kernel.NewOutbox[M](s.Partitions, l.keeps)
 	l.outbox.Store = i.store
-	l.Block.Worker, l.Block.outbox, l.Block.In = &l.own, l.outbox, &l.in
-	l.Block.Stride = VertexID(w.Partitions)
+	l.Block.partition, l.Block.outbox, l.Block.In = &l.own, l.outbox, &l.in
+	l.Block.Stride = VertexID(s.Partitions)
 	if i.combiner != nil && !traits.Each {
 		l.Block.combine = i.combiner.Combine
 	}
-	l.cursor.w = &l.own
+	l.cursor.partition = &l.own
 	l.Block.change.v = &l.cursor.cursor
 	if requests != nil {
 		b := &l.Block

@@ -10,17 +10,13 @@ import (
 // listKernel is the column and the loops of a list program, which has no combiner: messages are gathered, and never folded.
 type listKernel[M any] struct {
 	kernel.MessageColumn[M]
-	unfolding
 }
-
-// unfolding is what a kernel has that does not combine.
-type unfolding struct{}
-
-func (unfolding) Reset() {}
 
 func newListKernel[M any](b kernel.Binding) *listKernel[M] {
 	return &listKernel[M]{MessageColumn: kernel.NewMessageColumn[M](b)}
 }
+
+func (k *listKernel[M]) Reset() {}
 
 func (k *listKernel[M]) Traits() kernel.Traits {
 	return kernel.Traits{Ordered: true, Bytes: k.Bytes(), Raw: k.Raw}

@@ -41,7 +41,7 @@ type Change[V any] struct {
 
 // Change returns what changes the graph, valid during the call. A program without the trait Mutates panics.
 func (v *Vertex[V, M]) Change() *Change[V] {
-	if v.w.changes == nil {
+	if v.changes == nil {
 		panic("Change: a program that changes the graph has the trait Mutates")
 	}
 	return &v.b.change
@@ -84,7 +84,7 @@ func (c *Change[V]) RemoveEdge(from, to VertexID) {
 // requestEdge asks for a change of an edge. It returns the vertex at the other end, and the changes if the edge is one of the
 // vertex that runs; else nil.
 func (v *cursor) requestEdge(method string, kind kernel.RequestKind, from, to VertexID, weight float64) (*changes, VertexID) {
-	if to == v.id && v.w.state.Undirected {
+	if to == v.id && v.state.Undirected {
 		from, to = to, from
 	}
 	c := v.request(method, kernel.Request{Kind: kind, Of: uint64(from), To: uint64(to), Weight: weight})
@@ -110,10 +110,10 @@ func (c *Change[V]) RemoveVertex(id VertexID) {
 }
 
 // NextID returns the first id that no vertex has had: the ids of new vertices begin there. Removed vertices keep theirs.
-func (c *Change[V]) NextID() VertexID { return VertexID(c.v.w.changes.NextID) }
+func (c *Change[V]) NextID() VertexID { return VertexID(c.v.changes.NextID) }
 
 func (v *cursor) request(method string, r kernel.Request) *changes {
-	c := v.w.changes
+	c := v.changes
 	if id := VertexID(max(r.Of, r.To)); uint64(id) >= c.Limit {
 		if r.Kind == kernel.RemoveVertex || r.Kind == kernel.RemoveEdge {
 			panic(fmt.Sprintf("%s: vertex %v: no vertex has had an id from %d on: there is nothing to remove", method, id, c.NextID))
@@ -130,7 +130,7 @@ func (v *cursor) request(method string, r kernel.Request) *changes {
 
 // changeOwn applies a change to what the vertex that runs sees of its own edges; c is nil if the edge is none of these.
 func (v *cursor) changeOwn(c *changes, change func()) {
-	s := &v.w.state
+	s := &v.state
 	if c == nil || s.NoEdges != nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (v *cursor) changeOwn(c *changes, change func()) {
 
 // ownOutEdges are the out-edges of the vertex that runs after its own changes, if it has made any.
 func (v *cursor) ownOutEdges() ([]Edge, bool) {
-	if c := v.w.changes; c != nil && c.of == v.id {
+	if c := v.changes; c != nil && c.of == v.id {
 		return c.own, true
 	}
 	return nil, false
@@ -169,7 +169,7 @@ func (v *cursor) ownOutEdges() ([]Edge, bool) {
 
 // changedEdges yields what a method that lists edges does, for a vertex whose out-edges are own after its own changes.
 func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
-	s := &v.w.state
+	s := &v.state
 	out := s.Undirected || method == "OutEdges" || method != "InEdges" && Direction(s.Direction) != In
 	rest := lists // that are not of out-edges
 	if out {
@@ -177,13 +177,18 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 	}
 	local := v.local()
 	return func(yield func(Edge) bool) {
-		for _, e := range own {
-			if out && !yield(e) {
-				return
+		next, more := uint32(0), true
+		if out {
+			next = uint32(len(own))
+			for i, e := range own {
+				e.place = uint64(i)<<32 | uint64(uint32(e.place))
+				if !yield(e) {
+					return
+				}
 			}
 		}
 		for _, l := range rest {
-			if !eachEdge(l, local, yield) {
+			if next, more = eachEdge(l, local, next, yield); !more {
 				return
 			}
 		}
@@ -193,14 +198,14 @@ func (v *cursor) changedEdges(own []Edge, method string, lists []*kernel.EdgeLis
 // edgesNow yields every edge that the vertex has after its own changes, and that leads to a vertex:
 // not to one that is yet to be.
 func (v *cursor) edgesNow() iter.Seq[Edge] {
-	if v.w.changes.Weighted {
+	if v.changes.Weighted {
 		panic("SendToAllNeighbors after a change of the vertex's own edges: a combiner that weighs " +
 			"messages wants it before the change, or in the next superstep")
 	}
 	edges := v.Edges()
 	return func(yield func(Edge) bool) {
 		for e := range edges {
-			if uint64(e.To) < v.w.state.IDs && !yield(e) {
+			if uint64(e.To) < v.state.IDs && !yield(e) {
 				return
 			}
 		}

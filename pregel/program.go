@@ -22,7 +22,7 @@ type Registered interface{ ProgramName() string }
 // The package comment says which types they may have. Parameters have different names, of the same
 // characters. A command line refuses what does not hold to this, with exit status 2.
 func Register[V, M any](name string, p Program[V, M]) Registered {
-	return kernel.Named[VertexID, Worker]{Name: name, Program: Erase(p)}
+	return kernel.Named[VertexID]{Name: name, Program: Erase(p)}
 }
 
 // ListProgram is a program that wants every message by itself, in no particular order: there is no combiner, and an

@@ -18,10 +18,10 @@ type random struct {
 // [ListProgram] that draws a number for each message sorts the messages first: they come in no particular order. It takes a few
 // nanoseconds and no memory, and is only valid during the call.
 func (v *cursor) Rand() *rand.Rand {
-	r := &v.w.random
+	r := &v.random
 	if r.of != v.id {
-		if w := v.w; r.rand == nil || r.superstep != w.Superstep {
-			r.enter(w.state.Seed, w.Superstep)
+		if s := &v.state; r.rand == nil || r.superstep != s.Superstep {
+			r.enter(s.Seed, s.Superstep)
 		}
 		r.begin(v.Label())
 		r.of = v.id

@@ -63,19 +63,17 @@ func (v *Vertex[V, M]) sendOver(edges iter.Seq[Edge], m M) {
 
 // eachEdge returns edges, along which a message is sent by itself for it cannot be combined.
 func (v *cursor) eachEdge(method string, edges func() iter.Seq[Edge]) iter.Seq[Edge] {
-	if why := v.w.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s twice in a superstep, without a combiner for the two: %w", method, why))
-	}
+	v.needEdges(method + " twice in a superstep, without a combiner for the two")
 	return edges()
 }
 
 // along returns whether a message in a direction goes the way of SendToAllNeighbors, and whether
 // it goes to in-neighbours apart.
 func (v *cursor) along(d Direction) (forth, back bool) {
-	switch own := Direction(v.w.state.Direction); {
+	switch own := Direction(v.state.Direction); {
 	case d > Both:
 		panic(fmt.Sprintf("SendAlong(%v): want pregel.Out, pregel.In or pregel.Both", d))
-	case v.w.state.Undirected || d == own:
+	case v.state.Undirected || d == own:
 		return true, false
 	case own != Either:
 		panic(fmt.Sprintf("SendAlong(%v) in a program of direction %v: its Traits must have "+

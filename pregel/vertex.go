@@ -24,14 +24,14 @@ type cursor struct {
 	bit  uint64 // 1 << i
 
 	halt, finish uint64 // what becomes the block's Halt and Finish
-	w            *Worker
+	*partition
 }
 
 // ID returns the vertex's handle.
 func (v *cursor) ID() VertexID { return v.id }
 
 // Label returns the id the vertex has in the input.
-func (v *cursor) Label() uint64 { return v.w.label(v.id) }
+func (v *cursor) Label() uint64 { return v.label(v.id) }
 
 // Value returns the vertex's value.
 func (v *Vertex[V, M]) Value() V { return v.values[v.i&63] }
@@ -41,12 +41,6 @@ func (v *Vertex[V, M]) Set(x V) { v.values[v.i&63] = x }
 
 // Ref returns the vertex's value in place, for values too large to copy. It is only valid during the call.
 func (v *Vertex[V, M]) Ref() *V { return &v.values[v.i&63] }
-
-// Superstep returns the number of the superstep, from 0.
-func (v *cursor) Superstep() int { return v.w.Superstep }
-
-// Phase returns what Coordinate set with SetPhase, 0 at first.
-func (v *cursor) Phase() int { return v.w.Phase }
 
 // HasMessage reports whether a message came: the identity of a combiner is a message too.
 func (v *Vertex[V, M]) HasMessage() bool { return v.b.Received&v.bit != 0 }
@@ -59,12 +53,6 @@ func (v *Vertex[V, M]) OutDegree() int { return int(v.b.OutDegrees[v.i&63]) }
 
 // InDegree returns how many neighbours send here with SendToAllNeighbors, by the program's Direction.
 func (v *Vertex[V, M]) InDegree() int { return int(v.b.InDegrees[v.i&63]) }
-
-// NumVertices returns the number of vertices of the graph.
-func (v *cursor) NumVertices() uint64 { return v.w.NumVertices }
-
-// NumEdges returns the number of arcs of the graph as stored; an undirected edge is two, an undirected loop one.
-func (v *cursor) NumEdges() uint64 { return v.w.NumEdges }
 
 // SendToAllNeighbors sends m along every edge of the vertex, by the program's Direction; it is read in the next
 // superstep. Each partition gets it once. Called twice in one superstep, the messages are combined. What a message points to
@@ -93,14 +81,14 @@ func (v *Vertex[V, M]) SendAlong(d Direction, m M) {
 // Send sends m to one vertex, which need not be a neighbour; it is read in the next superstep, as given: a semiring's
 // weight is not applied. What the message points to may not be changed any more, as with SendToAllNeighbors.
 func (v *Vertex[V, M]) Send(to VertexID, m M) {
-	if uint64(to) >= v.w.state.IDs {
-		panic(v.w.noVertex(to))
+	if uint64(to) >= v.state.IDs {
+		panic(v.noVertex(to))
 	}
 	v.b.outbox.Add(uint64(to), uint64(v.id), m)
 }
 
-func (w *Worker) noVertex(to VertexID) string {
-	return fmt.Sprintf("Send to vertex %v: the graph has vertices 0..%d", to, int64(w.state.IDs)-1)
+func (p *partition) noVertex(to VertexID) string {
+	return fmt.Sprintf("Send to vertex %v: the graph has vertices 0..%d", to, int64(p.state.IDs)-1)
 }
 
 // VoteToHalt puts the vertex to sleep until a message wakes it.
@@ -114,27 +102,26 @@ func (v *cursor) Finish() { v.finish |= v.bit }
 // Parallel edges are yielded each. The order is that of the neighbours' ids. In a grid of partitions with both sides above
 // 1 no partition has them all: the job fails.
 func (v *cursor) Edges() iter.Seq[Edge] {
-	return v.edges("Edges", v.w.state.Edges)
+	return v.edges("Edges", v.state.Edges)
 }
 
 // OutEdges is Edges for the out-edges, whatever the program's Direction: in an undirected graph all edges. An edge's property is to be
 // had (EdgeColumn) only if the program's messages may cross it.
-func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.w.state.Out) }
+func (v *cursor) OutEdges() iter.Seq[Edge] { return v.edges("OutEdges", v.state.Out) }
 
 // InEdges is OutEdges for the in-edges, whose To is the neighbour at the other end.
-func (v *cursor) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.w.state.In) }
+func (v *cursor) InEdges() iter.Seq[Edge] { return v.edges("InEdges", v.state.In) }
 
 func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] {
-	if why := v.w.state.NoEdges; why != nil {
-		panic(fmt.Errorf("%s: %w", method, why))
-	}
+	v.needEdges(method)
 	if own, ok := v.ownOutEdges(); ok {
 		return v.changedEdges(own, method, lists)
 	}
 	local := v.local()
 	return func(yield func(Edge) bool) {
+		next, more := uint32(0), true
 		for _, l := range lists {
-			if !eachEdge(l, local, yield) {
+			if next, more = eachEdge(l, local, next, yield); !more {
 				return
 			}
 		}
@@ -143,10 +130,9 @@ func (v *cursor) edges(method string, lists []*kernel.EdgeLists) iter.Seq[Edge] 
 
 // Logf writes a line to the job's log, with the vertex and the superstep in front.
 func (v *cursor) Logf(format string, args ...any) {
-	if w := v.w; w.state.Log != nil {
-		w.state.Log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), w.Superstep) + fmt.Sprintf(format, args...))
+	if log := v.state.Log; log != nil {
+		log(fmt.Sprintf("vertex %d, superstep %d: ", v.Label(), v.Superstep()) + fmt.Sprintf(format, args...))
 	}
 }
 
-func (v *cursor) worker() *Worker { return v.w }
-func (v *cursor) local() uint32   { return v.w.base + v.i }
+func (v *cursor) local() uint32 { return v.base + v.i }

@@ -297,18 +297,18 @@ func (x *executor) values(ctx context.Context, t task, v *control.Values, emit f
 
 // meshListener is a listener that many meshes have, one after the other: closing it leaves the listener open.
 type meshListener struct {
-	Listener
+	listener
 	mu     sync.Mutex
 	closed bool
 }
 
-func newMeshListener(l Listener) *meshListener {
+func newMeshListener(l listener) *meshListener {
 	_ = l.SetDeadline(time.Time{})
-	return &meshListener{Listener: l}
+	return &meshListener{listener: l}
 }
 
 func (l *meshListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
+	c, err := l.listener.Accept()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {

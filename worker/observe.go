@@ -8,8 +8,8 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 )
 
-// Observer is told what a worker does, by several goroutines at once. Its methods do not wait.
-type Observer interface {
+// observer is told what a worker does, by several goroutines at once. Its methods do not wait.
+type observer interface {
 	// Session says that a session with the master begins or ends.
 	Session(attached bool)
 	// Registered says under which incarnation the master at an address knows the worker from now on.

@@ -53,7 +53,7 @@ type Options struct {
 	// Compress says whether messages to other workers are compressed: auto, where that is faster than the link, on or off; default
 	// auto.
 	Compress string
-	// Window is how many bytes may be under way from each other worker, LeastWindow to MostWindow; by default 16 MiB, and more where
+	// Window is how many bytes may be under way from each other worker, 64 KiB to 1 GiB; by default 16 MiB, and more where
 	// bandwidth times delay, as measured, is more.
 	Window int64
 	// Hold is how long to look for a master that does not answer, and to keep graphs for it; default 1 minute.
@@ -66,10 +66,10 @@ type Options struct {
 	Log *slog.Logger
 }
 
-// LeastWindow and MostWindow bound Options.Window.
+// leastWindow and mostWindow bound Options.Window.
 const (
-	LeastWindow = 64 << 10
-	MostWindow  = 1 << 30
+	leastWindow = 64 << 10
+	mostWindow  = 1 << 30
 )
 
 // Config is the way in of the command line and the tests of superstep: Options, and what only they need. No other program uses
@@ -88,7 +88,7 @@ type Config struct {
 	// Build is what the binary was built from: all processes of a cluster agree in it. Version is shown to users.
 	Build, Version string
 	// Listener is where other workers reach this one, by Address if that is not the listener's own. Run closes it.
-	Listener Listener
+	Listener listener
 	Address  string
 	// Silence is how long another worker may give no sign of life, and connecting to it may take; default 5 s.
 	Silence time.Duration
@@ -101,14 +101,14 @@ type Config struct {
 	// Stores opens the places of checkpoints; default store.Open.
 	Stores func(place string) (files.Store, error)
 	// Observe is told what the worker does, or is nil.
-	Observe Observer
+	Observe observer
 	// Now and Random are the clock and the random source; default the system's.
 	Now    func() time.Time
 	Random io.Reader
 }
 
-// Listener is a TCP listener: what accepts, and can be told to stop for a while.
-type Listener interface {
+// listener is a TCP listener: what accepts, and can be told to stop for a while.
+type listener interface {
 	net.Listener
 	SetDeadline(t time.Time) error
 }
@@ -198,8 +198,9 @@ func (o *Config) complete() (err error) {
 	if !slices.Contains([]string{"", "auto", "on", "off"}, o.Compress) {
 		return fmt.Errorf("worker: Options.Compress: %.40q is not auto, on or off", o.Compress)
 	}
-	if o.Window != 0 && (o.Window < LeastWindow || o.Window > MostWindow) {
-		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window, LeastWindow, MostWindow)
+	if o.Window != 0 && (o.Window < leastWindow || o.Window > mostWindow) {
+		return fmt.Errorf("worker: Options.Window: found %d, expected %d to %d, or 0", o.Window,
+			leastWindow, mostWindow)
 	}
 	if o.Threads == 0 {
 		o.Threads = runtime.GOMAXPROCS(0)

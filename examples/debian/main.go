@@ -61,7 +61,7 @@ func run(ctx context.Context, file string, top int, out io.Writer, print func(co
 
 // rank prints the packages of the highest ranks.
 func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
-	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{DropSelfLoops: true})
+	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{SelfLoops: superstep.DropSelfLoops})
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func rank(ctx context.Context, d dependencies, top int, out io.Writer) error {
 
 // communities prints the largest, by Louvain's method: each with the packages that most others depend on.
 func communities(ctx context.Context, d dependencies, top int, out io.Writer) error {
-	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{Kind: superstep.Undirected, DropSelfLoops: true, Duplicates: superstep.FirstDuplicate})
+	g, err := superstep.FromEdges(ctx, d.edges, superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops, Duplicates: superstep.FirstDuplicates})
 	if err != nil {
 		return err
 	}

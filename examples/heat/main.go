@@ -29,7 +29,7 @@ func main() {
 			}
 		}
 	}
-	matrix, err := superstep.FromEdges(ctx, entries, superstep.LoadOptions{Kind: superstep.Undirected, Weights: superstep.Float64})
+	matrix, err := superstep.FromEdges(ctx, entries, superstep.LoadOptions{Undirected: true, Weights: superstep.Float64})
 	if err != nil {
 		log.Fatal(err)
 	}

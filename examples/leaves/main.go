@@ -40,7 +40,7 @@ func (Leaves) Compute(v *pregel.Vertex[int, bool], _ bool) {
 func main() {
 	ctx := context.Background()
 	g, err := superstep.Load(ctx, "rmat:scale=12,edgefactor=1",
-		superstep.LoadOptions{Kind: superstep.Undirected, DropSelfLoops: true, Duplicates: superstep.FirstDuplicate})
+		superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops, Duplicates: superstep.FirstDuplicates})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func run(ctx context.Context, dict, from, to string, out io.Writer) error {
 			return fmt.Errorf("%s: %q is not in the list", dict, w)
 		}
 	}
-	g, err := superstep.FromEdges(ctx, join(words), superstep.LoadOptions{Kind: superstep.Undirected, DropSelfLoops: true})
+	g, err := superstep.FromEdges(ctx, join(words), superstep.LoadOptions{Undirected: true, SelfLoops: superstep.DropSelfLoops})
 	if err != nil {
 		return err
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/superstep-go/superstep/internal/control"
 	"github.com/superstep-go/superstep/internal/metrics"
 	"github.com/superstep-go/superstep/internal/trace"
-	"github.com/superstep-go/superstep/worker"
 )
 
 // spans returns what sends traces to a collector, or nil if the environment names none. Close it in the end.
@@ -29,8 +28,6 @@ type watched struct {
 	health  control.Health
 	monitor *monitor
 }
-
-var _ worker.Observer = (*watched)(nil)
 
 func (w *watched) Session(attached bool) {
 	w.Worker.Session(attached)

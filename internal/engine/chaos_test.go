@@ -161,12 +161,20 @@ func (p chaosInit[M]) Init(v *pregel.Vertex[uint64, M]) { p.act(v, 17) }
 
 func (p chaosSources[M]) Start() (uint64, []pregel.VertexID) { return 99, []pregel.VertexID{0, 0} }
 
+// moment is the superstep as a vertex or a block sees it.
+type moment interface {
+	pregel.Context
+	Superstep() int
+	Phase() int
+	NumVertices() uint64
+	NumEdges() uint64
+}
+
 // sight is what a vertex sees, and deeds what it does, where it does what a block can do.
 type (
 	sight struct {
 		id                  pregel.VertexID
-		worker              pregel.Worker // of the superstep
-		at                  pregel.Context
+		at                  moment
 		value               uint64
 		has, woken          bool
 		outDegree, inDegree int
@@ -179,13 +187,13 @@ type (
 )
 
 func (s sight) ID() pregel.VertexID { return s.id }
-func (s sight) Superstep() int      { return s.worker.Superstep }
+func (s sight) Superstep() int      { return s.at.Superstep() }
 
 // decide is act, of a vertex that sends to all neighbours once at most, and to no one else.
 func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
-	w, of := &s.worker, s.at
-	d.value = mix(p.seed, uint64(s.id), uint64(w.Superstep), s.value, seen, flag(s.has), flag(s.woken), uint64(w.Phase), uint64(s.outDegree),
-		uint64(s.inDegree), w.NumVertices, w.NumEdges, uint64(chaosCount.Value(of)), math.Float64bits(chaosLeast.Value(of)),
+	of := s.at
+	d.value = mix(p.seed, uint64(s.id), uint64(of.Superstep()), s.value, seen, flag(s.has), flag(s.woken), uint64(of.Phase()), uint64(s.outDegree),
+		uint64(s.inDegree), of.NumVertices(), of.NumEdges(), uint64(chaosCount.Value(of)), math.Float64bits(chaosLeast.Value(of)),
 		math.Float64bits(chaosSum.Value(of)), flag(chaosAny.Value(of)))
 	dice := rand.New(rand.NewPCG(d.value, 1))
 	chaosCount.Add(s.at, int64(dice.IntN(10)))
@@ -203,8 +211,7 @@ func (p chaos[M]) decide(s sight, seen uint64) (d deeds[M]) {
 }
 
 func (p chaos[M]) decideOne(v *pregel.Vertex[uint64, M], seen uint64) {
-	w := pregel.Worker{Superstep: v.Superstep(), Phase: v.Phase(), NumVertices: v.NumVertices(), NumEdges: v.NumEdges()}
-	d := p.decide(sight{v.ID(), w, v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
+	d := p.decide(sight{v.ID(), v, v.Value(), v.HasMessage(), v.Woken(), v.OutDegree(), v.InDegree()}, seen)
 	if v.Set(d.value); d.send {
 		v.SendToAllNeighbors(d.message)
 	}
@@ -223,7 +230,7 @@ func (p chaos[M]) decideBlock(b *pregel.Block[uint64, M], seen func(i int) uint6
 			continue
 		}
 		d := p.decide(sight{
-			b.ID(i), *b.Worker, b.Worker, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
+			b.ID(i), b, b.Values[i], b.Received&bit != 0, b.Awake&bit == 0, int(b.OutDegrees[i]), int(b.InDegrees[i]),
 		}, seen(i))
 		if b.Values[i] = d.value; d.send {
 			b.Sent |= bit

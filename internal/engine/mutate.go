@@ -130,8 +130,8 @@ func (r *partition) label(id pregel.VertexID) uint64 {
 // allow tells a thread how its vertices may change the graph.
 func (r *runner) allow(t *thread) {
 	c, g := &r.changing, r.job.graph
-	worker := t.Worker()
-	worker.NumVertices, worker.NumEdges = c.vertices, c.arcs
+	s := t.State()
+	s.NumVertices, s.NumEdges = c.vertices, c.arcs
 	q := t.requests
 	if q == nil {
 		return

@@ -88,13 +88,13 @@ func (r *runner) newThread() *thread {
 	j, p := r.job, r.part
 	t := new(thread)
 	s := kernel.State{
-		Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),
+		Partition: p.Index, Partitions: p.Of, Log: j.options.Log, Seed: j.options.Seed, Properties: r.properties, Cells: j.Aggregates().Cells(), Direction: uint8(j.direction),
 		Undirected: !j.graph.Directed,
 	}
 	if r.changing.on {
 		t.requests = new(kernel.Requests)
 	}
-	t.Lane = r.instance.NewLane(pregel.Worker{Partition: p.Index, Partitions: p.Of}, r.label, s, t.requests)
+	t.Lane = r.instance.NewLane(r.label, s, t.requests)
 	t.batch = t.Batch()
 	r.equip(t)
 	return t

@@ -53,11 +53,11 @@ var replaced = map[string]string{
 
 // The types of package kernel for programs of package pregel.
 type (
-	Erased   = kernel.Erased[pregel.VertexID, pregel.Worker]
-	Named    = kernel.Named[pregel.VertexID, pregel.Worker]
-	Methods  = kernel.Methods[pregel.VertexID, pregel.Worker]
-	Instance = kernel.Instance[pregel.VertexID, pregel.Worker]
-	Lane     = kernel.Lane[pregel.VertexID, pregel.Worker]
+	Erased   = kernel.Erased[pregel.VertexID]
+	Named    = kernel.Named[pregel.VertexID]
+	Methods  = kernel.Methods[pregel.VertexID]
+	Instance = kernel.Instance[pregel.VertexID]
+	Lane     = kernel.Lane[pregel.VertexID]
 )
 
 // methods is a Program: its optional methods, found once per job.

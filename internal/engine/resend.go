@@ -18,13 +18,12 @@ import (
 // resend has the vertices that sent to all neighbours in a superstep, by the columns being written, send again into these. Aggregators have no totals meanwhile.
 func (r *saver) resend(superstep int) error {
 	t, state := r.threads[0], r.threads[0].State()
-	worker := t.Worker()
-	command, totals, step, phase := r.command, state.Totals, worker.Superstep, worker.Phase
+	command, totals, step, phase := r.command, state.Totals, state.Superstep, state.Phase
 	sends := t.Settle()
 	r.command = &bsp.Command{Superstep: superstep}
-	worker.Superstep, worker.Phase, state.Totals = superstep, 0, nil
+	state.Superstep, state.Phase, state.Totals = superstep, 0, nil
 	defer func() {
-		r.command, worker.Superstep, worker.Phase, state.Totals = command, step, phase, totals
+		r.command, state.Superstep, state.Phase, state.Totals = command, step, phase, totals
 	}()
 	var wrong error
 	func() {

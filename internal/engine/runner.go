@@ -161,8 +161,8 @@ func (r *runner) work(ctx context.Context, c *bsp.Command) (err error) {
 	for _, t := range r.threads {
 		t.count = counts{}
 		t.ListTimes()
-		worker := t.Worker()
-		worker.Superstep, worker.Phase, t.State().Totals = c.Superstep, c.Phase, c.Totals
+		s := t.State()
+		s.Superstep, s.Phase, s.Totals = c.Superstep, c.Phase, c.Totals
 	}
 	if c.Superstep == 0 {
 		if err := r.countBase(ctx); err != nil {

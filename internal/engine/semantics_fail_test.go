@@ -166,7 +166,7 @@ func TestASuperstepThatTakesLongerThanItsLimitEndsTheRun(t *testing.T) {
 type blocks struct{ script }
 
 func (blocks) ComputeBlock(b *pregel.Block[string, int64]) {
-	if b.Worker.Superstep == 2 {
+	if b.Superstep() == 2 {
 		panic("ComputeBlock failed")
 	}
 }

@@ -21,7 +21,7 @@ func byIndex(w *world) columned {
 		for want := range v.Edges() {
 			tag.Set(want, fmt.Sprintf("%d of %d", i, v.Label()))
 			e := v.Edge(i)
-			if e != want || tag.Of(e) != tag.Of(want) {
+			if e != want || e.Index() != i || tag.Of(e) != tag.Of(want) {
 				say(v, "edge %d is %v %q, and %v in Edges", i, e, tag.Of(e), want)
 			}
 			say(v, "%d:%g", w.label(e.To), e.Weight)
@@ -133,11 +133,14 @@ func TestCommonIsWhatEveryPairSays(t *testing.T) {
 		for e := range v.Edges() {
 			tag.Set(e, fmt.Sprint(e.Weight))
 			if i := slices.Index(list, e.To); i >= 0 {
-				want = append(want, fmt.Sprintf("%d %d %g", i, e.To, e.Weight))
+				want = append(want, fmt.Sprintf("%d %d %g", i, e.Index(), e.Weight))
 			}
 		}
 		for i, e := range v.Common(list) {
-			got = append(got, fmt.Sprintf("%d %d %s", i, e.To, tag.Of(e)))
+			got = append(got, fmt.Sprintf("%d %d %s", i, e.Index(), tag.Of(e)))
+			if v.Edge(e.Index()) != e {
+				say(v, "edge %d is %v, expected %v", e.Index(), v.Edge(e.Index()), e)
+			}
 		}
 		if n := v.CountCommon(list); !slices.Equal(got, want) || n != len(want) {
 			say(v, "of %d: %v and %d, expected %v", len(list), got, n, want)

@@ -233,14 +233,14 @@ func (t *toy[V, M]) run() {
 	t.instance = pregel.Erase[V, M](toyProgram[V, M]{t}).Inspect().Instance()
 	t.place()
 	s := kernel.State{
+		Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored,
 		Properties: slices.Clone(t.shared), Edges: t.edgeLists(), Out: t.ways[0], In: t.ways[1], Direction: uint8(t.direction), Undirected: t.undirected,
 		Cells: t.cells, Totals: t.totals, IDs: uint64(t.n), Seed: t.seed,
 	}
 	if t.spread {
 		s.NoEdges = errSpread
 	}
-	w := pregel.Worker{Partitions: 1, NumVertices: uint64(t.n - len(t.changes.absent)), NumEdges: t.stored}
-	t.lane = t.instance.NewLane(w, t.label, s, t.beginChanges())
+	t.lane = t.instance.NewLane(t.label, s, t.beginChanges())
 	t.state = t.lane.State()
 	t.growColumns(len(t.shared))
 	start, _ := t.inner.(interface{ Start() (V, []pregel.VertexID) })
@@ -251,14 +251,14 @@ func (t *toy[V, M]) run() {
 		}
 	}
 	for s := 0; ; s++ {
-		t.lane.Worker().Superstep = s
+		t.state.Superstep = s
 		t.coordinate(s)
 		if kernel.Pregel.End(t.coordinator).Converged {
 			t.outcome.Ended = trace.Converged
 			t.change(t.inbox)
 			return
 		}
-		t.lane.Worker().Phase = t.coordinator.Phase
+		t.state.Phase = t.coordinator.Phase
 		inbox := t.inbox
 		inbox = t.change(inbox)
 		t.inbox = make([][]M, t.n)
@@ -337,7 +337,7 @@ func (t *toy[V, M]) compute(v int, messages []M) {
 	if values[v] = t.values[v]; len(messages) > 0 {
 		has.Words[w] = bit
 	}
-	if t.active[v] || t.lane.Worker().Superstep == 0 {
+	if t.active[v] || t.state.Superstep == 0 {
 		active = bit
 	}
 	if t.messages = messages; t.combiner() != nil {

@@ -131,10 +131,10 @@ func (t *toy[V, M]) change(inbox [][]M) [][]M {
 	}
 	t.link()
 	t.place()
-	s, w := t.state, t.lane.Worker()
+	s := t.state
 	s.Edges, s.Out, s.In, s.IDs = t.edgeLists(), t.ways[0], t.ways[1], uint64(t.n)
-	w.NumVertices, w.NumEdges = uint64(t.n-len(c.absent)), t.stored
-	t.coordinator.NumVertices, t.coordinator.NumEdges = w.NumVertices, w.NumEdges
+	s.NumVertices, s.NumEdges = uint64(t.n-len(c.absent)), t.stored
+	t.coordinator.NumVertices, t.coordinator.NumEdges = s.NumVertices, s.NumEdges
 	t.allow()
 	return inbox
 }

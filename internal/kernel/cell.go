@@ -105,8 +105,12 @@ func (c *TypedCell[T]) Any() any { return c.Value }
 // End is how a program's Coordinate ends a run: it has converged, made its iterations, or given up.
 type End struct{ Converged, Iterations, Stopped bool }
 
-// State is the part of a pregel.Worker that programs reach only through methods.
+// State is what a goroutine knows of a superstep in a partition. Programs reach it through the
+// methods of pregel.Vertex and pregel.Block.
 type State struct {
+	Partition, Partitions int
+	Superstep, Phase      int
+	NumVertices, NumEdges uint64
 	// Log writes one line, or is nil.
 	Log func(line string)
 	// Edges are the lists that pregel.Vertex.Edges runs over, Out and In those of OutEdges and InEdges; NoEdges says, if there are

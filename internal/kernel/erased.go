@@ -8,22 +8,22 @@ import (
 )
 
 // Erased is a program whose types V and M are erased: the engine has no type parameters. ID is
-// pregel.VertexID, and W pregel.Worker.
-type Erased[ID ~uint64, W any] struct {
+// pregel.VertexID.
+type Erased[ID ~uint64] struct {
 	// Program is the program, or the list program that List wraps.
 	Program any
 	// Value and Message are the types V and M.
 	Value, Message reflect.Type
 	// Wrap erases another value of the program's type, such as one with other parameters.
-	Wrap func(program any) Erased[ID, W]
+	Wrap func(program any) Erased[ID]
 	// Complete says that the parameters' defaults are filled in: a field that is zero is meant.
 	Complete bool
 	// Inspect finds the optional methods whose signatures have V or M. It calls Combiner and Report.
-	Inspect func() *Methods[ID, W]
+	Inspect func() *Methods[ID]
 }
 
 // Methods are the optional methods of a program whose signatures have V or M.
-type Methods[ID ~uint64, W any] struct {
+type Methods[ID ~uint64] struct {
 	List bool
 	// Found and Wanted are the methods that the program has, and the signatures of all, by name.
 	Found  map[string]bool
@@ -37,20 +37,20 @@ type Methods[ID ~uint64, W any] struct {
 	Score, Reached, Group, Number bool
 	ScoreName                     string
 	// Instance makes the state of a partition.
-	Instance func() Instance[ID, W]
+	Instance func() Instance[ID]
 }
 
 // Has reports whether the program has a method.
-func (m *Methods[ID, W]) Has(name string) bool { return m.Found[name] }
+func (m *Methods[ID]) Has(name string) bool { return m.Found[name] }
 
 // Named is a program with its name: a pregel.Registered.
-type Named[ID ~uint64, W any] struct {
+type Named[ID ~uint64] struct {
 	Name    string
-	Program Erased[ID, W]
+	Program Erased[ID]
 }
 
 // ProgramName returns the name.
-func (n Named[ID, W]) ProgramName() string { return n.Name }
+func (n Named[ID]) ProgramName() string { return n.Name }
 
 // Pregel is how the engine reaches unexported parts of package pregel, which sets it.
 var Pregel struct {
@@ -71,12 +71,12 @@ var Pregel struct {
 
 // Instance holds what a partition has of types V and M: the vertices' values, the columns of
 // messages, and the messages that came.
-type Instance[ID ~uint64, W any] interface {
+type Instance[ID ~uint64] interface {
 	// Place makes values, columns and inbox for a partition, as they are before superstep 0.
 	Place(p *Placement) error
 	// Rebind replaces the program by another one of the same type.
-	Rebind(m *Methods[ID, W])
-	NewLane(w W, label func(ID) uint64, s State, changes *Requests) Lane[ID, W]
+	Rebind(m *Methods[ID])
+	NewLane(label func(ID) uint64, s State, changes *Requests) Lane[ID]
 
 	// Values are those of the vertices, Messages is an empty column of messages.
 	Values() Column
@@ -120,7 +120,7 @@ type Instance[ID ~uint64, W any] interface {
 	MakeSums(a *mem.Arena)
 	ClearSums(lo, hi int)
 	// FoldBins folds bin k of some lanes into the inbox, and empties it.
-	FoldBins(lanes []Lane[ID, W], k int)
+	FoldBins(lanes []Lane[ID], k int)
 
 	// Output appends a vertex's value as the program writes it.
 	Output(dst []byte, local uint32, label func(dst []byte, id ID) []byte) []byte
@@ -134,8 +134,7 @@ type Instance[ID ~uint64, W any] interface {
 }
 
 // Lane is one goroutine's share of an Instance.
-type Lane[ID ~uint64, W any] interface {
-	Worker() *W
+type Lane[ID ~uint64] interface {
 	State() *State
 	// Interrupted reports whether the program was running, and for which vertex, when a method
 	// panicked. It can be called once.

@@ -60,10 +60,12 @@ func (f file) imports() []string {
 	return paths
 }
 
+// fileSet has the parsed files.
+var fileSet = token.NewFileSet()
+
 // files parses every Go file below root that belongs to the module.
 func files(root string) ([]file, error) {
 	var all []file
-	set := token.NewFileSet()
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -83,7 +85,7 @@ func files(root string) ([]file, error) {
 		if err != nil {
 			return err
 		}
-		tree, err := parser.ParseFile(set, path, source, parser.ParseComments)
+		tree, err := parser.ParseFile(fileSet, path, source, parser.ParseComments)
 		if err != nil {
 			return err
 		}

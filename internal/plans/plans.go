@@ -19,7 +19,7 @@ const (
 // Step is a plan.
 type Step struct {
 	Kind  Kind
-	Phase kernel.Erased[pregel.VertexID, pregel.Worker] // of a Phase
+	Phase kernel.Erased[pregel.VertexID] // of a Phase
 	Test  func(*Round) bool
 	Plans []Step
 	Err   error // what is wrong with it

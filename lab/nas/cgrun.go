@@ -53,7 +53,7 @@ type CGPlace struct {
 // published one is in the result, not an error.
 func RunCG(ctx context.Context, class Class, at CGPlace) (r *CGResult, err error) {
 	matrix := MakeA(class.CG)
-	o := superstep.LoadOptions{Grid: at.Grid, Kind: superstep.Directed, Weights: superstep.Float64}
+	o := superstep.LoadOptions{Grid: at.Grid, Directed: true, Weights: superstep.Float64}
 	r = &CGResult{Rows: matrix.Rows(), Entries: len(matrix.Values), Grid: at.Grid.String(), Threads: at.Threads}
 	if at.Cluster == nil {
 		o.Threads = at.Threads

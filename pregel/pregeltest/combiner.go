@@ -106,7 +106,7 @@ func checkLoops[M any](t testing.TB, c pregel.Combiner[M], k kernel.Kernel[M], s
 			}
 		}
 	}
-	o := superstep.LoadOptions{Kind: superstep.Directed}
+	o := superstep.LoadOptions{Directed: true}
 	for v := range uint64(n) {
 		o.Vertices = append(o.Vertices, v)
 	}

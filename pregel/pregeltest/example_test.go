@@ -3,8 +3,11 @@ package pregeltest_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/algorithms"
 	"github.com/superstep-go/superstep/combiners"
 	"github.com/superstep-go/superstep/pregel"
 	"github.com/superstep-go/superstep/pregel/pregeltest"
@@ -48,4 +51,36 @@ func ExampleCheckCombiner() {
 		return b
 	}
 	pregeltest.CheckCombiner(t, combiners.Func("", longer), "a", "b", "abc", "xyz")
+}
+
+// A program of floats is run in all ways with options, on one graph and on many.
+func ExampleMatrixWith() {
+	t := new(testing.T) // what a test function is given
+	o := superstep.Options{Seed: 7}
+	g := pregeltest.FromEdges(t, []superstep.Edge{{From: 0, To: 1}, {From: 1, To: 2}})
+	res := pregeltest.MatrixWith(t, g, algorithms.PageRank{Iterations: 3}, o, pregeltest.Within[float64](1e-9))
+	fmt.Printf("%.2f\n", pregeltest.Values(res))
+	for name, g := range pregeltest.Graphs(t, o.Seed) {
+		if g.NumVertices() < 3 { // of which there are few
+			pregeltest.Matrix(t, g, Hops{})
+			fmt.Println(name != "")
+			break
+		}
+	}
+	// Output:
+	// [0.20 0.35 0.45]
+	// true
+}
+
+// The empty set of a combiner may be nil or an empty slice.
+func ExampleCheckCombinerSame() {
+	t := new(testing.T) // what a test function is given
+	join := func(a, b []int) []int {
+		all := slices.Concat(a, b)
+		slices.Sort(all)
+		return all
+	}
+	pregeltest.CheckCombinerSame(t, combiners.Func(nil, join), slices.Equal, []int{1}, []int{}, []int{2, 3})
+	fmt.Println(t.Failed())
+	// Output: false
 }

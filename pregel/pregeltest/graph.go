@@ -42,22 +42,19 @@ func Graph(t testing.TB, words string, options ...superstep.LoadOptions) *supers
 		t.Fatalf("pregeltest.Graph: %v", err)
 	}
 	o.Vertices = append(o.Vertices, vertices...)
-	if o.Kind == superstep.AsInput && !strings.Contains(words, ">") {
-		o.Kind = superstep.Undirected
-	}
+	o.Undirected = o.Undirected || !o.Directed && !strings.Contains(words, ">")
 	if o.Weights == superstep.IfAny && weighted {
 		o.Weights = superstep.Float64
 	}
 	if o.Weights == superstep.NoWeights {
 		weighted = false
 	}
-	directed := o.Kind != superstep.Undirected
 	var all []superstep.Edge
 	for _, e := range list {
 		if !weighted {
 			e.edge.Weight = 0 // which is none
 		}
-		if all = append(all, e.edge); e.both && directed && e.edge.From != e.edge.To {
+		if all = append(all, e.edge); e.both && !o.Undirected && e.edge.From != e.edge.To {
 			all = append(all, superstep.Edge{From: e.edge.To, To: e.edge.From, Weight: e.edge.Weight})
 		}
 	}

@@ -19,9 +19,12 @@ func Graphs(t testing.TB, seed uint64) iter.Seq2[string, *superstep.Graph] {
 			for i := range s.list {
 				s.list[i].Weight = float64(1+rng.IntN(32)) / 16
 			}
-			for _, kind := range []superstep.Kind{superstep.Undirected, superstep.Directed} {
-				name := s.name + ", " + map[superstep.Kind]string{superstep.Undirected: "undirected", superstep.Directed: "directed"}[kind]
-				o := superstep.LoadOptions{Kind: kind, Weights: superstep.Float64}
+			for _, o := range []superstep.LoadOptions{{Undirected: true}, {Directed: true}} {
+				name := s.name + ", undirected"
+				if o.Directed {
+					name = s.name + ", directed"
+				}
+				o.Weights = superstep.Float64
 				for v := range uint64(s.vertices) {
 					o.Vertices = append(o.Vertices, v)
 				}

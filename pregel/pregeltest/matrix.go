@@ -73,7 +73,7 @@ type way struct {
 }
 
 func (w way) String() string {
-	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v", w.grid.Partitions(), w.o.Threads, w.o.Delivery)
+	s := fmt.Sprintf("%d partitions, Options{Threads: %d, Delivery: %v", w.grid.Rows*w.grid.Columns, w.o.Threads, w.o.Delivery)
 	if !w.grid.Flat() {
 		s = fmt.Sprintf("a grid of %v, ", w.grid) + s
 	}
@@ -100,7 +100,7 @@ func ways() []way {
 		}
 		all = append(all, way{grid, superstep.Options{Threads: 2, Deterministic: true}})
 	}
-	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.BlockPull}
+	deliveries = []superstep.Delivery{superstep.Push, superstep.Pull, superstep.Whole}
 	for i, grid := range []superstep.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 		for j, delivery := range deliveries {
 			all = append(all, way{grid, superstep.Options{Threads: 1 + (i+j)%3, Delivery: delivery}})

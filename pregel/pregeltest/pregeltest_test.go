@@ -88,7 +88,7 @@ func TestGraphsOfWords(t *testing.T) {
 	if g := Graph(t, "0>1 5"); !g.IsDirected() || g.NumVertices() != 3 || g.NumEdges() != 1 {
 		t.Error("a graph of one edge and a vertex")
 	}
-	if g := Graph(t, "0-1", superstep.LoadOptions{Kind: superstep.Directed, Partitions: 3}); !g.IsDirected() || g.NumEdges() != 2 || g.Partitions() != 3 {
+	if g := Graph(t, "0-1", superstep.LoadOptions{Directed: true, Partitions: 3}); !g.IsDirected() || g.NumEdges() != 2 || g.Partitions() != 3 {
 		t.Error("an edge each way")
 	}
 	if g := Graph(t, ""); g.NumVertices() != 0 {

@@ -20,7 +20,7 @@ func TestGraphsSharingLists(t *testing.T) {
 		edges = append(edges, superstep.Edge{From: uint64(u), To: uint64(v), Weight: rng.Float64()})
 	}
 	for _, together := range []bool{false, true} {
-		g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Weights: superstep.Float64, Kind: superstep.Directed})
+		g, err := superstep.FromEdges(t.Context(), edges, superstep.LoadOptions{Weights: superstep.Float64, Directed: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,10 +49,7 @@ func (l *list) load(t *testing.T, o superstep.LoadOptions) *superstep.Graph {
 	for id := range l.vertices {
 		o.Vertices = append(o.Vertices, id)
 	}
-	o.Kind = superstep.Undirected
-	if l.directed {
-		o.Kind = superstep.Directed
-	}
+	o.Directed, o.Undirected = l.directed, !l.directed
 	g, err := superstep.FromEdges(t.Context(), l.edges, o)
 	if err != nil {
 		t.Fatal(err)
@@ -103,10 +100,13 @@ func TestApplyIsLoadingTheMergedGraph(t *testing.T) {
 	seed := uint64(0)
 	for _, grid := range []superstep.Grid{{Rows: 1, Columns: 1}, {Rows: 3, Columns: 1}, {Rows: 2, Columns: 2}} {
 		for _, directed := range []bool{false, true} {
-			for _, duplicates := range []superstep.Duplicates{superstep.KeepDuplicates, superstep.FirstDuplicate, superstep.SumDuplicates} {
+			for _, duplicates := range []superstep.Duplicates{superstep.KeepDuplicates, superstep.FirstDuplicates, superstep.SumDuplicates} {
 				for _, removeVertices := range []bool{false, true} {
 					seed++
-					o := superstep.LoadOptions{Grid: grid, Duplicates: duplicates, DropSelfLoops: seed%3 == 0, Weights: superstep.Float64}
+					o := superstep.LoadOptions{Grid: grid, Duplicates: duplicates, Weights: superstep.Float64}
+					if seed%3 == 0 {
+						o.SelfLoops = superstep.DropSelfLoops
+					}
 					t.Run(fmt.Sprintf("%v/directed=%t/%v/vertices=%t", grid, directed, duplicates, removeVertices), func(t *testing.T) {
 						applyIsLoading(t, rand.New(rand.NewPCG(seed, 5)), o, directed, removeVertices)
 					})

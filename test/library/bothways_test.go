@@ -86,7 +86,7 @@ func TestStrongComponents(t *testing.T) {
 			list = append(list, superstep.Edge{From: dice.Uint64N(uint64(n)), To: dice.Uint64N(uint64(n))})
 		}
 		for _, o := range []superstep.LoadOptions{{Partitions: 1}, {Partitions: 4}, {Grid: superstep.Grid{Rows: 2, Columns: 2}}} {
-			o.Kind = superstep.Directed
+			o.Directed = true
 			g, err := superstep.FromEdges(t.Context(), list, o)
 			g = open(t, g, err)
 			r, err := superstep.Run(t.Context(), g, strong{})

@@ -180,9 +180,9 @@ func TestRunOnACluster(t *testing.T) {
 		name    string
 		options superstep.LoadOptions
 	}{
-		{"kronecker:scale=7", superstep.LoadOptions{Partitions: 3, Weights: superstep.Float64, Duplicates: superstep.LeastDuplicate}},
-		{"uniform:vertices=120,degree=3", superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}, Weights: superstep.Float32, DropSelfLoops: true}},
-		{file, superstep.LoadOptions{Partitions: 2, Kind: superstep.Undirected}},
+		{"kronecker:scale=7", superstep.LoadOptions{Partitions: 3, Weights: superstep.Float64, Duplicates: superstep.MinDuplicates}},
+		{"uniform:vertices=120,degree=3", superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}, Weights: superstep.Float32, SelfLoops: superstep.DropSelfLoops}},
+		{file, superstep.LoadOptions{Partitions: 2, Undirected: true}},
 		{"star:vertices=5", superstep.LoadOptions{Partitions: 8, UnitWeights: true}}, // some partitions have no vertices
 	} {
 		here, err := superstep.Load(t.Context(), c.name, c.options)

@@ -49,9 +49,9 @@ func TestLoad(t *testing.T) {
 		directed bool
 	}{
 		{superstep.LoadOptions{}, 4, true},
-		{superstep.LoadOptions{Kind: superstep.Undirected}, 7, false},
-		{superstep.LoadOptions{Kind: superstep.Undirected, Duplicates: superstep.FirstDuplicate, DropSelfLoops: true, Partitions: 3}, 4, false},
-		{superstep.LoadOptions{Format: "snap", Duplicates: superstep.LeastDuplicate, Threads: 2}, 3, true},
+		{superstep.LoadOptions{Undirected: true}, 7, false},
+		{superstep.LoadOptions{Undirected: true, Duplicates: superstep.FirstDuplicates, SelfLoops: superstep.DropSelfLoops, Partitions: 3}, 4, false},
+		{superstep.LoadOptions{Format: "snap", Duplicates: superstep.MinDuplicates, Threads: 2}, 3, true},
 		{superstep.LoadOptions{Weights: superstep.Float32, UnitWeights: true}, 4, true},
 	} {
 		stages := 0
@@ -90,7 +90,7 @@ func TestLoadRefuses(t *testing.T) {
 		t.Errorf("error %v is not os.ErrNotExist", err)
 	}
 	twice := file(t, "twice.el", "1 2\n1 2\n")
-	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Duplicates: superstep.RefuseDuplicates})
+	_, err = superstep.Load(t.Context(), twice, superstep.LoadOptions{Duplicates: superstep.ErrorDuplicates})
 	refused(t, err, "edge 1-2 occurs more than once")
 	heavy := file(t, "heavy.wel", "1 2 2e38\n1 2 2e38\n")
 	for _, grid := range []superstep.Grid{{}, {Rows: 2, Columns: 2}} {
@@ -115,7 +115,7 @@ func TestLoadGenerates(t *testing.T) {
 	if hub, _ := g.Vertex(0); hub != 0 || g.NumEdges() != 8 || g.IsDirected() {
 		t.Errorf("hub %d, %d arcs", hub, g.NumEdges())
 	}
-	g, err = superstep.Load(t.Context(), "star:vertices=5", superstep.LoadOptions{Kind: superstep.Directed})
+	g, err = superstep.Load(t.Context(), "star:vertices=5", superstep.LoadOptions{Directed: true})
 	if g = open(t, g, err); g.NumEdges() != 4 || !g.IsDirected() {
 		t.Errorf("%d arcs of a directed star", g.NumEdges())
 	}
@@ -161,8 +161,8 @@ func TestFromEdges(t *testing.T) {
 }
 
 func TestRepartition(t *testing.T) {
-	for _, kind := range []superstep.Kind{superstep.Directed, superstep.Undirected} {
-		g, err := superstep.Load(t.Context(), "uniform:vertices=300,degree=3", superstep.LoadOptions{Kind: kind})
+	for _, directed := range []bool{true, false} {
+		g, err := superstep.Load(t.Context(), "uniform:vertices=300,degree=3", superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		g = open(t, g, err)
 		want, err := superstep.Run(t.Context(), g, algorithms.WCC{})
 		if err != nil {
@@ -184,7 +184,7 @@ func TestRepartition(t *testing.T) {
 				}
 			}
 		}
-		_, err = g.Repartition(t.Context(), superstep.LoadOptions{Kind: kind})
+		_, err = g.Repartition(t.Context(), superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		refused(t, err, "keeps its direction")
 	}
 }
@@ -225,10 +225,14 @@ func TestOptionsThereAreNot(t *testing.T) {
 	if _, err := superstep.Load(ctx, "path:vertices=3", superstep.LoadOptions{Threads: -1}); err == nil || !strings.Contains(err.Error(), "LoadOptions.Threads: found -1") {
 		t.Errorf("-1 threads: %v", err)
 	}
-	for _, o := range []superstep.LoadOptions{{Kind: 3}, {Weights: 4}, {Duplicates: 5}} {
-		if _, err := superstep.Load(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there is no Kind") {
-			t.Errorf("Kind %d, Weights %d, Duplicates %d: %v", o.Kind, o.Weights, uint8(o.Duplicates), err)
+	for _, o := range []superstep.LoadOptions{{SelfLoops: 2}, {Weights: 4}, {Duplicates: 5}} {
+		if _, err := superstep.Load(ctx, "path:vertices=3", o); err == nil || !strings.Contains(err.Error(), "there are no Weights") {
+			t.Errorf("%+v: %v", o, err)
 		}
+	}
+	both := superstep.LoadOptions{Directed: true, Undirected: true}
+	if _, err := superstep.Load(ctx, "path:vertices=3", both); err == nil || !strings.Contains(err.Error(), "Directed and Undirected contradict") {
+		t.Errorf("both ways: %v", err)
 	}
 	g, err := superstep.Load(ctx, "path:vertices=3")
 	if err != nil {

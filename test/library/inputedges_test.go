@@ -137,12 +137,12 @@ func TestInputOfEdges(t *testing.T) {
 			}
 		}
 		path := file(t, "graph.wel", text(edges, true))
-		o := superstep.LoadOptions{Kind: superstep.Undirected, DropSelfLoops: !loops, Partitions: 1 + random.IntN(5), Threads: 1 + random.IntN(3)}
-		if directed {
-			o.Kind = superstep.Directed
+		o := superstep.LoadOptions{Directed: directed, Undirected: !directed, Partitions: 1 + random.IntN(5), Threads: 1 + random.IntN(3)}
+		if !loops {
+			o.SelfLoops = superstep.DropSelfLoops
 		}
 		if !keep {
-			o.Duplicates = superstep.FirstDuplicate
+			o.Duplicates = superstep.FirstDuplicates
 		}
 		if trial%4 == 1 {
 			o.Weights = superstep.Float32
@@ -183,14 +183,14 @@ func TestInputOfEdgesRefuses(t *testing.T) {
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 5\n2 4 6\n", "lines:2:1: found vertex 4, expected one of "},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 5\n2 1 6\n", "lines:2:1: found an edge from 2 to 1, expected one of "},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 5\n1 2 5\n", "lines:2:1: found the edge from 1 to 2 again, expected as many as "},
-		{"1 2\n2 3\n", superstep.LoadOptions{Kind: superstep.Undirected}, edgeNumber, "1 2 5\n2 1 5\n", "lines:2:1: found the edge from 2 to 1 again, expected as many as "},
+		{"1 2\n2 3\n", superstep.LoadOptions{Undirected: true}, edgeNumber, "1 2 5\n2 1 5\n", "lines:2:1: found the edge from 2 to 1 again, expected as many as "},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 5\n", "lines: found no value of the edge from 2 to 3, expected one of every edge of "},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2 x\n", `lines:1:5: found "x", expected a whole number`},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeVertex, "1 2 1\n2 3 7\n", "lines:2:5: found vertex 7 as a value, expected one of the graph, or -1"},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeNumber, "1 2\n", `lines:1:1: found no value in "1 2", expected "from to value"`},
 		{"1 2\n2 3\n", superstep.LoadOptions{}, edgeList, "1 2 1\n", "column list: values of type []int are not read from files"},
 		{"1 2 1\n1 2 2\n", superstep.LoadOptions{Weights: superstep.Float32}, edgeNumber, "1 2 1\n1 2 2\n", "lines:1:1: found one of parallel edges from 1 to 2 with other weights, expected one edge, as --duplicates first"},
-		{"1 2 1\n1 2 2\n", superstep.LoadOptions{Duplicates: superstep.LeastDuplicate}, edgeNumber, "1 2 1\n1 2 2\n", "lines:2:1: found another value of the edge from 1 to 2, expected the same of parallel edges that were merged by --duplicates min"},
+		{"1 2 1\n1 2 2\n", superstep.LoadOptions{Duplicates: superstep.MinDuplicates}, edgeNumber, "1 2 1\n1 2 2\n", "lines:2:1: found another value of the edge from 1 to 2, expected the same of parallel edges that were merged by --duplicates min"},
 		{"1 2\n2 3\n", superstep.LoadOptions{Grid: superstep.Grid{Rows: 2, Columns: 2}}, edgeNumber, "1 2 5\n", "edge column number: the edges of a vertex are spread over a column of the 2x2 grid of partitions; a grid of 4x1"},
 	} {
 		path, lines := file(t, "graph", test.graph), file(t, "lines", test.lines)

@@ -127,11 +127,11 @@ func TestSnapshotResults(t *testing.T) {
 					t.Run(fmt.Sprintf("%v/directed=%t/weights=%d/%v", grid, directed, weights, o.Duplicates), func(t *testing.T) {
 						file := edgeFile(t, seed, 80, 300)
 						dir := saved(t, file, load.Request{Directed: &directed, Weights: weights}, o)
-						kind := superstep.Undirected
-						if directed {
-							kind = superstep.Directed
+						po := superstep.LoadOptions{Directed: directed, Undirected: !directed, Duplicates: superstep.Duplicates(o.Duplicates)}
+						if o.DropLoops {
+							po.SelfLoops = superstep.DropSelfLoops
 						}
-						plain, err := superstep.Load(t.Context(), file, superstep.LoadOptions{Kind: kind, Duplicates: superstep.Duplicates(o.Duplicates), DropSelfLoops: o.DropLoops})
+						plain, err := superstep.Load(t.Context(), file, po)
 						want := outcomes(t, open(t, plain, err), false)
 						for _, layout := range layouts {
 							g, err := superstep.Load(t.Context(), dir, layout)

@@ -38,7 +38,7 @@ func TestValidateGraph(t *testing.T) {
 	c, conn := connected(t)
 	jobsBefore := len(jobs(t, c))
 	ran := 0
-	for _, options := range []superstep.LoadOptions{{Partitions: 1}, {Partitions: 4, Kind: superstep.Undirected, Weights: superstep.NoWeights}, {Grid: superstep.Grid{Rows: 2, Columns: 2}, UnitWeights: true}} {
+	for _, options := range []superstep.LoadOptions{{Partitions: 1}, {Partitions: 4, Undirected: true, Weights: superstep.NoWeights}, {Grid: superstep.Grid{Rows: 2, Columns: 2}, UnitWeights: true}} {
 		here, err := superstep.Load(t.Context(), "uniform:vertices=30,degree=4", options)
 		here = open(t, here, err)
 		there, err := conn.Load(t.Context(), "uniform:vertices=30,degree=4", options)

@@ -58,7 +58,7 @@ func (Shadow) Compute(v *pregel.Vertex[string, bool], _ bool) {
 // TestChangingOnACluster: typed results from a cluster have the vertices that a program has left there, and their values.
 func TestChangingOnACluster(t *testing.T) {
 	conn := connect(t)
-	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64, Kind: superstep.Undirected})
+	here, there := programtest.Load(t, conn, "kronecker:scale=8", superstep.LoadOptions{Weights: superstep.Float64, Undirected: true})
 	programtest.Same(t, here, there, pregel.List(Contract{}), superstep.Options{Deterministic: true})
 	core, left := values(t, here, algorithms.KCore{K: 7}), map[uint64]bool{}
 	for label, v := range programtest.Same(t, here, there, Prune{K: 7}, superstep.Options{}).All() {
@@ -96,7 +96,7 @@ func TestChangedGraphsAreFreed(t *testing.T) {
 	mem.SetProcess(mem.NewBudget(1<<40, ""))
 	defer mem.SetProcess(nil)
 	for range 2 {
-		g, err := superstep.Load(t.Context(), "path:vertices=40000", superstep.LoadOptions{Kind: superstep.Undirected, Partitions: 2})
+		g, err := superstep.Load(t.Context(), "path:vertices=40000", superstep.LoadOptions{Undirected: true, Partitions: 2})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -124,7 +124,7 @@ func TestChangedGraphsAreFreed(t *testing.T) {
 
 // A result from a cluster of a program that changes the graph has no graph, and no job there begins with it; one here does.
 func TestResultWithoutItsGraph(t *testing.T) {
-	here, there := programtest.Load(t, connect(t), "kronecker:scale=6", superstep.LoadOptions{Kind: superstep.Undirected})
+	here, there := programtest.Load(t, connect(t), "kronecker:scale=6", superstep.LoadOptions{Undirected: true})
 	pruned, err := superstep.Run(t.Context(), there, Prune{K: 3})
 	if err != nil {
 		t.Fatal(err)

@@ -79,7 +79,7 @@ func TestWalkersSpreadByDegree(t *testing.T) {
 			arcs++
 		}
 	}
-	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Kind: superstep.Undirected})
+	g := pregeltest.FromEdges(t, list, superstep.LoadOptions{Undirected: true})
 	counts := map[uint64]float64{}
 	const runs = 40
 	for seed := range uint64(runs) {

@@ -55,7 +55,7 @@ func (p Widest) Compute(v *pregel.Vertex[float64, float64], width float64) {
 func TestWidest(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 5))
 	conn := connect(t)
-	for _, kind := range []superstep.Kind{superstep.Directed, superstep.Undirected} {
+	for _, directed := range []bool{true, false} {
 		const n = 60
 		type road struct {
 			from, to uint64
@@ -77,7 +77,7 @@ func TestWidest(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text.String()), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		here, there := programtest.Load(t, conn, path, superstep.LoadOptions{Kind: kind})
+		here, there := programtest.Load(t, conn, path, superstep.LoadOptions{Directed: directed, Undirected: !directed})
 		source, _ := here.Vertex(roads[0].from)
 		o := superstep.Options{Columns: []superstep.Input{superstep.FromFile(capacity, path+":4"), superstep.FromFile(opens, path+":5")}}
 		res := programtest.Same(t, here, there, Widest{source, 6}, o)
@@ -88,7 +88,7 @@ func TestWidest(t *testing.T) {
 					continue
 				}
 				want[r.to] = max(want[r.to], min(want[r.from], r.capacity))
-				if kind == superstep.Undirected {
+				if !directed {
 					want[r.from] = max(want[r.from], min(want[r.to], r.capacity))
 				}
 			}
@@ -96,14 +96,14 @@ func TestWidest(t *testing.T) {
 		reached := 0
 		for label, width := range res.All() {
 			if width != want[label] {
-				t.Errorf("kind %v: vertex %d has %v, expected %v", kind, label, width, want[label])
+				t.Errorf("directed %v: vertex %d has %v, expected %v", directed, label, width, want[label])
 			}
 			if width > 0 {
 				reached++
 			}
 		}
 		if reached < 5 {
-			t.Errorf("kind %v: %d vertices are reached: the test says little", kind, reached)
+			t.Errorf("directed %v: %d vertices are reached: the test says little", directed, reached)
 		}
 	}
 }

@@ -2,57 +2,9 @@ package pregel
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/superstep-go/superstep/internal/kernel"
 )
-
-// Worker is one goroutine's view of a superstep in a partition. A [Block] has one; elsewhere
-// [Vertex] has its methods.
-type Worker struct {
-	Partition, Partitions int
-	Superstep, Phase      int
-	NumVertices, NumEdges uint64
-
-	label func(VertexID) uint64
-	state kernel.State
-
-	base    uint32   // the local index, in its partition, of the first vertex of the block that runs
-	changes *changes // nil if the program makes none
-	random  random
-}
-
-// begin prepares for the vertices of a block.
-func (w *Worker) begin() {
-	w.random.of = None
-	if c := w.changes; c != nil {
-		c.of = None
-	}
-}
-
-// Label returns the input id of a vertex.
-func (w *Worker) Label(id VertexID) uint64 { return w.label(id) }
-
-// Logf writes a line to the job's log, with the partition and the superstep in front.
-func (w *Worker) Logf(format string, args ...any) {
-	if w.state.Log != nil {
-		w.state.Log(fmt.Sprintf("partition %d, superstep %d: ", w.Partition, w.Superstep) + fmt.Sprintf(format, args...))
-	}
-}
-
-func (w *Worker) worker() *Worker { return w }
-func (w *Worker) local() uint32   { return noVertex }
-
-// Context is where aggregators and columns are used: a *Vertex, a *Block or its *Worker, a
-// *Coordinator, the *plan.Round of a condition, or a *superstep.Result. Only a vertex has values of
-// columns; only vertices, blocks and workers add to aggregators.
-type Context interface {
-	worker() *Worker
-	local() uint32
-}
-
-// noVertex is the place of a context that is no vertex: no column has it.
-const noVertex = math.MaxUint32
 
 // Coordinator is what Coordinate gets before the vertices of a superstep run (master compute; Malewicz 2010): it can read and replace
 // the aggregates of the previous superstep, set the phase, and end the run.
@@ -67,7 +19,7 @@ type Coordinator struct {
 	Phase int
 
 	end    kernel.End
-	totals *Worker // has the aggregators' totals
+	totals *partition // has the aggregators' totals
 	log    func(line string)
 }
 
@@ -95,5 +47,5 @@ func (c *Coordinator) Logf(format string, args ...any) {
 	}
 }
 
-func (c *Coordinator) worker() *Worker { return c.totals }
-func (c *Coordinator) local() uint32   { return noVertex }
+func (c *Coordinator) view() *partition { return c.totals }
+func (c *Coordinator) local() uint32    { return noVertex }

@@ -1,0 +1,177 @@
+package combiners_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/superstep-go/superstep"
+	"github.com/superstep-go/superstep/combiners"
+	"github.com/superstep-go/superstep/pregel"
+)
+
+// reduce prints what a combiner makes of messages.
+func reduce[M any](c pregel.Combiner[M], messages ...M) {
+	m := messages[0]
+	for _, next := range messages[1:] {
+		m = c.Combine(m, next)
+	}
+	fmt.Println(m)
+}
+
+// union prints the union and the intersection of sets of bits.
+func union[T combiners.Bits](sets ...T) {
+	reduce(combiners.OrBits[T](), sets...)
+	reduce(combiners.AndBits[T](), sets...)
+}
+
+// sum prints the sum of numbers of any type.
+func sum[T pregel.Number](numbers ...T) { reduce(combiners.Sum[T](), numbers...) }
+
+// What combiners make of messages.
+func Example() {
+	sum(3, 1, 2)
+	reduce(combiners.NarrowSum(), 0.5, 0.25)
+	reduce(combiners.Min[int64](), 3, 1, 2)
+	reduce(combiners.Max[float64](), 3, 1, 2)
+	reduce(combiners.And(), true, false)
+	reduce(combiners.Or(), true, false)
+	union[uint8](0b011, 0b110)
+	reduce(combiners.Func(1, func(a, b int) int { return a * b }), 3, 4)
+	reduce(combiners.First[string](), "any", "any")
+	// Output:
+	// 6
+	// 0.75
+	// 1
+	// 3
+	// false
+	// true
+	// 7
+	// 2
+	// 12
+	// any
+}
+
+// Roads has for each vertex the shortest way from a source, and the last vertex before it on that way.
+type Roads[W combiners.Weight] struct{ Source pregel.VertexID }
+
+func (Roads[W]) Combiner() pregel.Combiner[combiners.Arrival[W]] { return combiners.MinPlusSender[W]() }
+
+func (p Roads[W]) Init(v *pregel.Vertex[combiners.Arrival[W], combiners.Arrival[W]]) {
+	v.Set(combiners.Arrival[W]{Dist: W(math.Inf(1)), From: pregel.None})
+	v.VoteToHalt()
+	if v.ID() == p.Source {
+		p.Compute(v, combiners.Arrival[W]{From: v.ID()})
+	}
+}
+
+func (Roads[W]) Compute(v *pregel.Vertex[combiners.Arrival[W], combiners.Arrival[W]], a combiners.Arrival[W]) {
+	if a.Dist < v.Value().Dist {
+		v.Set(a)
+		v.SendToAllNeighbors(combiners.Arrival[W]{Dist: a.Dist, From: v.ID()})
+	}
+	v.VoteToHalt()
+}
+
+// each runs a program from vertex 1 of three roads, and prints its values.
+func each[V, M any](program func(source pregel.VertexID) pregel.Program[V, M]) {
+	ctx := context.Background()
+	g, err := superstep.FromEdges(ctx, []superstep.Edge{
+		{From: 1, To: 2, Weight: 3}, {From: 2, To: 3, Weight: 1}, {From: 1, To: 3, Weight: 5},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer g.Close()
+	source, _ := g.Vertex(1)
+	res, err := superstep.Run(ctx, g, program(source))
+	if err != nil {
+		panic(err)
+	}
+	var values []V
+	for label := range uint64(3) {
+		value, _ := res.At(label + 1)
+		values = append(values, value)
+	}
+	fmt.Println(values)
+}
+
+func ExampleMinPlusSender() {
+	each(func(source pregel.VertexID) pregel.Program[combiners.Arrival[float64], combiners.Arrival[float64]] {
+		return Roads[float64]{Source: source}
+	})
+	// Output: [{0 0} {3 0} {4 1}]
+}
+
+// Reach is a program with any of the combiners that begin at a source and take what is better.
+type Reach[M any] struct {
+	Source      pregel.VertexID
+	By          pregel.Combiner[M]
+	First, Last M // the source's value, and that of vertices which are not reached
+	Better      func(a, b M) bool
+}
+
+func (p Reach[M]) Combiner() pregel.Combiner[M] { return p.By }
+
+func (p Reach[M]) Init(v *pregel.Vertex[M, M]) {
+	v.Set(p.Last)
+	v.VoteToHalt()
+	if v.ID() == p.Source {
+		p.Compute(v, p.First)
+	}
+}
+
+func (p Reach[M]) Compute(v *pregel.Vertex[M, M], m M) {
+	if p.Better(m, v.Value()) {
+		v.Set(m)
+		v.SendToAllNeighbors(m)
+	}
+	v.VoteToHalt()
+}
+
+// The same program finds the shortest and the widest paths: the semiring makes the difference.
+func ExampleMinPlus() {
+	each(func(source pregel.VertexID) pregel.Program[float64, float64] {
+		return Reach[float64]{source, combiners.MinPlus[float64](), 0, math.Inf(1), func(a, b float64) bool { return a < b }}
+	})
+	each(func(source pregel.VertexID) pregel.Program[float64, float64] {
+		return Reach[float64]{source, combiners.MaxMin[float64](), math.Inf(1), 0, func(a, b float64) bool { return a > b }}
+	})
+	// Output:
+	// [0 3 4]
+	// [+Inf 3 5]
+}
+
+// Parent has for each vertex any one in-neighbour, and None of a vertex without.
+type Parent struct{}
+
+func (Parent) Combiner() pregel.Combiner[pregel.VertexID] { return combiners.Sender() }
+
+func (Parent) Compute(v *pregel.Vertex[bool, pregel.VertexID], _ pregel.VertexID) {
+	if v.Superstep() == 0 {
+		v.SendToAllNeighbors(v.ID()) // of which only that it was sent is sent
+	}
+	v.Set(v.HasMessage())
+	v.VoteToHalt()
+}
+
+// InDegree counts messages.
+type InDegree struct{}
+
+func (InDegree) Combiner() pregel.Combiner[int] { return combiners.Count[int]() }
+
+func (InDegree) Compute(v *pregel.Vertex[int, int], n int) {
+	if v.Superstep() == 0 {
+		v.SendToAllNeighbors(1)
+	}
+	v.Set(n)
+	v.VoteToHalt()
+}
+
+func ExampleSender() {
+	each(func(pregel.VertexID) pregel.Program[bool, pregel.VertexID] { return Parent{} })
+	each(func(pregel.VertexID) pregel.Program[int, int] { return InDegree{} })
+	// Output:
+	// [false true true]
+	// [0 1 2]
+}

@@ -1,0 +1,218 @@
+package lint
+
+import (
+	"fmt"
+	"go/ast"
+	"go/importer"
+	"go/types"
+	"io"
+	"maps"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// surface are the packages that a program's author meets, and how many exported identifiers each
+// may have: types, functions, constants, methods and fields.
+var surface = map[string]int{
+	"": 114, "pregel": 170, "combiners": 21, "plan": 7, "pregel/pregeltest": 10, "master": 90, "worker": 45,
+}
+
+// unshown are identifiers that stand in no example, and why.
+var unshown = map[string]string{
+	"pregel.Erase":        "the engine calls it",
+	"pregel.Plan.Steps":   "package plan and the engine read it",
+	"pregel.Block.First":  "Block.ID adds it up; algorithms/wcc.go goes by it",
+	"pregel.Block.Stride": "likewise",
+}
+
+// TestExportedIdentifiersStandInExamples: an Example function, a program beside it or a program in
+// examples uses every exported identifier of the packages of an author.
+func TestExportedIdentifiersStandInExamples(t *testing.T) {
+	used, exported := uses(t), map[string][]string{}
+	for name, o := range identifiers(t) {
+		pkg, _, _ := strings.Cut(name, ".")
+		exported[pkg] = append(exported[pkg], name)
+		switch why := unshown[name]; {
+		case pkg == "master" || pkg == "worker":
+		case slices.Contains([]string{"String", "Error", "Unwrap"}, o.Name()): // fmt and errors call them
+		case why == "" && !used[o]:
+			t.Errorf("%s stands in no example", name)
+		case why != "" && used[o]:
+			t.Errorf("%s stands in an example, and is named as one that does not", name)
+		}
+	}
+	for pkg, limit := range surface {
+		if got := len(exported[pkg]); got != limit {
+			t.Errorf("package %q exports %d identifiers, expected %d: %v", pkg, got, limit, slices.Sorted(slices.Values(exported[pkg])))
+		}
+	}
+}
+
+// compiled imports the packages of the surface and all that examples import.
+var compiled types.Importer
+
+// identifiers returns the exported identifiers of the surface: package.Name or package.Type.Member.
+func identifiers(t *testing.T) map[string]types.Object {
+	found := map[string]types.Object{}
+	for pkg := range surface {
+		p, err := compiled.Import(strings.TrimSuffix(module+"/"+pkg, "/"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range p.Scope().Names() {
+			o := p.Scope().Lookup(name)
+			if !o.Exported() {
+				continue
+			}
+			found[pkg+"."+name] = o
+			if named, ok := o.Type().(*types.Named); ok && isType(o) {
+				addMembers(found, pkg+"."+name+".", named)
+			}
+		}
+	}
+	return found
+}
+
+func isType(o types.Object) bool {
+	_, ok := o.(*types.TypeName)
+	return ok
+}
+
+// addMembers adds the methods and fields of a type, and those of unexported types in it. The
+// methods of an interface stand where it does.
+func addMembers(found map[string]types.Object, prefix string, of *types.Named) {
+	for m := range of.Methods() {
+		if m.Exported() {
+			found[prefix+m.Name()] = m
+		}
+	}
+	s, ok := of.Underlying().(*types.Struct)
+	if !ok {
+		return
+	}
+	for f := range s.Fields() {
+		in := f.Type()
+		if p, ok := in.(*types.Pointer); ok {
+			in = p.Elem()
+		}
+		named, ok := in.(*types.Named)
+		switch {
+		case f.Exported():
+			found[prefix+f.Name()] = f
+		case f.Embedded() && ok:
+			addMembers(found, prefix, named)
+		}
+	}
+}
+
+// uses returns what files of examples use outside their tests.
+func uses(t *testing.T) map[types.Object]bool {
+	dirs := map[string][]*ast.File{}
+	wanted := map[string]bool{}
+	for pkg := range surface {
+		wanted[strings.TrimSuffix(module+"/"+pkg, "/")] = true
+	}
+	for _, f := range all(t) {
+		if !strings.HasPrefix(f.path, "examples/") && !hasExample(f.ast) {
+			continue
+		}
+		key := f.pkg() + " " + f.ast.Name.Name
+		dirs[key] = append(dirs[key], f.ast)
+		for _, path := range f.imports() {
+			wanted[path] = true
+		}
+	}
+	load(t, slices.Sorted(maps.Keys(wanted)))
+	used := map[types.Object]bool{}
+	for key, files := range dirs {
+		info := &types.Info{Uses: map[*ast.Ident]types.Object{}}
+		c := types.Config{Importer: compiled, Error: func(error) {}} // of files left out
+		_, _ = c.Check(key, fileSet, files, info)
+		for _, file := range files {
+			for _, d := range file.Decls {
+				if f, ok := d.(*ast.FuncDecl); ok && isTest(f) {
+					continue
+				}
+				ast.Inspect(d, func(n ast.Node) bool {
+					if id, ok := n.(*ast.Ident); ok && info.Uses[id] != nil {
+						note(used, origin(info.Uses[id]))
+					}
+					return true
+				})
+			}
+		}
+	}
+	return used
+}
+
+// note marks what is used, and the types of it or of its results.
+func note(used map[types.Object]bool, o types.Object) {
+	used[o] = true
+	of := []types.Type{o.Type()}
+	if f, ok := o.Type().(*types.Signature); ok {
+		of = nil
+		for v := range f.Results().Variables() {
+			of = append(of, v.Type())
+		}
+		if f.Recv() != nil {
+			of = append(of, f.Recv().Type())
+		}
+	}
+	for _, t := range of {
+		if p, ok := t.(*types.Pointer); ok {
+			t = p.Elem()
+		}
+		if named, ok := t.(*types.Named); ok {
+			used[named.Origin().Obj()] = true
+		}
+	}
+}
+
+// origin returns the generic function or field that one of an instantiated type is of.
+func origin(o types.Object) types.Object {
+	switch o := o.(type) {
+	case *types.Func:
+		return o.Origin()
+	case *types.Var:
+		return o.Origin()
+	}
+	return o
+}
+
+func hasExample(f *ast.File) bool {
+	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+		f, ok := d.(*ast.FuncDecl)
+		return ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Example")
+	})
+}
+
+func isTest(f *ast.FuncDecl) bool {
+	return f.Recv == nil && slices.ContainsFunc([]string{"Test", "Benchmark", "Fuzz"}, func(kind string) bool {
+		return strings.HasPrefix(f.Name.Name, kind)
+	})
+}
+
+// load compiles packages, and makes the importer of them.
+func load(t *testing.T, paths []string) {
+	t.Helper()
+	list := exec.Command("go", append([]string{"list", "-e", "-deps", "-export", "-f", "{{.ImportPath}} {{.Export}}"}, paths...)...)
+	list.Dir, list.Stderr = "../..", os.Stderr
+	out, err := list.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		path, file, _ := strings.Cut(strings.TrimSpace(line), " ")
+		files[path] = file
+	}
+	compiled = importer.ForCompiler(fileSet, "gc", func(path string) (io.ReadCloser, error) {
+		if files[path] == "" {
+			return nil, fmt.Errorf("go list -export has no file of %s", path)
+		}
+		return os.Open(files[path])
+	})
+}
