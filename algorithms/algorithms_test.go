@@ -72,7 +72,8 @@ func samples(t *testing.T) iter.Seq[sample] {
 				}
 				s := sample{
 					fmt.Sprintf("%s, directed %t", w.name, directed), pregeltest.FromEdges(t, list, o),
-					reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed}, w.alike,
+					reference.Graph{N: w.vertices, Arcs: w.arcs, Weights: w.weights, Directed: directed},
+					w.alike,
 				}
 				if !yield(s) {
 					return
