@@ -24,7 +24,7 @@ func nearStanding(a, b algorithms.Standing) bool {
 func TestHITS(t *testing.T) {
 	for s := range samples(t) {
 		p := algorithms.HITS{Iterations: 5}
-		res := pregeltest.Matrix(t, s.graph, p, nearStanding)
+		res := everyWay(t, s, p, nearStanding)
 		if res.Supersteps != 12 {
 			t.Errorf("%s: %d supersteps of 5 iterations, want 12", s.name, res.Supersteps)
 		}
@@ -39,7 +39,7 @@ func TestHITS(t *testing.T) {
 
 func TestEigenvector(t *testing.T) {
 	for s := range samples(t) {
-		res := pregeltest.Matrix(t, s.graph, algorithms.Eigenvector{Iterations: 5}, near)
+		res := everyWay(t, s, algorithms.Eigenvector{Iterations: 5}, near)
 		if res.Supersteps != 7 {
 			t.Errorf("%s: %d supersteps of 5 iterations, want 7", s.name, res.Supersteps)
 		}
@@ -110,7 +110,7 @@ func TestHyperBall(t *testing.T) {
 	for s := range samples(t) {
 		size, sum := reference.HyperBall(s.twin)
 		reached, harmonic := reference.Reach(s.twin)
-		res, total := pregeltest.Matrix(t, s.graph, algorithms.HyperBall{}), 0.0
+		res, total := everyWay(t, s, algorithms.HyperBall{}), 0.0
 		for v, ball := range pregeltest.Values(res) {
 			total += size[v]
 			if x := ball.Reached.Size(); !near(x, size[v]) || !near(ball.Harmonic, sum[v]) {

@@ -50,7 +50,7 @@ func TestMIS(t *testing.T) {
 				members++
 			}
 		}
-		res := pregeltest.Matrix(t, s.graph, algorithms.MIS{})
+		res := everyWay(t, s, algorithms.MIS{})
 		equal(t, s, "members", pregeltest.Values(res), want)
 		if got := res.Aggregates["members"]; got != members {
 			t.Errorf("%s: %v members, want %d", s.name, got, members)
@@ -82,7 +82,7 @@ func TestColoring(t *testing.T) {
 			}
 			want[v] = color
 		}
-		res := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.Coloring{}))
+		res := everyWay(t, s, pregel.List(algorithms.Coloring{}))
 		equal(t, s, "colors", pregeltest.Values(res), want)
 		if got := res.Aggregates["colors"]; got != slices.Max(want)+1 {
 			t.Errorf("%s: %v colors, want %d", s.name, got, slices.Max(want)+1)
@@ -120,7 +120,7 @@ func TestMatching(t *testing.T) {
 				pairs++
 			}
 		}
-		res := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.Matching{}))
+		res := everyWay(t, s, pregel.List(algorithms.Matching{}))
 		equal(t, s, "partners", pregeltest.Values(res), want)
 		if got := res.Aggregates["matched_pairs"]; got != pairs {
 			t.Errorf("%s: %v pairs, want %d", s.name, got, pairs)

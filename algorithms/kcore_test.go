@@ -16,13 +16,13 @@ import (
 func TestKCore(t *testing.T) {
 	for s := range samples(t) {
 		want := reference.Cores(s.twin)
-		res := pregeltest.Matrix(t, s.graph, algorithms.KCore{})
+		res := everyWay(t, s, algorithms.KCore{})
 		equal(t, s, "core numbers", pregeltest.Values(res), want)
 		if got := res.Aggregates["degeneracy"]; got != slices.Max(want) {
 			t.Errorf("%s: the degeneracy is %v, want %d", s.name, got, slices.Max(want))
 		}
 		for k := int64(1); k <= slices.Max(want)+1; k++ {
-			res := pregeltest.Matrix(t, s.graph, algorithms.KCore{K: k})
+			res := everyWay(t, s, algorithms.KCore{K: k})
 			members := int64(0)
 			for v, n := range pregeltest.Values(res) {
 				if in := want[v] >= k; in != (n >= k) || !in && n != 0 {
@@ -49,7 +49,7 @@ func TestSCC(t *testing.T) {
 				want[c] = id
 			}
 		}
-		for v, got := range pregeltest.Values(pregeltest.Matrix(t, s.graph, algorithms.SCC{})) {
+		for v, got := range pregeltest.Values(everyWay(t, s, algorithms.SCC{})) {
 			if got != want[component[v]] {
 				t.Errorf("%s: vertex %d is in component %d, want %d", s.name, v, got, want[component[v]])
 			}
@@ -60,7 +60,7 @@ func TestSCC(t *testing.T) {
 func TestDegrees(t *testing.T) {
 	for s := range samples(t) {
 		out, in := reference.Degrees(s.twin)
-		res, least, mean := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.Degrees{})), int64(math.MaxInt64), 0.0
+		res, least, mean := everyWay(t, s, pregel.List(algorithms.Degrees{})), int64(math.MaxInt64), 0.0
 		for v, d := range pregeltest.Values(res) {
 			total := out[v]
 			if s.twin.Directed {

@@ -277,7 +277,7 @@ func anyGraph(seed uint64) (n int, list []superstep.Edge) {
 // TestLouvainIsAsGoodAsOneVertexAfterTheOther: its modularity is never below the worst of ten
 // orders of the vertices.
 func TestLouvainIsAsGoodAsOneVertexAfterTheOther(t *testing.T) {
-	graphs, best, between := uint64(40), 0, 0
+	graphs, best, between := uint64(16), 0, 0
 	if os.Getenv("SUPERSTEP_SOAK") != "" {
 		graphs = 500
 	}

@@ -37,7 +37,7 @@ func TestMSF(t *testing.T) {
 			want[v] = append(want[v], algorithms.TreeEdge{To: pregel.VertexID(u), Weight: w})
 			total += w
 		}
-		res := pregeltest.Matrix(t, s.graph, algorithms.MSF{})
+		res := everyWay(t, s, algorithms.MSF{})
 		tree := map[int]pregel.VertexID{} // of each component, the least handle
 		component := reference.WCC(twin)
 		for u := twin.N - 1; u >= 0; u-- {

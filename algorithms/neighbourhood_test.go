@@ -32,7 +32,7 @@ func total(list []int64) (sum int64) {
 func TestCDLP(t *testing.T) {
 	for s := range samples(t) {
 		for _, iterations := range []int{1, 5} {
-			res := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.CDLP{Iterations: iterations}))
+			res := everyWay(t, s, pregel.List(algorithms.CDLP{Iterations: iterations}))
 			equal(t, s, fmt.Sprintf("labels after %d iterations", iterations), pregeltest.Values(res), labels(reference.CDLP(s.twin, iterations)))
 		}
 		equal(t, s, "labels", values(t, s, pregel.List(algorithms.CDLP{})), labels(reference.CDLP(s.twin, 10)))
@@ -62,7 +62,7 @@ func TestCDLPStops(t *testing.T) {
 
 func TestLCC(t *testing.T) {
 	for s := range samples(t) {
-		equal(t, s, "coefficients", pregeltest.Values(pregeltest.Matrix(t, s.graph, pregel.List(algorithms.LCC{}))), reference.LCC(s.twin))
+		equal(t, s, "coefficients", pregeltest.Values(everyWay(t, s, pregel.List(algorithms.LCC{}))), reference.LCC(s.twin))
 	}
 }
 
@@ -97,7 +97,7 @@ func TestLCCNextToHubs(t *testing.T) {
 
 func TestTriangles(t *testing.T) {
 	for s := range samples(t) {
-		res, want := pregeltest.Matrix(t, s.graph, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin)
+		res, want := everyWay(t, s, pregel.List(algorithms.Triangles{})), reference.Triangles(s.twin)
 		equal(t, s, "triangles", pregeltest.Values(res), want)
 		if got := res.Aggregates["triangles"]; got != total(want)/3 {
 			t.Errorf("%s: %v triangles, want %d", s.name, got, total(want)/3)

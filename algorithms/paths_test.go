@@ -39,7 +39,7 @@ func TestBetweenness(t *testing.T) {
 		}
 		check("all", values(t, s, algorithms.Betweenness{Samples: 200}), s.sampled(200))
 		check("by default", values(t, s, algorithms.Betweenness{}), s.sampled(64))
-		check("a sample", pregeltest.Values(pregeltest.Matrix(t, s.graph, algorithms.Betweenness{Samples: 2}, near)), s.sampled(2))
+		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Betweenness{Samples: 2}, near)), s.sampled(2))
 		vertices, handles := s.given(t)
 		check("sources", values(t, s, algorithms.Betweenness{Sources: handles}), vertices)
 	}
@@ -60,7 +60,7 @@ func TestCloseness(t *testing.T) {
 			}
 		}
 		check("all", values(t, s, algorithms.Closeness{}), s.sampled(256))
-		check("a sample", pregeltest.Values(pregeltest.Matrix(t, s.graph, algorithms.Closeness{Samples: 70})), s.sampled(70))
+		check("a sample", pregeltest.Values(everyWay(t, s, algorithms.Closeness{Samples: 70})), s.sampled(70))
 		vertices, handles := s.given(t)
 		check("sources", values(t, s, algorithms.Closeness{Sources: handles}), vertices)
 	}

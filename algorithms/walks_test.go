@@ -52,7 +52,7 @@ func TestWalks(t *testing.T) {
 				refused(t, err, "walks with p and q are of undirected graphs")
 				continue
 			}
-			walksOf(t, s, p, pregeltest.Values(pregeltest.Matrix(t, s.graph, pregel.List(p))))
+			walksOf(t, s, p, pregeltest.Values(everyWay(t, s, pregel.List(p))))
 		}
 	}
 	conn := programtest.Cluster(t, 2)

@@ -21,7 +21,7 @@ func TestListsFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.results.close()
-	long := strings.Repeat("x", 64<<10)
+	long := strings.Repeat("x", 8<<10)
 	c := s.cluster
 	for i := range 1000 {
 		spec := &jobspec.Spec{

@@ -137,7 +137,7 @@ func (q *queueTrial) restart() {
 // TestQueueAgainstTwin: whatever is submitted, ends, loses its worker, is cancelled or waits, and when the master is started anew, the job that
 // runs is the twin's.
 func TestQueueAgainstTwin(t *testing.T) {
-	for seed := range uint64(300) {
+	for seed := range uint64(120) {
 		rng := rand.New(rand.NewPCG(seed, 3))
 		q := &queueTrial{t: t, seed: seed}
 		q.begin()

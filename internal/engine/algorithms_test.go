@@ -65,11 +65,12 @@ func distances(out [][]int, weights [][]float64, source int) []float64 {
 
 func TestBFSAgainstTwin(t *testing.T) {
 	for i, shape := range shapes(1) {
+		graphs := shape.partitioned(edges.Unweighted)
 		out, _ := shape.adjacency()
 		source := shape.n / 3
 		want := levels(out, source)
-		for _, s := range aThird(i, inGrids(delivery.ChooseRingPull)) {
-			g := shape.loadAs(t, s, edges.Unweighted)
+		for _, s := range forShape(i, shape, inGrids(delivery.ChooseRingPull)) {
+			g := graphs.in(t, s)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.BFSLevels{Source: id}, s)
 			for v := range want {
@@ -106,11 +107,12 @@ func checkTree(t *testing.T, shape shape, s setting, order []uint32, out [][]int
 
 func TestSSSPAgainstTwin(t *testing.T) {
 	for i, shape := range shapes(2) {
+		graphs := shape.partitioned(edges.Float64)
 		out, weights := shape.adjacency()
 		source := shape.n / 2
 		want := distances(out, weights, source)
-		for _, s := range aThird(i, inGrids()) {
-			g := shape.loadAs(t, s, edges.Float64)
+		for _, s := range forShape(i, shape, inGrids()) {
+			g := graphs.in(t, s)
 			id, _ := g.Find(uint64(source))
 			got, _ := run(t, g, algorithms.SSSP[float64]{Source: id}, s)
 			tree, _ := run(t, g, algorithms.SSSPTree[float64]{Source: id}, s)
@@ -125,11 +127,12 @@ func TestSSSPAgainstTwin(t *testing.T) {
 
 func TestWCCAgainstTwin(t *testing.T) {
 	for i, shape := range shapes(3) {
+		graphs := shape.partitioned(edges.Unweighted)
 		undirected := shape
 		undirected.directed = false
 		out, _ := undirected.adjacency()
-		for _, s := range aThird(i, inGrids()) {
-			g := shape.loadAs(t, s, edges.Unweighted)
+		for _, s := range forShape(i, shape, inGrids()) {
+			g := graphs.in(t, s)
 			got, _ := run(t, g, algorithms.WCC{}, s)
 			seen := make([]bool, shape.n)
 			for v := range seen {
@@ -183,11 +186,12 @@ func ranking(out [][]int, iterations int) []float64 {
 
 func TestPageRankAgainstTwin(t *testing.T) {
 	for i, shape := range shapes(4) {
+		graphs := shape.partitioned(edges.Unweighted)
 		out, _ := shape.adjacency()
 		want := ranking(out, 7)
 		var exact []float64
-		for _, s := range aThird(i, inGrids()) {
-			g := shape.loadAs(t, s, edges.Unweighted)
+		for _, s := range forShape(i, shape, inGrids()) {
+			g := graphs.in(t, s)
 			if s.o.Deterministic && s.o.Delivery != 0 {
 				continue
 			}

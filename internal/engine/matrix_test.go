@@ -91,6 +91,26 @@ func (s shape) loadAs(t testing.TB, way setting, weights edges.Weights) *graph.G
 	return g
 }
 
+// partitioned are the graphs of a shape with one kind of weights, each made once.
+type partitioned struct {
+	shape
+	weights edges.Weights
+	made    map[string]*graph.Graph
+}
+
+func (s shape) partitioned(weights edges.Weights) partitioned {
+	return partitioned{s, weights, map[string]*graph.Graph{}}
+}
+
+func (p partitioned) in(t testing.TB, way setting) *graph.Graph {
+	t.Helper()
+	key := fmt.Sprint(way.parts, way.grid)
+	if p.made[key] == nil {
+		p.made[key] = p.loadAs(t, way, p.weights)
+	}
+	return p.made[key]
+}
+
 // setting is one way to run a program.
 type setting struct {
 	parts, threads int
@@ -169,9 +189,20 @@ func inGrids(others ...delivery.Choice) []setting { return append(settings(), gr
 
 // aThird returns every third of some settings, others for each i: over shapes, or cases, that are numbered each setting occurs with
 // every kind of them, and each of them with every delivery and number of partitions and of threads.
-func aThird(i int, all []setting) []setting {
+func aThird(i int, all []setting) []setting { return part(i, 3, all) }
+
+// forShape is aThird, and of shapes of a few vertices, of which there are ten, each setting has one.
+func forShape(i int, s shape, all []setting) []setting {
+	if s.n < 10 {
+		return part(i, 9, all)
+	}
+	return aThird(i, all)
+}
+
+// part returns every of-th of some settings, others for each i.
+func part(i, of int, all []setting) []setting {
 	var some []setting
-	for i %= 3; i < len(all); i += 3 {
+	for i %= of; i < len(all); i += of {
 		some = append(some, all[i])
 	}
 	return some

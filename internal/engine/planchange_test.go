@@ -128,7 +128,7 @@ func (p phases) toyOf(limit int, last pregel.Program[uint64, uint64], make func(
 }
 
 func TestPhasesChangeTheGraphAsTheToyDoes(t *testing.T) {
-	rounds := 20
+	rounds := 14
 	if raced || testing.Short() {
 		rounds = 8
 	}

@@ -18,7 +18,7 @@ import (
 
 // A run that goes on from a checkpoint with a changed graph, on other partitions, ends as the toy does.
 func TestAChangedGraphGoesOnFromACheckpoint(t *testing.T) {
-	rounds := 12
+	rounds := 9
 	if raced || testing.Short() {
 		rounds = 5
 	}

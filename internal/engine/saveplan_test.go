@@ -18,7 +18,7 @@ import (
 // A run by a plan goes on from a checkpoint in any of its phases, with the graph and the columns that these have left, and ends as toys do
 // that run one after the other.
 func TestAPlanGoesOnFromACheckpoint(t *testing.T) {
-	rounds := 8
+	rounds := 6
 	if raced {
 		rounds = 2
 	}

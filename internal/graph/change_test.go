@@ -353,7 +353,7 @@ func TestChangedAgainstSlowTwin(t *testing.T) {
 		for _, parts := range []int{1, 2, 3, 7} {
 			for variant := range 20 {
 				seed++
-				if size[0] >= 300 && seed%8 != 0 { // an eighth of those that take long
+				if size[0] >= 300 && seed%16 != 0 { // few of those that take long
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, graph.Of(parts), variant)
@@ -369,7 +369,7 @@ func TestChangedGridAgainstSlowTwin(t *testing.T) {
 		for _, grid := range []graph.Grid{{Rows: 2, Columns: 2}, {Rows: 3, Columns: 2}, {Rows: 2, Columns: 3}} {
 			for variant := range 20 {
 				seed++
-				if size[0] >= 300 && seed%8 != 0 {
+				if size[0] >= 300 && seed%16 != 0 {
 					continue
 				}
 				changedAgainstSlowTwin(t, seed, size, grid, variant)

@@ -250,7 +250,10 @@ func TestClusterComputesWhatOnePartitionDoes(t *testing.T) {
 			outcome *bsp.Outcome
 		}
 		answers := map[string]answer{}
-		for _, w := range ways() {
+		for i, w := range ways() {
+			if g.name == "one" && i%2 > 0 || g.name == "two" && i%2 == 0 {
+				continue // on the other of the two
+			}
 			if g.name == "grid" && (w.program != "reshaping" && w.program != "recomposed" || w.delivery != "auto" && w.delivery != "push" && w.delivery != "pull") {
 				continue
 			}

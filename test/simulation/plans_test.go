@@ -65,7 +65,7 @@ var planned = []job{
 func TestKilledInAPhase(t *testing.T) {
 	for _, j := range planned {
 		_, supersteps := j.expected(t)
-		step := max(supersteps/8, 1)
+		step := max(supersteps/5, 1)
 		if testing.Short() {
 			step *= 3
 		}
