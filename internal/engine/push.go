@@ -7,7 +7,6 @@ import (
 	"math/bits"
 	"sort"
 
-	"github.com/superstep-go/superstep/internal/bitmap"
 	"github.com/superstep-go/superstep/internal/delivery"
 	"github.com/superstep-go/superstep/internal/graph"
 	"github.com/superstep-go/superstep/internal/kernel"
@@ -124,7 +123,7 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 		from.read.Tighten()
 	}
 	if edges <= r.serialEdges || r.team.Size() == 1 {
-		r.pushWords(r.threads[0], &r.pushing)
+		r.pushAlone()
 		return nil
 	}
 	by := r.pushBy(r.through, r.sending.delivering.senders, edges)
@@ -147,9 +146,15 @@ func (r *pusher) push(chunks []uint32, edges int) error {
 	case r.binned(edges):
 		return r.pushRounds(chunks)
 	default:
-		r.pushWords(r.threads[0], &r.pushing)
+		r.pushAlone()
 		return r.failed()
 	}
+}
+
+// pushAlone pushes the messages of all senders, but for hubs that were pushed apart, on one thread.
+func (r *pusher) pushAlone() {
+	t := r.threads[0]
+	r.send(t, &r.pushing, r.hubs, len(r.pushing.Bits), t.Push)
 }
 
 // parting is how the workers of a team divide a push.
@@ -207,11 +212,6 @@ func (r *pusher) pushRanges(words, senders, edges int) error {
 	return r.run(true, nil, r.ranging)
 }
 
-// pushWords pushes the messages of all senders present, but for hubs that were pushed apart, to the receivers in range.
-func (r *pusher) pushWords(t *thread, p *kernel.Push) {
-	r.pushBelow(t, p, len(p.Bits))
-}
-
 // cutRanges divides the receivers into ranges with about equal numbers of edges to push (Nakao20, 3.4): by the list of the first
 // sender, the hub, where fewer than an eighth of all edges are pushed; else by all edges.
 func (r *pusher) cutRanges(senders, edges int) {
@@ -257,7 +257,7 @@ func (r *pusher) rangedTask(worker int) {
 		t.push = r.pushing
 		t.push.Ranged = true
 		t.push.From, t.push.To = r.borders[k], r.borders[k+1]
-		r.pushBelow(t, &t.push, r.ranged)
+		r.send(t, &t.push, 0, r.ranged, t.Push)
 	}
 }
 
@@ -277,7 +277,7 @@ func (r *pusher) pushRounds(chunks []uint32) error {
 func (r *pusher) claimTask(worker int) {
 	t := r.threads[worker]
 	r.eachChunk(func(lo, hi int) bool {
-		t.count.walked += t.Claim(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
+		r.send(t, &r.pushing, max(lo, r.hubs), hi, t.Claim)
 		return true
 	})
 }
@@ -286,7 +286,7 @@ func (r *pusher) emitTask(worker int) {
 	t := r.threads[worker]
 	bins := r.binsOf(t)
 	r.eachChunk(func(lo, hi int) bool {
-		t.count.walked += t.Emit(&r.pushing, r.sending.way, max(lo, r.hubs), hi)
+		r.send(t, &r.pushing, max(lo, r.hubs), hi, t.Emit)
 		return bins.Len() < r.round
 	})
 }
@@ -312,21 +312,22 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 	return t.Pairs(shift)
 }
 
-// pushBelow pushes the messages of all senders in words below a limit, but for hubs that were pushed apart.
-func (r *pusher) pushBelow(t *thread, p *kernel.Push, limit int) {
-	read := r.sending.read
-	for top := r.hubs >> 6; top < min(len(read.Top), (limit+63)>>6); top++ {
-		words := read.Summary(top)
-		if top == r.hubs>>6 {
-			words &^= 1<<(r.hubs&63) - 1
-		}
-		if rest := limit - top<<6; rest < 64 {
-			words &= bitmap.Low(rest)
-		}
-		if words != 0 {
-			t.count.walked += t.Push(p, r.sending.way, top<<6, words)
-		}
+// send passes on the rows of the senders in words [from, to), some at a time.
+func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int, rows []kernel.Row)) {
+	rows, walked := t.rows[:0], 0
+	pass := func() {
+		edges, _ := p.Fetch(rows)
+		f(p, r.sending.way, rows)
+		rows, walked = rows[:0], walked+edges
 	}
+	r.senderWords(from, to, func(w int) bool {
+		if rows = p.Rows(rows, w); len(rows) > len(t.rows)-64 {
+			pass()
+		}
+		return true
+	})
+	pass()
+	t.count.walked += walked
 }
 
 // senderWords calls f for every word of source slots from one on and below a limit that has a sender, until f returns false.

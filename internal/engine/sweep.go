@@ -75,22 +75,18 @@ func (r *sweep) startSources() error {
 	return r.failed()
 }
 
-// inboxTask runs the vertices that have a message in the inbox or are awake, 64 words at a time.
+// inboxTask runs the vertices that have a message in the inbox or are awake, up to 64 words of them at a time.
 func (r *sweep) inboxTask(worker int) {
 	t := r.threads[worker]
 	defer r.recover(t)
 	p, active, finished, has := r.partition, r.active, r.finished, r.inbox.Has
 	words, all := len(active), r.report.Active > 0
-	for {
-		top := p.chunks.Take(1)
-		if top<<6 >= words || p.stop.Load() {
-			return
-		}
+	b, n := t.batch, 0
+	for top := p.chunks.Take(1); top<<6 < words && !p.stop.Load(); top = p.chunks.Take(1) {
 		summary := has.Summary(top)
 		if all {
 			summary = ^uint64(0)
 		}
-		b, n := t.batch, 0
 		for ; summary != 0; summary &= summary - 1 {
 			w := top<<6 + bits.TrailingZeros64(summary)
 			if w >= words {
@@ -99,28 +95,29 @@ func (r *sweep) inboxTask(worker int) {
 			received := has.Words[w] &^ finished[w]
 			if run := received | active[w]; run != 0 {
 				b.Words[n], b.Run[n], b.Received[n], b.Active[n] = int32(w), run, received, active[w]
-				n++
-			}
-		}
-		if n > 0 {
-			t.Sweep(n)
-		}
-		ran, back := uint64(0), uint64(0)
-		for k := range n {
-			w := int(b.Words[k])
-			p.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k])
-			if b.Sent[k] != 0 {
-				ran |= 1 << (w & 63)
-			}
-			if p.back != nil {
-				if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
-					back |= 1 << (w & 63)
+				if n++; n == len(b.Words) {
+					r.runBatch(t, n)
+					n = 0
 				}
 			}
 		}
-		p.write.Top[top] = ran
+	}
+	r.runBatch(t, n)
+}
+
+// runBatch runs n words of a thread's batch. No other thread has words of the same runs of 4096 vertices.
+func (r *sweep) runBatch(t *thread, n int) {
+	p, b := r.partition, t.batch
+	t.Sweep(n)
+	for k := range n {
+		w := int(b.Words[k])
+		if p.drain(t, w, b.Run[k], b.Received[k], b.Sent[k], b.Halted[k], b.Finished[k]); b.Sent[k] != 0 {
+			p.write.Mark(w)
+		}
 		if p.back != nil {
-			p.back.write.Top[top] = back
+			if p.drainBack(t, w, b.Back[k]); b.Back[k] != 0 {
+				p.back.write.Mark(w)
+			}
 		}
 	}
 }
