@@ -87,10 +87,9 @@ func benchKernel[M any](b *testing.B, c pregel.Combiner[M], single bool, m func(
 		return func() (edges int) {
 			box.Has.Clear()
 			for w := range words {
-				rows = p.Rows(rows[:0], w)
-				n, _ := p.Fetch(rows)
+				rows = p.Senders(rows[:0], w)
+				edges += p.Find(rows)
 				f(rows)
-				edges += n
 			}
 			return edges
 		}

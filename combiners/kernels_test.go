@@ -305,9 +305,9 @@ func (x *bench[M]) pushes(deterministic bool) {
 
 // rows calls f with the rows of the senders of a word, and returns how many edges these have.
 func (x *bench[M]) rows(p *kernel.Push, w int, f func(rows []kernel.Row)) int {
-	rows := p.Rows(nil, w)
+	rows := p.Senders(nil, w)
+	walked := p.Find(rows)
 	f(rows)
-	walked, _ := p.Fetch(rows)
 	return walked
 }
 

@@ -288,6 +288,7 @@ func (l *lane[V, M]) Resend(w int, run, active uint64) (sent, toIn uint64) {
 func (l *lane[V, M]) Sweep(n int) {
 	b, i := &l.batch, l.of
 	i.values.Fetch(b.Words[:n], b.Run[:])
+	i.view.Fetch(b.Words[:n], b.Run[:])
 	for k := range n {
 		w := int(b.Words[k])
 		l.Block.In = (*[64]M)(i.inbox.Msg[w<<6:])

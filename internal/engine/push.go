@@ -316,12 +316,13 @@ func (r *pusher) binsOf(t *thread) kernel.Pairs {
 func (r *pusher) send(t *thread, p *kernel.Push, from, to int, f func(p *kernel.Push, way int, rows []kernel.Row)) {
 	rows, walked := t.rows[:0], 0
 	pass := func() {
-		edges, _ := p.Fetch(rows)
+		walked += p.Find(rows)
+		p.Fetch(rows)
 		f(p, r.sending.way, rows)
-		rows, walked = rows[:0], walked+edges
+		rows = rows[:0]
 	}
 	r.senderWords(from, to, func(w int) bool {
-		if rows = p.Rows(rows, w); len(rows) > len(t.rows)-64 {
+		if rows = p.Senders(rows, w); len(rows) > len(t.rows)-64 {
 			pass()
 		}
 		return true

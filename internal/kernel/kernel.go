@@ -183,36 +183,47 @@ type Push struct {
 	Ranged   bool
 }
 
-// Row is the list of a sender in Adj[Lo:Hi], or the part of it with the receivers in range. It is not
-// empty.
+// Row is the list of a sender in Adj[Lo:Hi], or the part of it with the receivers in range.
 type Row struct{ From, Lo, Hi uint32 }
 
-// Rows adds those of the senders of word w to rows.
-func (p *Push) Rows(rows []Row, w int) []Row {
+// Senders adds the senders of word w to rows, for Find: Lo is the number of the row.
+func (p *Push) Senders(rows []Row, w int) []Row {
 	lists, rank := p.Bits[w], p.Rank[w]
 	for senders := p.Present[w] & lists; senders != 0; senders &= senders - 1 {
 		i := bits.TrailingZeros64(senders) & 63
-		lo, hi := p.Bounds(uint(i), lists, rank)
-		if p.Ranged && (p.Adj[lo] < p.From || p.Adj[hi-1] >= p.To) {
-			if lo, hi = p.search(lo, hi, p.From), p.search(lo, hi, p.To); lo == hi {
-				continue
-			}
-		}
-		rows = append(rows, Row{uint32(w<<6 + i), lo, hi})
+		before := lists & (1<<i - 1)
+		rows = append(rows, Row{From: uint32(w<<6 + i), Lo: rank + uint32(bits.OnesCount64(before))})
 	}
 	return rows
 }
 
-// Fetch returns how many edges some rows have. It reads where each begins, so that the processor waits
-// for all of them at once, and not for one after the other.
+// Find finds the rows of senders, and returns how many edges they have.
+func (p *Push) Find(rows []Row) (edges int) {
+	for i := range rows { // without anything else, so that the processor waits for many at once
+		row := &rows[i]
+		row.Lo, row.Hi = p.Starts[row.Lo], p.Starts[row.Lo+1]
+	}
+	for i := range rows {
+		row := &rows[i]
+		if p.Ranged && row.Lo < row.Hi && (p.Adj[row.Lo] < p.From || p.Adj[row.Hi-1] >= p.To) {
+			row.Lo, row.Hi = p.search(row.Lo, row.Hi, p.From), p.search(row.Lo, row.Hi, p.To)
+		}
+		edges += int(row.Hi - row.Lo)
+	}
+	return edges
+}
+
+// Fetch reads the first receiver of each row: the processor waits for many at once, and not for one after the other
+// between messages.
 //
 //go:noinline
-func (p *Push) Fetch(rows []Row) (edges int, read uint32) {
+func (p *Push) Fetch(rows []Row) (read uint32) {
 	for _, row := range rows {
-		edges += int(row.Hi - row.Lo)
-		read += p.Adj[row.Lo]
+		if row.Lo < row.Hi {
+			read += p.Adj[row.Lo]
+		}
 	}
-	return edges, read
+	return read
 }
 
 // Mark notes that word w of an inbox may now hold a one.

@@ -23,7 +23,8 @@ func TestRowsBeyond31Bits(t *testing.T) {
 	}
 	p := &kernel.Push{Lists: l, Present: []uint64{2}, From: 64, To: 128, Ranged: true}
 	want := []kernel.Row{{From: 1, Lo: arcs - few + 32, Hi: arcs - few + 64}}
-	if rows := p.Rows(nil, 0); !slices.Equal(rows, want) {
+	rows := p.Senders(nil, 0)
+	if p.Find(rows); !slices.Equal(rows, want) {
 		t.Errorf("found %v, want %v", rows, want)
 	}
 }
