@@ -99,9 +99,10 @@ func (r *pusher) measure() (rates delivery.Rates) {
 func (r *pusher) measurePush(turn int) float64 {
 	t, b := r.threads[0], r.layout.Blocks[0].Push
 	a := b.BySender
-	all := bitmap.Frontier{Words: make([]uint64, len(r.read.Words)), All: true}
+	all := bitmap.NewFrontier(make([]uint64, len(r.read.Words)))
 	bitmap.Fill(all.Words, r.layout.Count)
-	r.sending = &column{read: &all}
+	all.All = true
+	r.sending = &column{read: all}
 	p := kernel.Push{Lists: &a.Lists, Present: all.Words, Skip: make([]uint64, len(r.finished))}
 	r.makeInbox()
 	by := t.Push

@@ -14,8 +14,9 @@ import (
 )
 
 const (
-	// serialEdges is the number of edges below which one goroutine alone is faster than the team.
-	serialEdges = 4 << 10
+	// serialEdges is the number of edges below which one goroutine alone is faster than the team: what one thread wrote in
+	// the superstep before the others would have to get from its caches.
+	serialEdges = 16 << 10
 	// roundEdges is how many pairs a worker puts into bins before they are folded: they stay in the last-level cache. Messages that a
 	// monotone program drops are none.
 	roundEdges = 128 << 10
@@ -190,12 +191,8 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 	team := len(r.threads)
 	least := max(edges/(hubShares*team), r.serialEdges)
 	r.senderWords(0, len(r.pushing.Bits), func(w int) bool {
-		own, n := 0, 0
-		for present := r.sending.read.Words[w]; present != 0; present &= present - 1 {
-			lo, hi := r.pushing.Row(uint32(w<<6 + bits.TrailingZeros64(present)))
-			own += int(hi - lo)
-			n++
-		}
+		rows := r.pushing.Senders(r.threads[0].rows[:0], w)
+		own, n := r.pushing.Find(rows), len(rows)
 		if own < least || own < longLists*n*team {
 			return false
 		}
@@ -237,17 +234,13 @@ func (r *pusher) cutRanges(senders, edges int) {
 }
 
 // firstSender returns the sender of the least slot.
-func (r *pusher) firstSender() uint32 {
-	read := r.sending.read
-	for t := range read.Top {
-		for top := read.Summary(t); top != 0; top &= top - 1 {
-			w := t<<6 + bits.TrailingZeros64(top)
-			if word := read.Words[w]; word != 0 {
-				return uint32(w<<6 + bits.TrailingZeros64(word))
-			}
-		}
-	}
-	return 0
+func (r *pusher) firstSender() (first uint32) {
+	words := r.sending.read.Words
+	r.senderWords(0, len(words), func(w int) bool {
+		first = uint32(w<<6 + bits.TrailingZeros64(words[w]))
+		return false
+	})
+	return first
 }
 
 // rangedTask takes ranges of receivers and pushes to them.
