@@ -31,6 +31,8 @@ const (
 	longLists = 64
 	// hubShares: senders whose words have more of a push's edges than one of so many parts of a worker's share are pushed by ranges.
 	hubShares = 4
+	// hubEdges is the number of edges of a word of senders below which sharing them costs more than it saves.
+	hubEdges = 4 << 10
 	// binBytes is about how much of the inbox a bin covers, in bytes: half a second-level cache.
 	binBytes = 256 << 10
 )
@@ -189,7 +191,7 @@ func (r *pusher) hubWords(edges int) (words, senders, part int) {
 		return 0, 0, 0
 	}
 	team := len(r.threads)
-	least := max(edges/(hubShares*team), r.serialEdges)
+	least := max(edges/(hubShares*team), min(r.serialEdges, hubEdges))
 	r.senderWords(0, len(r.pushing.Bits), func(w int) bool {
 		rows := r.pushing.Senders(r.threads[0].rows[:0], w)
 		own, n := r.pushing.Find(rows), len(rows)
